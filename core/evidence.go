@@ -11,6 +11,9 @@ import (
 func EvidenceTime(evidence string) Instant {
 	for part := range strings.SplitSeq(evidence, "; ") {
 		for word := range strings.FieldsSeq(part) {
+			if len(word) < len(time.DateOnly) || word[4] != '-' { // without the cost of an error
+				continue
+			}
 			if at, err := time.Parse(time.RFC3339, word); err == nil {
 				return At(at)
 			}

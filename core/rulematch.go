@@ -68,6 +68,8 @@ type Matcher struct {
 	Links            []RuleLink
 	Ledger           bool     // ConsentedAt and Source are needed
 	Language         bool     // the language is needed
+	Preferences      bool     // the preferences are needed
+	Address          bool     // the email address is needed
 	Tags             []string // names or ids to look up
 	History          History
 	fields           []string
@@ -240,6 +242,7 @@ func (m *Matcher) compile(r *Rule) func(*seen) truth {
 func (m *Matcher) plain(r *Rule) func(*seen) bool {
 	switch {
 	case r.Field != "":
+		m.Preferences = true
 		at, test := indexIn(&m.fields, r.Field), m.test(r.Test)
 		return func(s *seen) bool { return test(&s.values[at]) }
 	case r.Joined != nil:
@@ -256,6 +259,7 @@ func (m *Matcher) plain(r *Rule) func(*seen) bool {
 		m.Language = true
 		return func(s *seen) bool { return slices.Contains(r.Language, s.Language) }
 	case r.Domain != nil:
+		m.Address = true
 		return func(s *seen) bool { return slices.Contains(r.Domain, s.Email.Domain()) }
 	case r.Received != "":
 		at := indexIn(&m.Campaigns, r.Received)

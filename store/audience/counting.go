@@ -1,8 +1,10 @@
 package audience
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"sync"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -32,7 +34,8 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 		c.Of += counts[id].Mailable
 	}
 	if !q.Exact && c.Of > campaigns.CountedOneByOne {
-		n, err := s.sample(ctx, a)
+		ranges := campaigns.SampledIDs()
+		n, err := s.countRanges(ctx, a, ranges[:]...)
 		if err != nil {
 			return c, err
 		}
@@ -40,14 +43,47 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 		c.About, c.Low, c.High = &about, &low, &high
 		return c, nil
 	}
-	var n tally
-	for place := range q.ListIDs {
-		if err := s.count(ctx, a, &n, place, "", db.LastID); err != nil {
-			return c, err
-		}
+	n, err := s.countAll(ctx, a, c.Of)
+	if err != nil {
+		return c, err
 	}
 	c.Exact, c.AsOf = &n.matches, q.Now
 	return c, nil
+}
+
+// countAll counts the subscribers of all lists. Ids are evenly distributed, so both halves of them take the same time.
+func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err error) {
+	if of > campaigns.CountedOneByOne {
+		sizes, err := s.ListCounts(ctx, a.Lists())
+		if err == nil {
+			err = a.Remember(ctx, s.DB, a.ListIDs, of, sizes)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	const half = "8" // no id is this short
+	return s.countRanges(ctx, a, [2]string{"", half}, [2]string{half, db.LastID})
+}
+
+// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines.
+func (s *Store) countRanges(ctx context.Context, a *asked, ranges ...[2]string) (tally, error) {
+	const workers = 2
+	var n [workers]tally
+	var errs [workers]error
+	var wait sync.WaitGroup
+	for w := range workers {
+		a := &asked{a.Question, a.Fork()}
+		wait.Go(func() {
+			for place := range a.ListIDs {
+				for i := w; i < len(ranges) && errs[w] == nil; i += workers {
+					errs[w] = s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1])
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return tally{n[0].all + n[1].all, n[0].matches + n[1].matches}, cmp.Or(errs[0], errs[1])
 }
 
 // tally holds the numbers of all and of matching subscribers.
@@ -55,13 +91,13 @@ type tally struct{ all, matches int64 }
 
 // count counts the subscribers of a list between two ids, both exclusive, and adds them to n.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
-	step := a.Step(countStep / (1 + place))
+	step := a.Step(a.ListIDs[place], countStep/(1+place))
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := s.SnapshotRead(ctx, func(r *db.Reader) error {
-			subs, err := a.read(r, profilesOf, a.ListIDs[place], after, end, step)
+			subs, err := a.profiles(r, a.ListIDs[place], after, end, step)
 			if err != nil || len(subs) == 0 {
 				more = false
 				return err
@@ -84,18 +120,6 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 		}
 	}
 	return nil
-}
-
-// sample counts the subscribers in some ranges of the ids of each list.
-func (s *Store) sample(ctx context.Context, a *asked) (n tally, err error) {
-	for place := range a.ListIDs {
-		for _, ids := range campaigns.SampledIDs() {
-			if err := s.count(ctx, a, &n, place, ids[0], ids[1]); err != nil {
-				return n, err
-			}
-		}
-	}
-	return n, nil
 }
 
 // estimate returns an estimate of how many of all subscribers match, from the share in a sample. low and high are the

@@ -29,7 +29,6 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 	}
 	lists := slices.Sorted(slices.Values(q.ListIDs))
 	list, id, _ := strings.Cut(page.After, " ")
-	step := a.Step(peopleStep)
 	for checked, at := 0, 0; at < len(lists); {
 		if lists[at] < list {
 			at++
@@ -41,6 +40,7 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 		if checked >= peopleMost {
 			return found, PlaceOf(list, id), nil
 		}
+		step := a.Step(list, peopleStep)
 		subs, matches, err := s.peopleAfter(ctx, a, list, id, step)
 		if err != nil {
 			return nil, "", err
@@ -72,7 +72,7 @@ func (s *Store) peopleAfter(ctx context.Context, a *asked, list, after string, s
 		return nil, nil, err
 	}
 	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
-		if subs, err = a.read(r, peopleOf, list, after, db.LastID, step); err != nil {
+		if err = r.All(&subs, peopleOf, list, after, db.LastID, step, nil, a.TenantID); err != nil {
 			return err
 		}
 		matches, err = a.Among(s.DB, r, subs)

@@ -43,14 +43,24 @@ func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
 	AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 
-const (
-	profilesOf = "SELECT " + campaigns.ProfileColumns + mailableOf
-	peopleOf   = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, s.changed_at, " +
-		campaigns.ProfileColumns + mailableOf
-)
+// profileColumns are the columns of a subscriber "s" that a rule can need.
+const profileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at, s.word_at"
 
-// read returns the next subscribers of a list between two ids, both exclusive.
-func (a *asked) read(q db.Querier, query, list, after, end string, limit int) (subs []core.Subscriber, err error) {
-	err = q.All(&subs, query, list, after, end, limit, nil, a.TenantID)
-	return subs, err
+const peopleOf = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, " +
+	"s.changed_at, " + profileColumns + mailableOf
+
+// profilesOf is peopleOf with what the rule needs. Its last parameter is that of campaigns.SubscriberLine.
+var profilesOf = campaigns.Lines("SELECT " + campaigns.SubscriberLine + " AS line" + mailableOf)
+
+// profiles returns what the rule needs of the next subscribers of a list between two ids, both exclusive.
+func (a *asked) profiles(q db.Querier, list, after, end string, limit int) ([]core.Subscriber, error) {
+	var text string
+	needs := a.Needs()
+	if len(a.ListIDs) > 1 {
+		needs |= campaigns.NeedKey
+	}
+	if err := q.Get(&text, profilesOf, list, after, end, limit, nil, a.TenantID, needs); err != nil {
+		return nil, err
+	}
+	return campaigns.ParseSubscribers(make([]core.Subscriber, 0, limit), list, text), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -16,9 +17,25 @@ type candidate struct {
 	EmailKey string `db:"email_key"`
 }
 
-// candidatesOfList selects the subscribers that recipientsOfList makes recipients. Parameters 4 and 5 are unused.
-const candidatesOfList = `SELECT s.id, s.email_key FROM subscriber AS s ` + Barred + `
+// rangeOfList selects the subscribers that recipientsOfList makes recipients.
+const rangeOfList = ` AS line FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
+
+// candidatesOfList selects their ids and addresses. Parameters 4 and 5 are unused.
+var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key)" + rangeOfList)
+
+// candidatesBetween returns the subscribers of a list with ids after one id and up to another who may be emailed.
+func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found []candidate, err error) {
+	var text string
+	err = q.Get(&text, candidatesOfList, list, after, upper, nil, nil, tenantID)
+	for text != "" {
+		var c candidate
+		c.ID, text, _ = strings.Cut(text, partEnd)
+		c.EmailKey, text, _ = strings.Cut(text, lineEnd)
+		found = append(found, c)
+	}
+	return found, err
+}
 
 // reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of
 // seqs. It returns their indexes, counted from 0. sentAmong keeps only those who got the email, may have got it or
@@ -74,8 +91,8 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		return false, err
 	}
 	more = err == nil
-	var found []candidate
-	if err := tx.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
+	found, err := candidatesBetween(tx, j.TenantID, list, after, upper)
+	if err != nil {
 		return false, err
 	}
 	all := len(found)

@@ -101,7 +101,7 @@ func countStep(
 	}
 	searches := place + f.Narrowing.Searches()
 	if match != nil {
-		searches += match.lookups
+		searches += match.lookups(f.ListIDs[place])
 	}
 	step := max(fewestExpanded, audienceStep/(1+searches))
 	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)

@@ -5,7 +5,8 @@
 //	campaign*.go drafts.go frozen.go issues.go corrections.go mendlinks.go   content of campaigns, and what was sent
 //	approvals.go reviews.go                    approval by a second person
 //	audience*.go joblists.go reach.go          audiences
-//	segment*.go mailings.go                    rules of segments, and which subscribers match them
+//	segment*.go mailings.go                    rules of segments, and which subscribers match them (segmentstreams.go
+//	                                           reads many rows as one text)
 //	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bouncefigures.go   recipients and their outcomes
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list

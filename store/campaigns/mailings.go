@@ -55,45 +55,6 @@ const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION A
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
-// Mailed is a recipient of a job.
-type Mailed struct {
-	ID    string     `db:"id"`
-	Sent  bool       `db:"sent"`
-	Marks core.Marks `db:"marks"`
-}
-
-const (
-	mailedColumns = "r.subscriber_id AS id, r.marks, r.state = " + SqlRecipientSent + " AS sent"
-	mailedBetween = "SELECT " + mailedColumns +
-		" FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3"
-
-	// mailedAmong is mailedBetween for the subscribers with the ids in a JSON array.
-	mailedAmong = "SELECT " + mailedColumns + ` FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id
-		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient
-)
-
-// Between returns the recipients of the job whose subscriber ids lie between two ids, including both. Recipients are in
-// the order of these ids, so this reads one range.
-func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, err error) {
-	low, high, err := j.between(q, first, last)
-	if err != nil {
-		return nil, err
-	}
-	return rows, q.All(&rows, mailedBetween, j.No, low, high)
-}
-
-// between returns the range of seqs for two subscriber ids, both inclusive. low is inclusive and high is exclusive.
-func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64, err error) {
-	if err = q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err == nil {
-		err = q.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~")
-	}
-	return low, high, err
-}
-
-// oneByOne is a divisor. Looking up at most 1/oneByOne of a range's recipients one by one is faster than reading the
-// whole range.
-const oneByOne = 20
-
 // addMailings fills in the campaigns that a rule needs for subscribers of one list, who are ordered by id. A campaign
 // that started before a subscription began doesn't count. If consent is required, now or by the campaign, only
 // subscribers who agreed count. They agreed at the last change of their subscription at the latest; the exact time
@@ -111,40 +72,61 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 		}
 		m.jobs[list] = jobs
 	}
-	at := make(map[string]int, len(subs))
-	lacking := make([]lack, len(subs))
-	consent := m.asks || slices.ContainsFunc(jobs, func(j MeasuredJob) bool { return j.ByConsent() })
-	agreed := make([]bool, len(subs))
+	lacking, ids := make([]lack, len(subs)), make([]string, 0, len(subs))
+	room := min(max(need.Last, 8), 32)
+	if len(m.room) < room*len(subs) {
+		m.room = make([]core.Mailing, room*len(subs))
+	}
+	agreed, err := m.agreed(q, list, subs, jobs)
+	if err != nil {
+		return err
+	}
 	for i := range subs {
-		at[subs[i].ID] = i
+		ps[i].Mailings = m.room[i*room : i*room : (i+1)*room]
 		lacking[i] = lack{need.Last, need.Last}
-		agreed[i] = !consent || subs[i].Preferences.AgreesToTracking()
-		ps[i].Untracked = m.asks && !agreed[i]
+		ps[i].Untracked = m.asks && agreed[i] == never
 	}
 	counts := func(k int, j *MeasuredJob) bool {
-		return ps[k].JoinedAt <= j.At && (!m.asks && !j.ByConsent() || agreed[k] && subs[k].MemberStatusAt <= j.At)
+		return ps[k].JoinedAt <= j.At && (!m.asks && !j.ByConsent() || agreed[k] <= j.At)
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		var ids []string
+		ids = ids[:0]
 		for k := range subs {
 			if counts(k, j) && lacking[k].wants(j, &need) {
 				ids = append(ids, subs[k].ID)
 			}
 		}
-		rows, err := j.mailed(q, subs[0].ID, subs[len(subs)-1].ID, ids)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if k, ok := at[r.ID]; ok && r.Sent && counts(k, j) {
+		err := m.mailed(q, j, subs, ids, func(k int, r *Mailed) {
+			if r.Sent && counts(k, j) {
 				l := core.Mailing{At: j.At, Opens: j.Tracked&1 != 0, Clicks: j.Tracked&2 != 0, Marks: r.Marks}
 				ps[k].Mailings = append(ps[k].Mailings, l)
 				lacking[k].got(&l)
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// agreed returns when each of the subscribers of a list agreed to tracking at the latest. If no consent is required, now
+// or by a job, it returns nil.
+func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jobs []MeasuredJob) ([]core.Instant,
+	error,
+) {
+	if m.asks {
+		at := make([]core.Instant, len(subs))
+		for i := range subs {
+			at[i] = agreedAt(subs[i].Preferences, subs[i].MemberStatusAt)
+		}
+		return at, nil
+	}
+	if !slices.ContainsFunc(jobs, func(j MeasuredJob) bool { return j.ByConsent() }) {
+		return nil, nil
+	}
+	return agreedAmong(q, list, idsOf(subs), len(subs))
 }
 
 // measured returns the jobs to a list that may count for the rule. If the rule needs all jobs since an instant, and
@@ -172,22 +154,6 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 		}
 	}
 	return jobs, nil
-}
-
-// mailed returns the recipients of the job among the given ids. The ids belong to subscribers between first and last.
-// The result can also contain other recipients.
-func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string) (rows []Mailed, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	low, high, err := j.between(q, first, last)
-	switch {
-	case err != nil:
-		return nil, err
-	case int64(len(ids))*oneByOne <= high-low:
-		return rows, q.All(&rows, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
-	}
-	return rows, q.All(&rows, mailedBetween, j.No, low, high)
 }
 
 // lack is the number of further jobs with tracked opens, and with tracked clicks, that a subscriber needs.

@@ -14,6 +14,9 @@ import (
 // reading, so that the writer doesn't wait. It is nil if no one was judged.
 type judged map[string]bool
 
+// profilesBetween is candidatesOfList with what the rule needs. Its last parameter is that of SubscriberLine.
+var profilesBetween = Lines("SELECT " + SubscriberLine + rangeOfList)
+
 // judgeAhead judges the candidates of the next step of a job. It returns nil if the job has no rule, and an error of
 // core.Undecided if the rule can't be evaluated.
 func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead judged, err error) {
@@ -42,11 +45,11 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead judged, err erro
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
-		var found []candidate
-		if err := r.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
+		var text string
+		if err := r.Get(&text, profilesBetween, list, after, upper, nil, nil, j.TenantID, match.Needs()); err != nil {
 			return err
 		}
-		ahead, err = match.judge(s, r, list, found)
+		ahead, err = match.judgeAll(s, r, ParseSubscribers(nil, list, text))
 		return err
 	})
 	return ahead, err

@@ -2,19 +2,36 @@ package campaigns
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
 
-const (
-	// consentsAmong selects the consents of subscribers of a list, by the indexes of their ids in a JSON array.
-	consentsAmong = `SELECT j.key AS place, c.at, c.what, c.source, c.generation, iif(c.what = 'imported', c.reason, '')
-		AS reason FROM json_each(?2) AS j CROSS JOIN consent AS c ON c.list_id = ?1 AND c.subscription_id = j.value
-		AND c.what IN ('requested', 'confirmed', 'imported') ORDER BY j.key, c.at`
+// consentLine selects a ledger entry "c" that gives consent or asks for it. Its texts may contain anything, so their
+// sizes come before them.
+const consentLine = `concat_ws(char(31), c.subscription_id, c.what, c.at, c.generation, octet_length(c.source),
+	iif(c.what = 'imported', octet_length(c.reason), 0), c.source, iif(c.what = 'imported', c.reason, '')) AS line`
 
+var (
+	// consentsBetween selects the consents of the subscribers of a list between two ids, both inclusive.
+	consentsBetween = Lines("SELECT " + consentLine + ` FROM consent AS c WHERE c.list_id = ?1 AND c.subscription_id >= ?2
+		AND c.subscription_id <= ?3 AND c.what IN ('requested', 'confirmed', 'imported')
+		ORDER BY c.subscription_id, c.at LIMIT +?4`)
+	// consentsAmong selects the consents of the subscribers with the ids in a JSON array.
+	consentsAmong = Lines("SELECT " + consentLine + ` FROM json_each(?2) AS j CROSS JOIN consent AS c ON
+		c.list_id = ?1 AND c.subscription_id = j.value AND c.what IN ('requested', 'confirmed', 'imported')
+		ORDER BY j.key, c.at`)
+)
+
+// consentsRead is the maximum number of rows that consentsBetween reads per subscriber. If there are more, the
+// subscribers are far apart. In that case each is looked up.
+const consentsRead = 8
+
+const (
 	languageOfList = `SELECT coalesce(nullif(l.language, ''), nullif(t.language, ''), 'en') FROM list AS l
 		CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ?`
 
@@ -25,24 +42,39 @@ const (
 		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored,
 		iif(tracked & 8, started_at, 0) AS consent_at FROM send_job WHERE no = ?1`
 
-	// heardBefore selects, of the subscribers of a list with the ids in a JSON array, those whose last change was at ?3
-	// or before.
-	heardBefore = `SELECT j.key AS place, s.preferences FROM json_each(?2) AS j CROSS JOIN subscriber AS s
-		ON s.list_id = ?1 AND s.id = j.value AND s.word_at <= ?3`
+	// heardAmong selects, of the subscribers of a list with the ids in a JSON array, their preferences and last change.
+	heardAmong = `SELECT j.key AS place, s.preferences, s.word_at FROM json_each(?2) AS j CROSS JOIN subscriber AS s
+		ON s.list_id = ?1 AND s.id = j.value`
 )
 
 // clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves. Automated clicks don't count.
 var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
 	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 
-// consentRow is a ledger entry that gives consent.
+// consentRow is a ledger entry that gives consent or asks for it.
 type consentRow struct {
-	Place      int          `db:"place"`
-	At         core.Instant `db:"at"`
-	What       string       `db:"what"`
-	Source     string       `db:"source"`
-	Generation int64        `db:"generation"`
-	Reason     string       `db:"reason"`
+	id, what   string
+	at         core.Instant
+	generation int64
+	source     string
+	evidence   string
+}
+
+func (r *consentRow) subscription() string { return r.id }
+
+func parseConsents(text string) (rows []consentRow) {
+	next := func() (part string) {
+		part, text, _ = strings.Cut(text, partEnd)
+		return part
+	}
+	for text != "" {
+		r := consentRow{id: next(), what: next(), at: core.Instant(number(next())), generation: number(next())}
+		source, evidence := number(next()), number(next())
+		r.source, text = text[:source], text[source+1:]
+		r.evidence, text = text[:evidence], strings.TrimPrefix(text[evidence:], lineEnd)
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // addFacts fills in the consents of subscribers of a list, from the ledger, and the list's language. Lists that another
@@ -63,36 +95,35 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	if !m.matcher.Ledger {
 		return nil
 	}
-	ids := make([]string, len(subs))
-	for i := range subs {
-		ids[i] = subs[i].ID
-	}
-	var rows []consentRow
-	if err := q.All(&rows, consentsAmong, list, db.JsonOf(ids)); err != nil {
-		return err
+	var text string
+	limit := consentsRead * len(subs)
+	err := q.Get(&text, consentsBetween, list, subs[0].ID, subs[len(subs)-1].ID, limit)
+	rows := parseConsents(text)
+	if err == nil && len(rows) == limit {
+		err = q.Get(&text, consentsAmong, list, idsOf(subs))
+		rows = parseConsents(text)
 	}
 	generations := make([]int64, len(subs))
-	for i := range rows {
-		r := &rows[i]
-		p := &ps[r.Place]
-		if r.Generation > generations[r.Place] { // an earlier subscription ended
-			generations[r.Place], p.ConsentedAt, p.Source = r.Generation, 0, ""
+	merged(subs, rows, (*consentRow).subscription, func(i int, r *consentRow) {
+		p := &ps[i]
+		if r.generation > generations[i] { // an earlier subscription ended
+			generations[i], p.ConsentedAt, p.Source = r.generation, 0, ""
 		}
 		if p.Source == "" {
-			p.Source = r.Source
+			p.Source = r.source
 		}
-		at := r.At
-		switch r.What {
+		at := r.at
+		switch r.what {
 		case core.ConsentRequested:
-			continue
+			return
 		case core.ConsentImported:
-			if said := core.EvidenceTime(r.Reason); said != 0 {
+			if said := core.EvidenceTime(r.evidence); said != 0 {
 				at = min(at, said)
 			}
 		}
 		p.ConsentedAt = max(p.ConsentedAt, at)
-	}
-	return nil
+	})
+	return err
 }
 
 // linkDecided returns an error of core.Undecided if the data doesn't show who clicked a link. It sets consentAt of the
@@ -124,7 +155,9 @@ func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) 
 }
 
 // addLinks fills in the links that subscribers clicked.
-func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []core.Profile) error {
+func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, subs []core.Subscriber, keyed []candidate,
+	ps []core.Profile,
+) error {
 	n := len(m.links)
 	if n == 0 {
 		return nil
@@ -135,47 +168,82 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []cor
 		ps[i].Untracked = m.asks && !ps[i].Preferences.AgreesToTracking()
 	}
 	for at, parts := range m.links {
+		link := m.matcher.Links[at].Link
 		for _, p := range parts {
-			ids := idsOn(s, keyed, p.ListID)
-			var sent, clicked []int
-			if err := q.All(&sent, sentAmong, p.jobNo, p.After+1, p.To, ids); err != nil {
+			var sent []candidate
+			var places []int
+			err := m.got(s, q, p, subs, keyed, func(i int) { sent, places = append(sent, keyed[i]), append(places, i) })
+			if err != nil {
 				return err
 			}
-			link := m.matcher.Links[at].Link
-			if err := q.All(&clicked, clickedAmong, p.jobNo, p.After+1, p.To, ids, link); err != nil {
-				return err
-			}
+			var agreed []core.Instant
 			if p.consentAt != 0 {
-				var err error
-				if sent, err = agreedAmong(q, &p, ids, sent); err != nil {
+				if agreed, err = agreedAmong(q, p.ListID, idsOn(s, sent, p.ListID), len(sent)); err != nil {
 					return err
 				}
 			}
-			for _, i := range sent {
-				ps[i].LinksSent[at] = true
+			for k, i := range places {
+				if agreed == nil || agreed[k] <= p.consentAt {
+					ps[i].LinksSent[at] = true
+				}
 			}
-			for _, i := range clicked {
-				ps[i].Links[at] = true
+			if err := m.clicked(s, q, p, link, subs, keyed, func(i int) { ps[i].Links[at] = true }); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// agreedAmong returns the places of those whom the emails of a job by consent identify. ids are their ids on the list
-// that the job reached.
-func agreedAmong(q db.Querier, p *sentPart, ids string, places []int) (agreed []int, err error) {
+// never is when someone agreed to tracking who didn't.
+const never = core.Instant(math.MaxInt64)
+
+// agreedAt returns when a subscriber agreed to tracking at the latest.
+func agreedAt(p core.Preferences, changed core.Instant) core.Instant {
+	if p.AgreesToTracking() {
+		return changed
+	}
+	return never
+}
+
+// agreedAmong returns agreedAt for the n subscribers of a list with the ids in a JSON array.
+func agreedAmong(q db.Querier, list, ids string, n int) ([]core.Instant, error) {
 	var rows []struct {
 		Place       int              `db:"place"`
 		Preferences core.Preferences `db:"preferences"`
+		Changed     core.Instant     `db:"word_at"`
 	}
-	if err := q.All(&rows, heardBefore, p.ListID, ids, int64(p.consentAt)); err != nil {
-		return nil, err
-	}
+	at := slices.Repeat([]core.Instant{never}, n)
+	err := q.All(&rows, heardAmong, list, ids)
 	for i := range rows {
-		if rows[i].Preferences.AgreesToTracking() && slices.Contains(places, rows[i].Place) {
-			agreed = append(agreed, rows[i].Place)
-		}
+		at[rows[i].Place] = agreedAt(rows[i].Preferences, rows[i].Changed)
 	}
-	return agreed, nil
+	return at, err
+}
+
+// clicked calls found for each of the subscribers who clicked a link of a job. The subscribers are ordered by id.
+func (m *RuleMatch) clicked(s *db.DB, q db.Querier, p sentPart, link int64, subs []core.Subscriber, keyed []candidate,
+	found func(i int),
+) error {
+	if known := m.sent[p.onOther(link)]; known != nil {
+		known.among(s, p.ListID, keyed, found)
+		return nil
+	}
+	if p.ListID != subs[0].ListID {
+		return each(found, func(places *[]int) error {
+			return q.All(places, clickedAmong, p.jobNo, p.After+1, p.To, idsOn(s, keyed, p.ListID), link)
+		})
+	}
+	j := p.measured()
+	low, high, err := j.between(q, subs[0].ID, subs[len(subs)-1].ID)
+	var text string
+	if err == nil {
+		err = q.Get(&text, clickedBetween, j.No, low, high, link)
+	}
+	if err != nil || text == "" {
+		return err
+	}
+	ids := strings.Split(text, lineEnd)
+	merged(subs, ids, func(id *string) string { return *id }, func(i int, _ *string) { found(i) })
+	return nil
 }

@@ -13,12 +13,16 @@ type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart // recipients of each of the matcher's campaigns
 	tags     []int64      // number of each of the matcher's tags
-	lookups  int          // number of lists and campaigns in which each subscriber is looked up
 	now      core.Instant
 	asks     bool                     // opens and clicks are stored only for subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
 	links    [][]sentPart             // recipients of the campaign of each of the matcher's links
 	language map[string]string        // of each list, as needed
+	active   map[string]idSet         // ids on lists that the rule names; see Remember
+	sent     map[onOther]idSet
+	scans    map[[2]int64]scan // by job and first recipient
+	rows     []Mailed          // used again
+	room     []core.Mailing    // used again
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
@@ -39,7 +43,8 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
-		language: map[string]string{},
+		language: map[string]string{}, active: map[string]idSet{}, sent: map[onOther]idSet{},
+		scans: map[[2]int64]scan{},
 	}
 	sent, tags := map[string][]sentPart{}, map[string]core.Tag{}
 	seen := map[string]bool{}
@@ -65,20 +70,11 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	for _, name := range m.matcher.Tags {
 		m.tags = append(m.tags, tags[name].No)
 	}
-	m.lookups += len(m.matcher.Lists)
-	if h := m.matcher.History; h != (core.History{}) {
-		m.lookups += max(1, h.Last/5) // read by ranges
-	}
-	if m.matcher.Ledger {
-		m.lookups++
-	}
 	for _, l := range m.matcher.Links {
 		m.links = append(m.links, sent[l.Campaign])
-		m.lookups += 2 * len(sent[l.Campaign])
 	}
 	for _, id := range m.matcher.Campaigns {
 		m.received = append(m.received, sent[id])
-		m.lookups += len(sent[id])
 	}
 	return m, nil
 }
@@ -121,22 +117,14 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 	}
 	keyed := candidatesOf(subs)
 	for at, list := range m.matcher.Lists {
-		var places []int
-		if err := q.All(&places, activeAmong, list, idsOn(s, keyed, list)); err != nil {
+		if err := m.on(s, q, list, keyed, func(i int) { ps[i].OnList[at] = true }); err != nil {
 			return nil, err
-		}
-		for _, i := range places {
-			ps[i].OnList[at] = true
 		}
 	}
 	for at, parts := range m.received {
 		for _, p := range parts {
-			var places []int
-			if err := q.All(&places, sentAmong, p.jobNo, p.After+1, p.To, idsOn(s, keyed, p.ListID)); err != nil {
+			if err := m.got(s, q, p, subs, keyed, func(i int) { ps[i].Received[at] = true }); err != nil {
 				return nil, err
-			}
-			for _, i := range places {
-				ps[i].Received[at] = true
 			}
 		}
 	}
@@ -146,10 +134,59 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 	if err := m.addTags(q, subs, ps); err != nil {
 		return nil, err
 	}
-	if err := m.addLinks(s, q, keyed, ps); err != nil {
+	if err := m.addLinks(s, q, subs, keyed, ps); err != nil {
 		return nil, err
 	}
 	return ps, m.addMailings(q, subs[0].ListID, subs, ps)
+}
+
+// on calls found for each of the subscribers whose address is active on a list.
+func (m *RuleMatch) on(s *db.DB, q db.Querier, list string, keyed []candidate, found func(i int)) error {
+	if known := m.active[list]; known != nil {
+		known.among(s, list, keyed, found)
+		return nil
+	}
+	return each(found, func(places *[]int) error { return q.All(places, activeAmong, list, idsOn(s, keyed, list)) })
+}
+
+// each calls found for the places that a query returns.
+func each(found func(i int), query func(places *[]int) error) error {
+	var places []int
+	err := query(&places)
+	for _, i := range places {
+		found(i)
+	}
+	return err
+}
+
+// got calls found for each of the subscribers who got the email of a job, may have got it or will get it. The
+// subscribers are ordered by id.
+func (m *RuleMatch) got(s *db.DB, q db.Querier, p sentPart, subs []core.Subscriber, keyed []candidate,
+	found func(i int),
+) error {
+	if known := m.sent[p.onOther(0)]; known != nil {
+		known.among(s, p.ListID, keyed, found)
+		return nil
+	}
+	if p.ListID != subs[0].ListID {
+		return each(found, func(places *[]int) error {
+			return q.All(places, sentAmong, p.jobNo, p.After+1, p.To, idsOn(s, keyed, p.ListID))
+		})
+	}
+	ids := make([]string, len(subs))
+	for i := range subs {
+		ids[i] = subs[i].ID
+	}
+	return m.mailed(q, p.measured(), subs, ids, func(i int, r *Mailed) {
+		if r.Got {
+			found(i)
+		}
+	})
+}
+
+// measured returns the recipients of a job through a list.
+func (p sentPart) measured() *MeasuredJob {
+	return &MeasuredJob{No: p.jobNo, Low: p.After + 1, High: p.To}
 }
 
 func candidatesOf(subs []core.Subscriber) []candidate {
@@ -175,7 +212,7 @@ func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]co
 	return subs, nil
 }
 
-// Among reports, for each of the subscribers, whether they match. They need the fields of ProfileColumns.
+// Among reports, for each of the subscribers, whether they match. They need the fields of SubscriberLine.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil
@@ -203,38 +240,53 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns the number of subscribers that one read or write checks, at most most. The more lookups each subscriber
-// needs, the fewer it checks.
-func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
+// Step returns the number of subscribers of a list that one read checks, at most most. The more lookups on other lists
+// each subscriber needs, the fewer it checks.
+func (m *RuleMatch) Step(list string, most int) int {
+	return max(fewestExpanded, most/(1+m.lookups(list)))
+}
 
-// ProfileColumns are the columns of a subscriber "s" that a rule needs.
-const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at, s.word_at"
+// lookups returns the number of other lists and their campaigns in which each subscriber of a list is looked up.
+func (m *RuleMatch) lookups(list string) (n int) {
+	for _, l := range m.matcher.Lists {
+		n += count(m.active[l] == nil)
+	}
+	for _, parts := range append(slices.Clip(m.received), m.links...) {
+		for _, p := range parts {
+			n += count(p.ListID != list && m.sent[p.onOther(0)] == nil)
+		}
+	}
+	return n
+}
 
 // profilesOf selects the subscribers of a list with the ids in a JSON array, in that order.
-const profilesOf = "SELECT " + ProfileColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1
-	AND s.id = j.value`
+var profilesOf = Lines("SELECT " + SubscriberLine + ` AS line FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON
+	s.list_id = ?1 AND s.id = j.value`)
 
 // judge reports, by id, whether each candidate of a list matches.
-func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (map[string]bool, error) {
-	matches := make(map[string]bool, len(found))
-	if len(found) == 0 {
-		return matches, nil
-	}
+func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (judged, error) {
 	ids := make([]string, len(found))
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	var subs []core.Subscriber
-	if err := q.All(&subs, profilesOf, list, db.JsonOf(ids)); err != nil {
+	var text string
+	if err := q.Get(&text, profilesOf, list, db.JsonOf(ids), nil, nil, nil, nil, m.Needs()); err != nil {
 		return nil, err
 	}
+	subs := ParseSubscribers(make([]core.Subscriber, 0, len(found)), list, text)
 	if len(subs) != len(found) {
 		return nil, core.ErrStorage.With(errors.New("a candidate is no subscriber"))
 	}
+	return m.judgeAll(s, q, subs)
+}
+
+// judgeAll reports, by id, whether each of the subscribers of a list matches.
+func (m *RuleMatch) judgeAll(s *db.DB, q db.Querier, subs []core.Subscriber) (judged, error) {
 	each, err := m.Among(s, q, subs)
 	if err != nil {
 		return nil, err
 	}
+	matches := make(judged, len(subs))
 	for i := range subs {
 		matches[subs[i].ID] = each[i]
 	}

@@ -2,19 +2,20 @@ package campaigns
 
 import (
 	"errors"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 	"newsletterd/store/tenants"
 )
 
-const (
+var (
 	// tagsBetween selects the tags of the subscribers of a list between two ids, both inclusive.
-	tagsBetween = `SELECT id, tag_no FROM tagged AS t WHERE list_id = ?1 AND id >= ?2 AND id <= ?3
-		ORDER BY id LIMIT +?4`
+	tagsBetween = Lines(`SELECT concat(tag_no, char(31), id) AS line FROM tagged AS t WHERE list_id = ?1 AND id >= ?2
+		AND id <= ?3 ORDER BY id LIMIT +?4`)
 	// tagsAmong selects the tags, among given ones, that given subscribers of a list have. Both are JSON arrays.
-	tagsAmong = `SELECT t.id, t.tag_no FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS g
-		CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`
+	tagsAmong = Lines(`SELECT concat(t.tag_no, char(31), t.id) AS line FROM json_each(?2) AS j
+		CROSS JOIN json_each(?3) AS g CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`)
 )
 
 // tagsRead is the maximum number of rows that tagsBetween reads per subscriber. If there are more, the subscribers are
@@ -35,38 +36,45 @@ func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Prof
 	if len(m.tags) == 0 {
 		return nil
 	}
-	var rows []struct {
-		ID  string `db:"id"`
-		Tag int64  `db:"tag_no"`
-	}
+	var text string
 	list, limit := subs[0].ListID, tagsRead*len(subs)
-	err := q.All(&rows, tagsBetween, list, subs[0].ID, subs[len(subs)-1].ID, limit)
+	err := q.Get(&text, tagsBetween, list, subs[0].ID, subs[len(subs)-1].ID, limit)
+	rows := parseTagged(text)
 	if err == nil && len(rows) == limit {
-		ids := make([]string, len(subs))
-		for i := range subs {
-			ids[i] = subs[i].ID
-		}
-		rows = rows[:0]
-		err = q.All(&rows, tagsAmong, list, db.JsonOf(ids), db.JsonOf(m.tags))
+		err = q.Get(&text, tagsAmong, list, idsOf(subs), db.JsonOf(m.tags))
+		rows = parseTagged(text)
 	}
 	if err != nil {
 		return err
 	}
-	flags, next := make([]bool, len(subs)*len(m.tags)), 0
+	flags := make([]bool, len(subs)*len(m.tags))
 	for i := range subs {
 		ps[i].Tagged, flags = flags[:len(m.tags)], flags[len(m.tags):]
-		for ; next < len(rows) && rows[next].ID <= subs[i].ID; next++ {
-			if rows[next].ID != subs[i].ID {
-				continue
-			}
-			for at, no := range m.tags { // a rule can name one tag in several ways
-				if no == rows[next].Tag {
-					ps[i].Tagged[at] = true
-				}
+	}
+	merged(subs, rows, func(r *tagged) string { return r.id }, func(i int, r *tagged) {
+		for at, no := range m.tags { // a rule can name one tag in several ways
+			if no == r.tag {
+				ps[i].Tagged[at] = true
 			}
 		}
-	}
+	})
 	return nil
+}
+
+// tagged is a tag of a subscriber.
+type tagged struct {
+	id  string
+	tag int64
+}
+
+func parseTagged(text string) (rows []tagged) {
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, lineEnd)
+		tag, id, _ := strings.Cut(line, partEnd)
+		rows = append(rows, tagged{id, number(tag)})
+	}
+	return rows
 }
 
 // withTagIDs replaces the names of tags in a rule with their ids, so that the rule stays the same if a tag is renamed.

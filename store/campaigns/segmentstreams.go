@@ -1,0 +1,231 @@
+package campaigns
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// A rule needs a few columns of many rows. They are read as one text, joined by the query, because that costs a third
+// of reading them row by row. Lines end with char(30) and parts of a line with char(31), which no stored id, address or
+// JSON text contains.
+const (
+	lineEnd = "\x1e"
+	partEnd = "\x1f"
+)
+
+// Lines turns a query for a column line into one for a single text.
+func Lines(query string) string {
+	return "SELECT coalesce(group_concat(line, char(30)), '') FROM (" + query + ")"
+}
+
+// What a rule needs of a subscriber, besides the id and the start of the subscription.
+const (
+	NeedKey = 1 << iota // the folded address
+	needEmail
+	needPreferences
+	needWord
+)
+
+// SubscriberLine selects what a rule needs of a subscriber "s". ?7 is RuleMatch.Needs. See ParseSubscribers.
+const SubscriberLine = `concat_ws(char(31), s.id, iif(s.joined_at = 0, s.created_at, s.joined_at),
+	iif(?7 & 8, s.word_at, ''), iif(?7 & 1, s.email_key, ''), iif(?7 & 2, s.email, ''), iif(?7 & 4, s.preferences, ''))`
+
+// Needs returns the parameter of SubscriberLine.
+func (m *RuleMatch) Needs() (bits int64) {
+	if m.matcher.Preferences || m.asks {
+		bits |= needPreferences
+	}
+	if m.matcher.Address {
+		bits |= needEmail
+	}
+	if m.asks {
+		bits |= needWord
+	}
+	if len(m.matcher.Lists)+len(m.received)+len(m.links) > 0 {
+		bits |= NeedKey
+	}
+	return bits
+}
+
+// ParseSubscribers reads the subscribers of a list from lines of SubscriberLine, and appends them to subs.
+func ParseSubscribers(subs []core.Subscriber, list, text string) []core.Subscriber {
+	for text != "" {
+		var line, joined, word, email string
+		s := core.Subscriber{ListID: list}
+		line, text, _ = strings.Cut(text, lineEnd)
+		s.ID, line, _ = strings.Cut(line, partEnd)
+		joined, line, _ = strings.Cut(line, partEnd)
+		word, line, _ = strings.Cut(line, partEnd)
+		s.EmailKey, line, _ = strings.Cut(line, partEnd)
+		email, line, _ = strings.Cut(line, partEnd)
+		s.Email, s.Preferences = core.Email(email), core.Preferences(line)
+		s.JoinedAt, s.MemberStatusAt = core.Instant(number(joined)), core.Instant(number(word))
+		subs = append(subs, s)
+	}
+	return subs
+}
+
+// number returns the integer that a query has written. It is 0 for an empty text.
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// idsOf returns the ids of subscribers as a JSON array.
+func idsOf(subs []core.Subscriber) string {
+	ids := make([]string, len(subs))
+	for i := range subs {
+		ids[i] = subs[i].ID
+	}
+	return db.JsonOf(ids)
+}
+
+// Mailed is a recipient of a job.
+type Mailed struct {
+	ID    string
+	Sent  bool // the email was sent
+	Got   bool // or it may have been sent, or will be
+	Marks core.Marks
+}
+
+// mailedLine selects a recipient "r" of a job: the marks, with a first digit that says what became of the email. Most
+// got it and did nothing; their line costs less.
+const mailedLine = "iif(r.state = " + SqlRecipientSent + " AND r.marks < 2, '20' || char(31), concat(iif(r.state = " +
+	SqlRecipientSent + ", 2, r.ambiguous > 0 OR r.state < " + SqlRecipientSent +
+	"), r.marks, char(31))) || r.subscriber_id AS line"
+
+var (
+	mailedBetween = Lines("SELECT " + mailedLine +
+		" FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3 ORDER BY r.seq")
+
+	// mailedAmong is mailedBetween for the subscribers with the ids in a JSON array, in its order.
+	mailedAmong = Lines("SELECT " + mailedLine + ` FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id
+		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient)
+
+	// clickedBetween selects recipients who clicked link ?4 themselves. Automated clicks don't count.
+	clickedBetween = Lines(`SELECT r.subscriber_id AS line FROM engagement AS g CROSS JOIN recipient AS r ON
+		r.job_no = g.job_no AND r.seq = g.seq WHERE g.job_no = ?1 AND g.seq >= ?2 AND g.seq < ?3 AND g.link_no = ?4
+		AND g.class = ` + strconv.Itoa(int(core.ClassPerson)) + " ORDER BY g.seq")
+)
+
+// parseMailed reads lines of mailedLine and appends them to rows.
+func parseMailed(rows []Mailed, text string) []Mailed {
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, lineEnd)
+		marks, id, _ := strings.Cut(line, partEnd)
+		rows = append(rows, Mailed{
+			ID: id, Sent: marks[0] == '2', Got: marks[0] != '0', Marks: core.Marks(number(marks[1:])),
+		})
+	}
+	return rows
+}
+
+// Between returns the recipients of the job whose subscriber ids lie between two ids, including both. Recipients are in
+// the order of these ids, so this reads one range.
+func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, err error) {
+	low, high, err := j.between(q, first, last)
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	err = q.Get(&text, mailedBetween, j.No, low, high)
+	return parseMailed(nil, text), err
+}
+
+// between returns the range of seqs for two subscriber ids, both inclusive. low is inclusive and high is exclusive.
+func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64, err error) {
+	if err = q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err == nil {
+		err = q.Get(&high, firstFrom, j.No, low, j.High, last+"~")
+	}
+	return low, high, err
+}
+
+// oneByOne is a divisor. Looking up at most 1/oneByOne of a range's recipients one by one is faster than reading the
+// whole range, because each search takes about 40 µs.
+const oneByOne = 100
+
+// scan is a position in the recipients of a job: those before seq have no ids above after.
+type scan struct {
+	after string
+	seq   int64
+}
+
+// mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It may
+// leave out those whose ids aren't in the list ids. It continues where it stopped for earlier subscribers.
+func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, ids []string,
+	found func(i int, r *Mailed),
+) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var text string
+	few := func(of int64) bool { return int64(len(ids))*oneByOne <= of }
+	lookUp := func() error {
+		err := q.Get(&text, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
+		m.rows = parseMailed(m.rows[:0], text)
+		merged(subs, m.rows, (*Mailed).id, found)
+		return err
+	}
+	if few(int64(len(subs))) {
+		return lookUp()
+	}
+	first, last := subs[0].ID, subs[len(subs)-1].ID
+	key := [2]int64{j.No, j.Low}
+	at, known := m.scans[key]
+	for more := true; more; {
+		if !known || first <= at.after {
+			low, high, err := j.between(q, first, last)
+			if err != nil {
+				return err
+			}
+			if few(high - low) {
+				return lookUp()
+			}
+			at.seq = low
+		}
+		end := min(at.seq+int64(len(subs)+len(subs)/8+8), j.High+1)
+		if err := q.Get(&text, mailedBetween, j.No, at.seq, end); err != nil {
+			return err
+		}
+		m.rows = parseMailed(m.rows[:0], text)
+		n := len(m.rows)
+		if known && n > 0 && m.rows[n-1].ID < first { // the subscribers are far from the earlier ones
+			known = false
+			continue
+		}
+		merged(subs, m.rows, (*Mailed).id, found)
+		within := sort.Search(n, func(i int) bool { return m.rows[i].ID > last })
+		known, at.after = true, ""
+		if more = within == n && end <= j.High; more {
+			at.seq = end
+		} else {
+			at.seq += int64(within)
+		}
+	}
+	m.scans[key] = scan{last, at.seq}
+	return nil
+}
+
+// merged calls found for each row of an ordered list that belongs to one of the subscribers, who are ordered by id.
+func merged[T any](subs []core.Subscriber, rows []T, idOf func(*T) string, found func(i int, row *T)) {
+	at := 0
+	for i := range rows {
+		id := idOf(&rows[i])
+		for at < len(subs) && subs[at].ID < id {
+			at++
+		}
+		if at == len(subs) {
+			return
+		}
+		if subs[at].ID == id {
+			found(at, &rows[i])
+		}
+	}
+}
+
+func (r *Mailed) id() string { return r.ID }
