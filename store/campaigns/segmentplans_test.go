@@ -61,7 +61,7 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 	for range 2 {
 		for _, q := range []string{
 			measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList,
-			tagsBetween, tagsAmong, heardAmong, clickedBetween, activeOf, sentOf,
+			tagsBetween, tagsAmong, heardAmong, clickedBetween, activeOf, sentOf, idOfRecipient,
 		} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)

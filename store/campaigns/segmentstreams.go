@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"errors"
 	"sort"
 	"strconv"
 	"strings"
@@ -149,6 +150,8 @@ func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64
 // whole range, because each search takes about 40 µs.
 const oneByOne = 100
 
+const idOfRecipient = "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?"
+
 // scan is a position in the recipients of a job: those before seq have no ids above after.
 type scan struct {
 	after string
@@ -164,14 +167,13 @@ func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber,
 		return nil
 	}
 	var text string
-	few := func(of int64) bool { return int64(len(ids))*oneByOne <= of }
 	lookUp := func() error {
 		err := q.Get(&text, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
 		m.rows = parseMailed(m.rows[:0], text)
 		merged(subs, m.rows, (*Mailed).id, found)
 		return err
 	}
-	if few(int64(len(subs))) {
+	if len(ids)*oneByOne <= len(subs) {
 		return lookUp()
 	}
 	first, last := subs[0].ID, subs[len(subs)-1].ID
@@ -179,14 +181,17 @@ func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber,
 	at, known := m.scans[key]
 	for more := true; more; {
 		if !known || first <= at.after {
-			low, high, err := j.between(q, first, last)
-			if err != nil {
+			if err := q.Get(&at.seq, firstFrom, j.No, j.Low, j.High, first); err != nil {
 				return err
 			}
-			if few(high - low) {
+			var far string
+			err := q.Get(&far, idOfRecipient, j.No, at.seq+int64(len(ids))*oneByOne)
+			if err == nil && far <= last {
 				return lookUp()
 			}
-			at.seq = low
+			if err != nil && !errors.Is(err, core.ErrNotFound) {
+				return err
+			}
 		}
 		end := min(at.seq+int64(len(subs)+len(subs)/8+8), j.High+1)
 		if err := q.Get(&text, mailedBetween, j.No, at.seq, end); err != nil {
