@@ -57,6 +57,13 @@ func TestRandomRules(t *testing.T) {
 	}
 }
 
+// Campaigns by consent count only for people who had agreed, also after the tenant stopped asking.
+func TestRulesAfterATenantStoppedAsking(t *testing.T) {
+	c := ruletest.New(t, 4, 300, moments[4], true)
+	c.StopAsking()
+	checkRules(t, c, 60, map[string]int{})
+}
+
 // checkRules compares random rules. It returns how many of them match some people and not all, and how many differ.
 func checkRules(t *testing.T, c *ruletest.Crowd, rules int, kinds map[string]int) (some, differ int) {
 	o := c.NewOracle()

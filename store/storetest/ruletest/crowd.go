@@ -63,6 +63,12 @@ func New(t testing.TB, seed uint64, n int, now core.Instant, asks bool) *Crowd {
 	return c
 }
 
+// StopAsking makes the tenant ask for no consent from now on. The campaigns that were sent stay as they are.
+func (c *Crowd) StopAsking() {
+	c.asks = false
+	c.ChangeTenant(c.TenantID, core.TenantInput{TrackingConsent: new(false)})
+}
+
 // Of returns the people of a tenant in another store as a crowd. Opens and clicks are stored for all of them.
 func Of(s *storetest.Seeder, zone string) *Crowd { return &Crowd{Seeder: s, zone: zone} }
 
