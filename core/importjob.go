@@ -37,9 +37,11 @@ type ImportJob struct {
 	TenantID string `db:"tenant_id" json:"tenant_id"`
 	ListID   string `db:"list_id" json:"list_id"`
 	Name     string `db:"name" json:"name"`
-	Bytes    int64  `db:"bytes" json:"bytes"` // size of the file
-	Status   string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
-	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the current or last run
+	// program whose export the file is, such as substack; empty if unknown
+	Tool   string `db:"tool" json:"tool,omitempty"`
+	Bytes  int64  `db:"bytes" json:"bytes"`
+	Status string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
+	DryRun bool   `db:"dry_run" json:"dry_run"` // of the current or last run
 	// of new subscribers: active (they have agreed), or pending (each gets a confirmation email)
 	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
 	Source           string        `db:"source" json:"source"` // for the consent ledger
@@ -74,6 +76,15 @@ type ImportJob struct {
 func ImportTooLarge(limit int64) *Error {
 	return tooLargef("The file is too large (limit: %s). Split it into smaller files.", ByteSize(limit))
 }
+
+// toolNames maps values of ImportJob.Tool to the names that people know.
+var toolNames = map[string]string{
+	"beehiiv": "beehiiv", "brevo": "Brevo", "buttondown": "Buttondown", "ghost": "Ghost", "kit": "Kit",
+	"listmonk": "listmonk", "mailchimp": "Mailchimp", "mailerlite": "MailerLite", "sendy": "Sendy", "substack": "Substack",
+}
+
+// ToolName returns the name of the program whose export the file is, or an empty string if it is unknown.
+func (j *ImportJob) ToolName() string { return toolNames[j.Tool] }
 
 // Ended reports whether the import is completed, failed or cancelled.
 func (j *ImportJob) Ended() bool {

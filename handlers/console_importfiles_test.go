@@ -1,9 +1,13 @@
 package handlers
 
 import (
+	"archive/zip"
+	"bytes"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +68,46 @@ func TestConsoleImportShowsValues(t *testing.T) {
 		e.sends(at, http.StatusSeeOther, form)
 		worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
 		e.shows(at, http.StatusOK, "<strong>6</strong> new subscribers", `<span class="badge good">Dry run done`)
+	})
+}
+
+// The zip export of another tool is imported as it is: people who left by the name of their file stay away, and the
+// undo takes all of it back.
+func TestConsoleImportsAnExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for name, rows := range map[string]string{
+			"subscribed_members_export_1.csv":   "ann@reader.example,Ann,2,2023-05-03 10:12:00,1,a\n",
+			"unsubscribed_members_export_1.csv": "bob@reader.example,Bob,2,,2,b\n",
+			"cleaned_members_export_1.csv":      "cy@reader.example,Cy,2,,3,c\n",
+		} {
+			w, err := z.Create(name)
+			e.must(err)
+			_, err = io.WriteString(w, "Email Address,First Name,MEMBER_RATING,OPTIN_TIME,LEID,EUID\n"+rows)
+			e.must(err)
+		}
+		e.must(z.Close())
+		at := e.uploads(e.list.ID, "audience.zip", b.String())
+		e.shows(at, http.StatusOK, "This is an export of Mailchimp.")
+		form, _ := e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		j, err := e.store.ImportJob(t.Context(), at[len("/imports/"):])
+		e.must(err)
+		if j.Tool != "mailchimp" || j.Added != 1 || j.Unsubscribed != 1 || j.Bounced != 1 || j.Failed != 0 {
+			t.Errorf("%+v", j)
+		}
+		if s := e.found("ann@reader.example"); s.Status != core.SubscriptionActive {
+			t.Errorf("ann is %s", s.Status)
+		}
+		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
+			t.Errorf("bob is %s", s.Status)
+		}
+		e.uploads(e.list.ID, "pictures.zip", "PK\x05\x06"+strings.Repeat("\x00", 18), "This is a zip archive.")
 	})
 }
 

@@ -102,7 +102,7 @@ func TestConsoleResultsLeadToTheirForms(t *testing.T) {
 func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "zip archive", `role="alert"`, "Import people")
+		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "The archive is damaged.", `role="alert"`, "Import people")
 	})
 }
 

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +14,40 @@ import (
 	"newsletterd/core"
 	"newsletterd/store/storetest"
 )
+
+// TestImportsOfExportsByCommand checks that the command reads a zip export as it is, also from standard input.
+func TestImportsOfExportsByCommand(t *testing.T) {
+	daemontest.Parallel(t)
+	f := daemontest.New(t)
+	f.Run("migrate")
+	f.Records()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, file := range map[string]string{
+		"contacts.csv": "email,name\nann@example.org,Ann\n", "unsubscribed.csv": "email,name\nbob@example.org,Bob\n",
+	} {
+		w, err := z.Create(name)
+		f.Must(err)
+		_, err = io.WriteString(w, file)
+		f.Must(err)
+	}
+	f.Must(z.Close())
+	file := filepath.Join(t.TempDir(), "export.zip")
+	f.Must(os.WriteFile(file, b.Bytes(), 0o600))
+	for _, dry := range []string{"true", "false"} {
+		var counts core.ImportCounts
+		f.Must(json.Unmarshal(f.Run("admin", "subscriber", "import", "--list", f.List, "--file", file, "--dry-run="+dry,
+			"--json"), &counts))
+		if counts.Added != 1 || counts.Unsubscribed != 1 || counts.Failed != 0 {
+			t.Errorf("%+v", counts)
+		}
+	}
+	cmd := f.Cmd("admin", "subscriber", "import", "--list", f.List, "--file", "-", "--json")
+	cmd.Stdin = &b
+	if out, err := cmd.Output(); err != nil || !bytes.Contains(out, []byte(`"unchanged": 1`)) {
+		t.Errorf("%v %s", err, out)
+	}
+}
 
 // TestImportsByCommand checks that an operator can list uploaded imports, view one and end it without the API.
 func TestImportsByCommand(t *testing.T) {

@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"store/storetest/faults":   {},
 	"store/storetest/slowdisk": {},
 	"store/subscribercsv":      {"core", "store/imports"},
+	"store/exports":            {"core", "store/subscribercsv"},
 	"auth/authtest":            {},
 	"auth":                     {"core", "store", "store/db", "store/identity"},
 	"mail/internal/octets":     {},
@@ -85,7 +86,7 @@ var mayImport = map[string][]string{
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/members": {
 		"auth", "core", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web", "store", "store/db",
-		"store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
+		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
 	},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk"},
 	"handlers/tenants": {
@@ -143,7 +144,7 @@ var mayImport = map[string][]string{
 	"cmd/newsletterd/admin": {
 		"auth", "core", "handlers/drafts", "handlers/page", "mail", "mail/dkim", "mail/markup", "mail/picture",
 		"mail/report", "store", "store/audience", "store/bulk", "store/campaigns", "store/db", "store/identity",
-		"store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants", "worker",
+		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants", "worker",
 		"cmd/newsletterd/cli", "cmd/newsletterd/config", "cmd/newsletterd/frontmatter", "cmd/newsletterd/parts",
 		"cmd/newsletterd/terminal",
 	},

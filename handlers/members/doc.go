@@ -10,7 +10,7 @@
 //	lists.go hygiene.go  counts, forms and syncs of lists; their inactive subscribers
 //	subscribers.go       subscribers and their tags; subscribers_export.go: exports, search by a rule
 //	suppressions.go      blocked addresses, and why an address got no email
-//	imports.go importfaults.go importquestions.go   imports of subscribers from files
+//	imports.go importexports.go importfaults.go importquestions.go   imports of subscribers from files
 //
 // No response to a stranger reveals who is subscribed.
 package members

@@ -29,9 +29,9 @@ func (r *Room) importRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).DescribesMedia("text/csv", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv", "application/zip", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
-		"Upload a CSV file of subscribers as the body; nothing is imported until you run the import").
+		"Upload a CSV file or the export of another tool as the body; nothing is imported until you run the import").
 		Named("uploadImport").
 		Refuses(
 			web.Refused("", "The file is missing or unreadable"),
@@ -227,7 +227,12 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	defer up.Close(context.WithoutCancel(c))
 	body := web.NewArriving(c)
 	now := func() core.Instant { return core.At(time.Now()) }
-	text, looked := subscribercsv.LookWhile(c, body)
+	people, err := a.people(c, up, body, now)
+	if err != nil {
+		return r, body.Explain(err)
+	}
+	defer people.Close()
+	text, looked := subscribercsv.LookWhile(c, people)
 	err = up.ReadFrom(c, text, a.uploads.Grow(c), now)
 	survey, fault := looked()
 	switch {

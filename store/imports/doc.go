@@ -2,7 +2,7 @@
 //
 //	store.go                          New
 //	imports.go importbatch.go         an import, step by step
-//	importjobs.go importfiles.go      uploaded files and their runs
+//	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go   people who unsubscribed or bounced
 //	importtags.go                     tags in a file

@@ -21,6 +21,8 @@ const (
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
 type ImportUpload struct {
+	Tool string // program whose export the file is; empty if unknown
+
 	store *Store
 	job   core.ImportJob
 	limit int64
@@ -141,8 +143,8 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 		if err := tx.Watch("import_job", u.job.ID); err != nil {
 			return err
 		}
-		err := tx.One("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
-			int64(now), u.job.ID)
+		err := tx.One(`UPDATE import_job SET status = 'uploaded', touched_at = ?, tool = ?
+			WHERE id = ? AND status = 'uploading'`, int64(now), u.Tool, u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}

@@ -109,9 +109,12 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	return &Import{
 		store: s, list: list, status: status, proof: core.ProofImport,
 		source: core.Origin{Source: source}.Trim().Source, ids: s.SubscriptionIDs(listID), runID: core.NewID(),
-		spool: spool{dir: filepath.Dir(s.Path())},
+		spool: spool{dir: s.spoolDir()},
 	}, nil
 }
+
+// spoolDir returns the directory for files without a name.
+func (s *Store) spoolDir() string { return filepath.Dir(s.Path()) }
 
 // Put adds a row. Beyond some megabytes, rows are kept in unnamed files next to the database, so memory stays
 // bounded. It may return an error of the file system that an earlier row caused.

@@ -19,6 +19,7 @@
 // Into and out of the database:
 //
 //	load.go     the lines of a file into an import
+//	merge.go    several files into one
 //	faults.go   the rejected lines, as a file
 //	writer.go   subscriptions as CSV or JSON
 package subscribercsv

@@ -40,7 +40,7 @@ func init() {
 	}{
 		{byWord, `status subscriptionstatus subscriberstatus memberstatus emailstatus marketingstatus
 			emailmarketingstatus emailsubscriptionstatus emailsubscriberstatus emailpermissionstatus
-			emailmarketingconsent liststatus globalstatus marketingcontactstatus contactstatus`},
+			emailmarketingconsent liststatus globalstatus marketingcontactstatus contactstatus filestatus`},
 		// Substack, Salesforce, HubSpot and common names
 		{byAnswer(unsubscribed, joined), `unsubscribed isunsubscribed unsubscribe optout optedout emailoptout emailoptedout
 			hasoptedoutofemail unsubscribedfromallemail donotemail donotmail emaildisabled disabled deleted isdeleted`},

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/store"
+	"newsletterd/store/exports"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -19,7 +21,11 @@ const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags
 
 // surveyed opens the file of --file, scans it, and returns it rewound to its beginning.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
-	f, err := p.openTwice(c.String("file"), filepath.Dir(s.Path()))
+	dir := filepath.Dir(s.Path())
+	f, err := p.openTwice(c.String("file"), dir)
+	if err == nil {
+		f, err = peopleOf(c.Context, f, dir)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,6 +52,26 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
+// peopleOf returns the people of an export as a CSV file in dir that has no name there. Any other file is returned
+// unchanged. It closes f if it doesn't return it.
+func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	e, err := exports.Open(f, fi.Size())
+	if errors.Is(err, exports.ErrUnknown) {
+		return f, nil
+	}
+	defer f.Close()
+	if err != nil {
+		return nil, err
+	}
+	people := e.CSV(ctx)
+	defer people.Close()
+	return unnamed(people, dir)
+}
+
 // openTwice opens a file that can be read twice. For standard input and other streams it returns a copy in dir that has
 // no name there.
 func (p commands) openTwice(name, dir string) (*os.File, error) {
@@ -65,6 +91,11 @@ func (p commands) openTwice(name, dir string) (*os.File, error) {
 		defer f.Close()
 		in = f
 	}
+	return unnamed(in, dir)
+}
+
+// unnamed returns a copy in dir that has no name there.
+func unnamed(in io.Reader, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".import-*")
 	if err != nil {
 		return nil, err

@@ -60,7 +60,10 @@ recognized. If it isn't clear whether a column says who unsubscribed, nothing
 is imported and the command names the column. If rows contradict each other,
 unsubscribed wins; these rows are reported as contradicted.
 
-EXPORTS. Files from Mailchimp and listmonk are recognized. Columns for
+EXPORTS. FILE can be the zip export of another tool, as you downloaded it.
+Its files of people become one import. The column file_status contains what
+the names of the files say, such as unsubscribed_members.csv.
+Files from Mailchimp and listmonk are recognized. Columns for
 email, first name and last name are recognized in English, German, French,
 Spanish, Italian, Dutch and Portuguese, unless the list has a field of that
 name. Addresses can have the form "Name <address>" or mailto:. Contacts

@@ -1,0 +1,14 @@
+// Package exports recognizes whole exports of other newsletter programs: a zip archive with files of people and posts.
+// It decides by what the files contain. Names only tell what a file's people have in common, such as
+// unsubscribed_members.csv.
+//
+//	exports.go   Open: what an export contains; CSV: its people as one file
+//	archive.go   the entries of a zip archive, within limits
+//	tools.go     which program wrote a file, and what file names say about people
+//
+// # Invariants
+//
+//   - Names in an archive are never used as paths. Nothing is unpacked to disk.
+//   - An entry yields at most as many bytes as the archive declares, and all entries together at most 2 GiB.
+//   - A file of events, such as who opened an email, is not a file of people.
+package exports

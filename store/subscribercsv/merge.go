@@ -1,0 +1,173 @@
+package subscribercsv
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// FileStatus is the column with the status that the name of a file gives to all of its people.
+const FileStatus = "file_status"
+
+// Part is one of several files that become one.
+type Part struct {
+	Open   func() (io.ReadCloser, error)
+	Status string // of all people in the file; empty if their rows say it
+}
+
+// PartError is an error in a file that is merged.
+type PartError struct{ error }
+
+// PeopleHeader returns the columns of a file with the given beginning, and reports whether one of them has addresses.
+func PeopleHeader(head []byte) (header []string, ok bool) {
+	c, err := NewReader(bytes.NewReader(head), Options{})
+	if c == nil || err != nil && !IsMapping(err) || c.email < 0 {
+		return nil, false
+	}
+	return c.names(), true
+}
+
+// Merge writes the rows of several files as one CSV file with the columns of all. Columns of the same name become one,
+// and so do the columns of addresses. Lines with errors have too many cells, so that they stay errors.
+func Merge(ctx context.Context, w io.Writer, parts []Part) error {
+	m := merging{ctx: ctx, columns: map[string]int{}}
+	for i := range parts {
+		if err := m.columnsOf(&parts[i]); err != nil {
+			return err
+		}
+	}
+	m.status = m.numbered(FileStatus, 0)
+	m.absent = make([]string, len(m.header))
+	for i, name := range m.header {
+		if mean := statusOf(name, m.header); mean != nil && mean("") == unknown {
+			m.absent[i] = string(joined)
+		}
+	}
+	out := csv.NewWriter(w)
+	if err := out.Write(m.header); err != nil {
+		return err
+	}
+	for i := range parts {
+		if err := m.rows(out, &parts[i], i); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+type merging struct {
+	ctx     context.Context
+	header  []string
+	columns map[string]int // index in header by key
+	address string         // name of the column of addresses
+	status  int
+	// by column: the cell for rows of a file without it. A status column says then that the person has not left. An empty
+	// cell would be an error.
+	absent  []string
+	at      [][]int // for each part, the index in header of its columns
+	surveys []*Survey
+}
+
+// numbered returns the index of the nth column of a name, counted from 0, and adds it if it is new.
+func (m *merging) numbered(name string, n int) int {
+	key := name + "\x00" + strconv.Itoa(n)
+	i, ok := m.columns[key]
+	if !ok {
+		i = len(m.header)
+		m.columns[key], m.header = i, append(m.header, name)
+	}
+	return i
+}
+
+// columnsOf surveys a file and assigns its columns.
+func (m *merging) columnsOf(p *Part) error {
+	r, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s, err := Look(m.ctx, r)
+	if err != nil {
+		return faultOf(err)
+	}
+	again, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	c, err := NewReader(again, Options{Survey: s})
+	if err != nil && !IsMapping(err) {
+		return faultOf(err)
+	}
+	names := slices.Clone(c.names())
+	if c.email >= 0 && m.address == "" {
+		m.address = names[c.email]
+	}
+	if c.email >= 0 && !slices.Contains(names, m.address) {
+		names[c.email] = m.address
+	}
+	seen := map[string]int{}
+	at := make([]int, len(names))
+	for i, name := range names {
+		at[i] = m.numbered(name, seen[name])
+		seen[name]++
+	}
+	m.at, m.surveys = append(m.at, at), append(m.surveys, s)
+	return nil
+}
+
+func (m *merging) rows(out *csv.Writer, p *Part, no int) error {
+	r, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	t, err := open(r, m.surveys[no])
+	if err != nil {
+		return faultOf(err)
+	}
+	for n := 0; ; n++ {
+		if n%surveyStep == 0 && m.ctx.Err() != nil {
+			return m.ctx.Err()
+		}
+		record, err := t.read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		t.set.toUTF8(record)
+		var row []string
+		switch _, faulty := errors.AsType[LineError](err); {
+		case faulty:
+			row = make([]string, len(m.header)+1)
+			copy(row, record)
+		case err != nil:
+			return faultOf(err)
+		case isBlank(record):
+			continue
+		default:
+			row = slices.Clone(m.absent)
+			for i, cell := range record {
+				row[m.at[no][i]] = cell
+			}
+			if p.Status != "" {
+				row[m.status] = p.Status
+			}
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+}
+
+// faultOf marks an error as one of a file, unless the context has ended.
+func faultOf(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return PartError{err}
+}
