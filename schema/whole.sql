@@ -556,7 +556,7 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL DEFAULT 0, tagged INTEGER NOT NULL DEFAULT 0, new_tags INTEGER NOT NULL DEFAULT 0, tags_skipped INTEGER NOT NULL DEFAULT 0, made_tags TEXT NOT NULL DEFAULT '[]', undo_untagged INTEGER NOT NULL DEFAULT 0, tool TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL DEFAULT 0, tagged INTEGER NOT NULL DEFAULT 0, new_tags INTEGER NOT NULL DEFAULT 0, tags_skipped INTEGER NOT NULL DEFAULT 0, made_tags TEXT NOT NULL DEFAULT '[]', undo_untagged INTEGER NOT NULL DEFAULT 0, tool TEXT NOT NULL DEFAULT '', posts INTEGER NOT NULL DEFAULT 0, posts_skipped INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
@@ -565,6 +565,22 @@ CREATE INDEX import_job_open ON import_job (status, queued_at) WHERE status NOT 
 CREATE INDEX import_job_tenant ON import_job (tenant_id, id);
 
 CREATE INDEX import_job_undo ON import_job (id) WHERE undo_status = 'running';
+
+CREATE TABLE import_post (
+  import_id TEXT NOT NULL,
+  no        INTEGER NOT NULL,
+  title     TEXT NOT NULL,
+  summary   TEXT NOT NULL,
+  slug      TEXT NOT NULL,
+  author    TEXT NOT NULL,
+  kind      TEXT NOT NULL,
+  posted_at INTEGER NOT NULL,
+  draft     INTEGER NOT NULL,
+  paid      INTEGER NOT NULL,
+  body      TEXT NOT NULL, -- clean HTML
+  issue_no  INTEGER NOT NULL DEFAULT 0, -- 0: not an issue yet, or no more
+  PRIMARY KEY (import_id, no)
+) STRICT;
 
 CREATE TABLE import_word (
   email_key TEXT NOT NULL,
@@ -581,6 +597,14 @@ CREATE TABLE import_word (
 CREATE INDEX import_word_import ON import_word (import_id, email_key) WHERE import_id <> '';
 
 CREATE INDEX import_word_said ON import_word (said_at);
+
+CREATE TABLE imported_issue (
+  issue_no INTEGER PRIMARY KEY,
+  source   TEXT NOT NULL,
+  author   TEXT NOT NULL,
+  kind     TEXT NOT NULL,
+  body     TEXT NOT NULL -- clean HTML
+) STRICT;
 
 CREATE TABLE invitation (
   id         TEXT PRIMARY KEY,
@@ -1421,6 +1445,10 @@ END;
 CREATE TRIGGER deleted_endpoint_without_keepers AFTER DELETE ON deleted_endpoint
   WHEN NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = OLD.id) BEGIN
   DELETE FROM keeper WHERE record = OLD.id;
+END;
+
+CREATE TRIGGER imported_issue_goes AFTER DELETE ON issue WHEN OLD.campaign_no < 0 BEGIN
+  DELETE FROM imported_issue WHERE issue_no = OLD.no;
 END;
 
 CREATE TRIGGER issue_gone AFTER DELETE ON issue BEGIN

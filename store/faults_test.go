@@ -91,7 +91,8 @@ func (s *story) version() (v int64) {
 // severalSteps lists the operations that consist of several transactions. Transactions completed before a fault stay.
 var severalSteps = []string{
 	"AddMedia", "AddShare", "AnsweredToken", "BulkStep", "ConfirmToken", "Housekeeping", "NewFaultWriter",
-	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PurposeKey",
+	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PublishPosts", "PurposeKey",
+	"WithdrawPosts",
 }
 
 // op runs an operation. It must be at most one transaction unless it is in severalSteps.

@@ -85,8 +85,9 @@ var mayImport = map[string][]string{
 	},
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/members": {
-		"auth", "core", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web", "store", "store/db",
-		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
+		"auth", "core", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web", "mail/article",
+		"mail/htmlclean", "store", "store/db", "store/exports", "store/imports", "store/members", "store/people",
+		"store/subscribercsv", "store/tenants",
 	},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk"},
 	"handlers/tenants": {

@@ -47,7 +47,7 @@ func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) 
 		Changed: max(i.SentAt, i.ChangedAt).Time().Format(time.RFC3339), Author: by, Publisher: by,
 		PartOf: &ldThing{Type: "Blog", Name: list.Name, URL: a.url(list)},
 	}
-	if name := authorOf(list); name != "" {
+	if name := authorOf(list, i); name != "" {
 		t.Author = &ldThing{Type: "Person", Name: name}
 	}
 	return t

@@ -94,7 +94,7 @@ func (a archive) issue(c *web.Call) error {
 		return err
 	}
 	data := archiveIssue{
-		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list), All: list.ArchivePath(),
+		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i), All: list.ArchivePath(),
 		Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
 	}
 	if err := a.around(c, list, &i, &data); err != nil {
@@ -138,9 +138,10 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 	return nil
 }
 
-// authorOf returns the person in whose name a list's emails are sent, or "" if that is the brand.
-func authorOf(list *core.ListWithTenant) string {
-	name := list.Tenant.MailFromName
+// authorOf returns the author of an imported issue, or the person in whose name a list's emails are sent. It returns ""
+// if that is the brand.
+func authorOf(list *core.ListWithTenant, i *core.Issue) string {
+	name := cmp.Or(i.Author, list.Tenant.MailFromName)
 	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {
 		return ""
 	}

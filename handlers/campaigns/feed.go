@@ -84,6 +84,14 @@ func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string 
 	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
 }
 
+// entryID returns the id of an issue in feeds (RFC 4287 section 4.2.6).
+func entryID(i *core.Issue, url string) string {
+	if i.Imported {
+		return url + i.Slug
+	}
+	return "urn:uuid:" + i.CampaignID
+}
+
 func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core.Issue) ([]byte, error) {
 	updated := list.CreatedAt
 	for i := range issues {
@@ -103,7 +111,7 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	for i := range issues {
 		sent := issues[i].SentAt.Time().Format(time.RFC3339)
 		e := atomEntry{
-			ID: "urn:uuid:" + issues[i].CampaignID, Title: issues[i].Title, Published: sent,
+			ID: entryID(&issues[i], url), Title: issues[i].Title, Published: sent,
 			Updated: max(issues[i].SentAt, issues[i].ChangedAt).Time().Format(time.RFC3339),
 			Link:    atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
 		}

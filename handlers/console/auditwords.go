@@ -43,6 +43,8 @@ var auditSentences = map[string]string{
 	"import.cancel":               "{{who}} canceled the import {{what}}.",
 	"import.create":               "{{who}} uploaded the file {{what}}.",
 	"import.delete":               "{{who}} deleted the import {{what}}.",
+	"import.posts":                "{{who}} added the posts of {{what}} to the archive.",
+	"import.posts_undo":           "{{who}} removed the posts of {{what}} from the archive.",
 	"import.run":                  "{{who}} started the import {{what}}.",
 	"import.try":                  "{{who}} started a dry run of the import {{what}}.",
 	"import.undo":                 "{{who}} started undoing the import {{what}}.",

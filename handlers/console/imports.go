@@ -28,6 +28,7 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.post(t, "/imports/:id/cancel", may, o.cancelImport, "The console: cancel an import")
 	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: confirm undoing an import")
 	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: undo an import")
+	o.post(t, "/imports/:id/posts", may, o.importPosts, "The console: add the posts of an export to the archive")
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the rows of an import with errors, as CSV")
@@ -243,8 +244,9 @@ type importData struct {
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
-	Undone  int64 `json:"-"` // number of people already processed by the undo
-	Touched int64 `json:"-"` // number of people that the undo affects
+	Blog    *importedPosts `json:"-"` // nil: none
+	Undone  int64          `json:"-"` // number of people already processed by the undo
+	Touched int64          `json:"-"` // number of people that the undo affects
 
 	guessed bool // the column of addresses was guessed
 }
@@ -308,7 +310,13 @@ func (p *Page) readImport(d *importData) {
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
 	d.Faulty = 2*d.Failed > d.Rows
-	tried := d.DryRun && d.Status == core.ImportCancelled // and it had no effect
+	if d.Status != core.ImportUploading {
+		d.Blog = p.postsOf(&d.ImportJob)
+	}
+	tried := d.DryRun && d.Status == core.ImportCancelled               // and it had no effect
+	if d.Status == core.ImportCompleted && d.Rows == 0 && d.Posts > 0 { // an export without people
+		return
+	}
 	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading && !tried {
 		d.Counted = p.countedRows(d)
 	}

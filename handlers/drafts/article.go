@@ -61,8 +61,15 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 	return textOf(a), nil
 }
 
-// IssueArticle returns the article of an issue: what was approved and sent, or its correction.
+// IssueArticle returns the article of an issue: what was approved and sent, its correction, or the imported post.
 func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.Article, error) {
+	if i.Imported {
+		body, err := campaigns.ImportedBody(ctx, s.DB, i.No)
+		if err != nil {
+			return nil, err
+		}
+		return article.Imported(i.Title, body)
+	}
 	j, err := s.SendJobByNo(ctx, i.JobNo)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/article"
+	"newsletterd/mail/htmlclean"
 	"newsletterd/store/exports"
 	"newsletterd/store/imports"
 )
@@ -29,16 +31,17 @@ func (e *exportedPeople) Close() {
 	}
 }
 
-// people returns the CSV file of an upload. Other files than recognized exports are returned unchanged.
+// people returns the CSV file of an upload and stores its posts. Other files than recognized exports are returned
+// unchanged.
 func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader, now func() core.Instant) (
 	*exportedPeople, error,
 ) {
 	begun := bufio.NewReader(body)
-	head, err := begun.Peek(4)
+	head, err := begun.Peek(300)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if !exports.IsArchive(head) {
+	if !exports.MayBe(head) {
 		return &exportedPeople{Reader: begun}, nil
 	}
 	f, size, err := up.Spool(c, begun, now)
@@ -49,9 +52,17 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 	export, err := exports.Open(f, size)
 	if err == nil {
 		up.Tool = export.Tool
-		made := export.CSV(c)
-		people.Reader, people.made = made, made
-		return people, nil
+		if err = a.keepPosts(c, up, export); err == nil && export.HasPeople() {
+			made := export.CSV(c)
+			people.Reader, people.made = made, made
+			return people, nil
+		}
+		if up.PostsOnly = err == nil; up.PostsOnly && up.Job().Posts == 0 {
+			err = core.Invalidf("", "The export has no people, and no posts with content.")
+		}
+		if err == nil {
+			return people, nil
+		}
 	}
 	if errors.Is(err, exports.ErrUnknown) {
 		_, err = f.Seek(0, io.SeekStart)
@@ -61,4 +72,53 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		return nil, err
 	}
 	return people, nil
+}
+
+// keepPosts stores the posts of an export, cleaned.
+func (a importsAPI) keepPosts(c *web.Call, up *imports.ImportUpload, e *exports.Export) error {
+	var no int64
+	skipped, err := e.Posts(c, func(p exports.Post) error {
+		body := htmlclean.Body(p.HTML)
+		if body == "" {
+			up.PostsSkipped++
+			return nil
+		}
+		no++
+		p.No = no
+		return up.KeepPost(c, &p.ImportedPost, body)
+	})
+	up.PostsSkipped += skipped
+	return err
+}
+
+// postRoutes adds the routes for the posts of an export.
+func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint) web.Endpoint) {
+	may := web.Admin(core.ActionPeopleImport)
+	t.Add("GET", item+"/posts", may, web.Member, one(web.Path(a.posts)),
+		"List the posts of an uploaded export, and the issues that they have become").Named("listImportedPosts")
+	t.Add("POST", item+"/posts", may, web.Member, one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict),
+		"Add the posts of an export to the archive of the list").Named("publishImportedPosts").
+		Example(web.Object{"drafts": false, "paid": false}).
+		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
+	t.Add("DELETE", item+"/posts", may, web.Member, one(web.Path(a.withdrawPosts)).Fails(core.Conflict),
+		"Remove the posts of an export from the archive").Named("withdrawImportedPosts").
+		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
+}
+
+func (a importsAPI) posts(c *web.Call, id string) ([]core.ImportedPost, error) {
+	return a.store.ImportedPosts(c, id)
+}
+
+func (a importsAPI) publishPosts(c *web.Call, in core.PostsInput) ([]core.ImportedPost, error) {
+	if err := a.store.PublishPosts(c, c.ID(), in, web.Actor(c), c.Now, article.ImportedText); err != nil {
+		return nil, err
+	}
+	return a.store.ImportedPosts(c, c.ID())
+}
+
+func (a importsAPI) withdrawPosts(c *web.Call, id string) (web.None, error) {
+	if err := a.mayUndo(c, id); err != nil {
+		return web.None{}, err
+	}
+	return web.None{}, a.store.WithdrawPosts(c, id, web.Actor(c), c.Now)
 }

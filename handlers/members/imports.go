@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -29,7 +30,7 @@ func (r *Room) importRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).DescribesMedia("text/csv", "application/zip", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv", "application/zip", "application/json", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a CSV file or the export of another tool as the body; nothing is imported until you run the import").
 		Named("uploadImport").
@@ -68,6 +69,7 @@ func (r *Room) importRoutes(t *web.Table) {
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import and its file").Named("deleteImport").
 		Refuses(web.Clash("The import is running or being undone"))
+	a.postRoutes(t, item, one)
 }
 
 func (a importsAPI) find(c *web.Call) error {
@@ -188,13 +190,28 @@ func unreadable(err error) error {
 // checkFileMedia returns an error if the media type of the body names another kind of file. It ignores types that
 // clients set by default, such as application/octet-stream.
 func checkFileMedia(c *web.Call) error {
-	media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";")
-	media = strings.ToLower(strings.TrimSpace(media))
-	if strings.HasPrefix(media, "multipart/") || media == "application/json" {
-		return (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).
-			Sayf("The body must be the file itself, sent as text/csv. It was sent as %s.", media)
+	if media := mediaOf(c); strings.HasPrefix(media, "multipart/") {
+		return wrongMedia(media)
 	}
 	return nil
+}
+
+// refuseJSON returns an error for a body of JSON that is not an export of another tool.
+func refuseJSON(c *web.Call) error {
+	if media := mediaOf(c); media == "application/json" {
+		return wrongMedia(media)
+	}
+	return nil
+}
+
+func mediaOf(c *web.Call) string {
+	media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+func wrongMedia(media string) error {
+	return (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).
+		Sayf("The body must be the file itself, sent as text/csv. It was sent as %s.", media)
 }
 
 func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err error) {
@@ -232,6 +249,14 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 		return r, body.Explain(err)
 	}
 	defer people.Close()
+	if up.PostsOnly {
+		return a.commit(c, up, now())
+	}
+	if people.made == nil {
+		if err := refuseJSON(c); err != nil {
+			return r, err
+		}
+	}
 	text, looked := subscribercsv.LookWhile(c, people)
 	err = up.ReadFrom(c, text, a.uploads.Grow(c), now)
 	survey, fault := looked()
@@ -244,9 +269,13 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	if err := a.keep(c, up, survey); err != nil {
 		return r, err
 	}
-	j, err := up.Commit(c, now())
+	return a.commit(c, up, now())
+}
+
+func (a importsAPI) commit(c *web.Call, up *imports.ImportUpload, now core.Instant) (importRecord, error) {
+	j, err := up.Commit(c, now)
 	if err != nil {
-		return r, err
+		return importRecord{}, err
 	}
 	return a.record(c, &j)
 }

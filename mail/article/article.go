@@ -48,13 +48,9 @@ func New(s *Source) (*Article, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-	nodes, err := html.ParseFragment(strings.NewReader(page), body)
+	body, err := parse(page)
 	if err != nil {
-		return nil, fmt.Errorf("parse an article: %w", err)
-	}
-	for _, n := range nodes {
-		body.AppendChild(n)
+		return nil, err
 	}
 	strip(body)
 	a := &Article{}
@@ -64,14 +60,31 @@ func New(s *Source) (*Article, error) {
 	if s.Kind == core.ContentHTML && designed.MatchString(s.Text) {
 		return a, nil
 	}
+	a.HTML, err = write(body)
+	return a, err
+}
+
+// parse returns a body with the nodes of a page's fragment.
+func parse(page string) (*html.Node, error) {
+	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	nodes, err := html.ParseFragment(strings.NewReader(page), body)
+	if err != nil {
+		return nil, fmt.Errorf("parse an article: %w", err)
+	}
+	for _, n := range nodes {
+		body.AppendChild(n)
+	}
+	return body, nil
+}
+
+func write(body *html.Node) (string, error) {
 	var b strings.Builder
 	for n := body.FirstChild; n != nil; n = n.NextSibling {
 		if err := html.Render(&b, n); err != nil {
-			return nil, fmt.Errorf("write an article: %w", err)
+			return "", fmt.Errorf("write an article: %w", err)
 		}
 	}
-	a.HTML = strings.TrimSpace(b.String())
-	return a, nil
+	return strings.TrimSpace(b.String()), nil
 }
 
 // designed matches HTML that depends on styles or layout tables.

@@ -131,3 +131,22 @@ func FuzzArticle(f *testing.F) {
 		}
 	})
 }
+
+// A post of another tool is shown under its title, with its links and images.
+func TestImportedPosts(t *testing.T) {
+	a, err := Imported("News", `<h1>News</h1><h3>One</h3><p>Hi <a href="https://a.example/?b=c">there</a>`+
+		`<img src="https://a.example/p.png"></p>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `<h2>One</h2><p>Hi <a href="https://a.example/?b=c">there</a><img src="https://a.example/p.png"/></p>`
+	if a.HTML != want || a.Words != "One\nHi there" || len(a.Pictures) != 1 {
+		t.Errorf("%+v", a)
+	}
+	for page, words := range map[string]string{"<h1>News</h1>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels"} {
+		a, err := Imported("News", page)
+		if err != nil || a.HTML == "" || a.Words != words {
+			t.Errorf("%s: %+v %v", page, a, err)
+		}
+	}
+}

@@ -2,7 +2,8 @@
 // subscriptions of the member side; it learns about subscribers from the events that it receives.
 //
 //	store.go                                   New
-//	campaign*.go drafts.go frozen.go issues.go corrections.go mendlinks.go   content of campaigns, and what was sent
+//	campaign*.go drafts.go frozen.go corrections.go mendlinks.go   content of campaigns, and what was sent
+//	issues.go importedissues.go                issues of archives
 //	approvals.go reviews.go                    approval by a second person
 //	audience*.go joblists.go reach.go          audiences
 //	segment*.go mailings.go                    rules of segments, and which subscribers match them (segmentstreams.go

@@ -51,17 +51,14 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 		return err
 	}
 	for _, list := range lists {
-		var taken []string
-		like := core.IssueSlug(head.Title, nil)
-		like = like[:min(len(like), 60)] // the end of a long slug may be replaced by a number
-		if err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
-			list, like); err != nil {
+		slug, err := freeSlug(tx, list, head.Title)
+		if err != nil {
 			return err
 		}
 		no, err := tx.Insert(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
 			?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
 			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
-			core.IssueSlug(head.Title, taken), head.Title, head.Summary, c.ID)
+			slug, head.Title, head.Summary, c.ID)
 		if err != nil {
 			return err
 		}
@@ -72,19 +69,30 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 	return nil
 }
 
+// freeSlug returns a slug for a title that no issue of the list has.
+func freeSlug(tx *db.Tx, list, title string) (string, error) {
+	var taken []string
+	like := core.IssueSlug(title, nil)
+	like = like[:min(len(like), 60)] // the end of a long slug may be replaced by a number
+	err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)", list, like)
+	return core.IssueSlug(title, taken), err
+}
+
 // shownIssues selects the issues that archives show: emails were sent, and no recipient waits for the first attempt.
 // Deferred recipients do not delay an issue.
 const shownIssues = "SELECT " + issueColumns + " FROM issue AS i " + issueJoins + " WHERE " + issueShown
 
 const issueColumns = `i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
-	coalesce((SELECT made_at FROM correction WHERE campaign_no = i.campaign_no), 0) AS corrected_at, c.id AS campaign_id,
-	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no, coalesce(t.excerpt, '') AS excerpt,
-	coalesce(t.picture, '') AS picture, coalesce(t.width, 0) AS width, coalesce(t.height, 0) AS height`
+	coalesce((SELECT made_at FROM correction WHERE campaign_no = i.campaign_no), 0) AS corrected_at,
+	coalesce(c.id, '') AS campaign_id, coalesce((SELECT min(j.no) FROM ` + throughJob + `), 0) AS job_no,
+	coalesce(t.excerpt, '') AS excerpt, coalesce(t.picture, '') AS picture, coalesce(t.width, 0) AS width,
+	coalesce(t.height, 0) AS height, m.issue_no IS NOT NULL AS imported, coalesce(m.author, '') AS author`
 
-const issueJoins = "JOIN campaign AS c ON c.no = i.campaign_no LEFT JOIN issue_text AS t ON t.issue_no = i.no"
+const issueJoins = `LEFT JOIN campaign AS c ON c.no = i.campaign_no LEFT JOIN issue_text AS t ON t.issue_no = i.no
+	LEFT JOIN imported_issue AS m ON m.issue_no = i.no`
 
-const issueShown = `i.list_id = ?1 AND i.sent_at > 0 AND c.state <> 'archived' AND c.archive <> 'hidden'
-	AND EXISTS (SELECT 1 FROM ` + throughJob + `)`
+const issueShown = `i.list_id = ?1 AND i.sent_at > 0 AND (m.issue_no IS NOT NULL
+	OR c.state <> 'archived' AND c.archive <> 'hidden' AND EXISTS (SELECT 1 FROM ` + throughJob + `))`
 
 const throughJob = `send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = c.id AND j.sent > 0
 	AND (j.status IN ('completed', 'failed', 'cancelled') OR j.expanded = 1 AND j.sent + j.failed + j.skipped + j.deferred >= j.recipients)`

@@ -1,10 +1,11 @@
-// Package exports recognizes whole exports of other newsletter programs: a zip archive with files of people and posts.
-// It decides by what the files contain. Names only tell what a file's people have in common, such as
-// unsubscribed_members.csv.
+// Package exports recognizes whole exports of other newsletter programs: a zip archive with files of people and posts,
+// or the JSON file of a Ghost site. It decides by what the files contain. Names only tell what a file's people have in
+// common, such as unsubscribed_members.csv, and which page belongs to a post.
 //
 //	exports.go   Open: what an export contains; CSV: its people as one file
 //	archive.go   the entries of a zip archive, within limits
 //	tools.go     which program wrote a file, and what file names say about people
+//	posts.go     posts in tables and pages; ghost.go: posts in the JSON file of a Ghost site
 //
 // # Invariants
 //

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/subscribercsv"
@@ -16,6 +18,9 @@ import (
 type Export struct {
 	Tool   string // program that wrote it; empty if unknown
 	people []subscribercsv.Part
+	table  *postTable           // of posts; nil if there is none
+	pages  map[string]*zip.File // HTML files by name, without folder and ending
+	ghost  opener               // content of a Ghost site; nil if there is none
 }
 
 // ErrUnknown is returned for a file that is not an export.
@@ -23,6 +28,9 @@ var ErrUnknown = errors.New("not an export of a newsletter program")
 
 // headBytes is the size of the beginning of a file that shows what it is.
 const headBytes = 64 << 10
+
+// MayBe reports whether a file with this beginning can be an export.
+func MayBe(head []byte) bool { return IsArchive(head) || isGhost(head) }
 
 // IsArchive reports whether a file with this beginning is a zip archive.
 func IsArchive(head []byte) bool {
@@ -41,6 +49,11 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
+	if isGhost(head) {
+		return &Export{Tool: "ghost", ghost: func() (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
+		}}, nil
+	}
 	if !IsArchive(head) || isWorkbook(head) {
 		return nil, ErrUnknown
 	}
@@ -51,19 +64,25 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 	if slices.ContainsFunc(entries, func(e *zip.File) bool { return e.Name == "[Content_Types].xml" }) {
 		return nil, ErrUnknown // a workbook
 	}
-	e := &Export{}
+	e := &Export{pages: map[string]*zip.File{}}
 	for _, file := range entries {
 		if err := e.note(file); err != nil {
 			return nil, err
 		}
 	}
-	if len(e.people) == 0 {
+	if e.table != nil {
+		e.Tool = e.table.tool
+	}
+	if len(e.people) == 0 && !e.HasPosts() {
 		return nil, ErrUnknown
 	}
 	return e, nil
 }
 
-// note adds an entry if it has people.
+// HasPeople reports whether the export has files with people.
+func (e *Export) HasPeople() bool { return len(e.people) > 0 }
+
+// note adds an entry if it has people or posts.
 func (e *Export) note(file *zip.File) error {
 	if file.UncompressedSize64 == 0 {
 		return nil
@@ -78,15 +97,29 @@ func (e *Export) note(file *zip.File) error {
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
-	header, ok := subscribercsv.PeopleHeader(head[:n])
-	if !ok {
+	open := func() (io.ReadCloser, error) { return openEntry(file) }
+	switch {
+	case isGhost(head[:n]):
+		e.Tool, e.ghost = "ghost", open
+		return nil
+	case bytes.HasPrefix(bytes.TrimLeft(head[:n], "\xef\xbb\xbf \t\r\n"), []byte("<")):
+		name := path.Base(strings.ReplaceAll(file.Name, `\`, "/"))
+		e.pages[strings.TrimSuffix(name, path.Ext(name))] = file
 		return nil
 	}
+	header, people := subscribercsv.HeaderOf(head[:n])
 	header = folded(header)
+	if t := tableOf(header, open); t != nil && !people {
+		e.table = t
+		return nil
+	}
+	if !people {
+		return nil
+	}
 	if slices.ContainsFunc(header, func(name string) bool { return slices.Contains(eventColumns, name) }) {
 		return nil
 	}
-	part := subscribercsv.Part{Open: func() (io.ReadCloser, error) { return openEntry(file) }}
+	part := subscribercsv.Part{Open: open}
 	tool := toolOf(header)
 	if e.Tool == "" {
 		e.Tool = tool.name

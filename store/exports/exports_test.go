@@ -237,3 +237,5 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func isInvalid(err error) bool { return core.KindOf(err) == core.Invalid }

@@ -3,6 +3,7 @@
 //	store.go                          New
 //	imports.go importbatch.go         an import, step by step
 //	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
+//	importposts.go                    posts of an export, and the issues that they become
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go   people who unsubscribed or bounced
 //	importtags.go                     tags in a file

@@ -17,11 +17,14 @@ const (
 	importFile   = 0
 	importFaults = 1
 	importSurvey = 4
+	importPosts  = 5 // no chunks: the rows of import_post
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
 type ImportUpload struct {
-	Tool string // program whose export the file is; empty if unknown
+	Tool         string // program whose export the file is; empty if unknown
+	PostsOnly    bool   // the export has no people; the import ends with the upload
+	PostsSkipped int64  // posts that were not kept
 
 	store *Store
 	job   core.ImportJob
@@ -143,8 +146,12 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 		if err := tx.Watch("import_job", u.job.ID); err != nil {
 			return err
 		}
-		err := tx.One(`UPDATE import_job SET status = 'uploaded', touched_at = ?, tool = ?
-			WHERE id = ? AND status = 'uploading'`, int64(now), u.Tool, u.job.ID)
+		status, finished := core.ImportUploaded, core.Instant(0)
+		if u.PostsOnly {
+			status, finished = core.ImportCompleted, now
+		}
+		err := tx.One(`UPDATE import_job SET status = ?, finished_at = ?, touched_at = ?, tool = ?, posts_skipped = ?
+			WHERE id = ? AND status = 'uploading'`, status, int64(finished), int64(now), u.Tool, u.PostsSkipped, u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}
@@ -286,8 +293,10 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind NOT IN (2, 5) OR j.undo_status <> 'running')
 		UNION ALL SELECT j.id, ?2, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
 			j.finished_at < ?1 AND j.undo_status <> 'running') AND EXISTS (SELECT 1 FROM import_before WHERE import_id = j.id)
+		UNION ALL SELECT j.id, ?3, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
+			j.finished_at < ?1) AND j.posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id)
 		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)),
-		importReplaced)
+		importReplaced, importPosts)
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return false, nil
@@ -298,6 +307,9 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			_, err := tx.Exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
 			return err
 		})
+	}
+	if unneeded.Kind == importPosts {
+		return true, s.dropPosts(ctx, unneeded.ID)
 	}
 	if unneeded.Kind == importReplaced {
 		err = s.dropReplaced(ctx, unneeded.ID)

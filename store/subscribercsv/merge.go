@@ -22,13 +22,14 @@ type Part struct {
 // PartError is an error in a file that is merged.
 type PartError struct{ error }
 
-// PeopleHeader returns the columns of a file with the given beginning, and reports whether one of them has addresses.
-func PeopleHeader(head []byte) (header []string, ok bool) {
+// HeaderOf returns the columns of a file with the given beginning, and reports whether one of them has addresses. If
+// the file is no CSV file, there are no columns.
+func HeaderOf(head []byte) (header []string, people bool) {
 	c, err := NewReader(bytes.NewReader(head), Options{})
-	if c == nil || err != nil && !IsMapping(err) || c.email < 0 {
+	if c == nil || err != nil && !IsMapping(err) {
 		return nil, false
 	}
-	return c.names(), true
+	return c.names(), c.email >= 0
 }
 
 // Merge writes the rows of several files as one CSV file with the columns of all. Columns of the same name become one,

@@ -1,0 +1,129 @@
+package handlers
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+// blog returns the export of a Substack with one person and three posts.
+func blog(t *testing.T) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, file := range map[string]string{
+		"email_list.ada.csv": "email,active_subscription,expiry,plan,email_disabled,created_at\n" +
+			"bob@reader.example,false,,other,true,2023-01-02T03:04:05Z\n",
+		"posts.csv": "post_id,post_date,is_published,type,audience,title,subtitle\n" +
+			"1.engines,2024-05-01T10:00:00Z,true,newsletter,everyone,On engines,How they work\n" +
+			"2.paid,2024-05-02T10:00:00Z,true,newsletter,only_paid,Secrets,\n3.draft,,false,newsletter,everyone,An idea,\n",
+		"posts/1.engines.html": `<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`,
+		"posts/2.paid.html":    "<p>Hidden</p>", "posts/3.draft.html": "<p>Idea</p>",
+	} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Posts of an export become issues in the archive, as clean HTML, with their dates. Drafts and posts for paid subscribers
+// stay out until asked for, and an undo removes all of them.
+func TestImportedPostsBecomeIssues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		_, err := e.store.UpdateList(t.Context(), e.list.ID, "test", func(l *core.List) error {
+			return l.Change(core.ListInput{Archive: new(true), Slug: new("weekly")}, core.At(time.Now()))
+		})
+		e.must(err)
+		ask := func(path string) (int, string) {
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			return w.Code, w.Body.String()
+		}
+		at := e.uploads(e.list.ID, "export.zip", blog(t))
+		e.shows(at, http.StatusOK, "This is an export of Substack.", "3 posts", "On engines", "For paid subscribers", "Draft")
+		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
+			t.Errorf("before the import: %d", status)
+		}
+		for range 2 { // the second time changes nothing
+			e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
+		}
+		if status, list := ask("/a/weekly/"); status != http.StatusOK || !strings.Contains(list, "On engines") ||
+			strings.Contains(list, "Secrets") || strings.Contains(list, "An idea") || !strings.Contains(list, "1 May 2024") {
+			t.Errorf("%d %s", status, list)
+		}
+		status, body := ask("/a/weekly/engines")
+		if status != http.StatusOK || !strings.Contains(body, "<p>Wheels</p>") || strings.Contains(body, "x()") ||
+			!strings.Contains(body, "1 May 2024") || strings.Contains(body, "<iframe") {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, _ := ask("/a/weekly/engines/mail"); status != http.StatusNotFound { // it was no email
+			t.Errorf("%d", status)
+		}
+		if status, found := ask("/a/weekly/?q=wheel"); status != http.StatusOK || !strings.Contains(found, "/engines") {
+			t.Errorf("%d %s", status, found)
+		}
+		if status, feed := ask("/a/weekly/feed.xml"); status != http.StatusOK || !strings.Contains(feed, "Wheels") ||
+			strings.Count(feed, "<entry>") != 1 {
+			t.Errorf("%d %s", status, feed)
+		}
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "paid": {"on"}, "drafts": {"on"}})
+		if _, list := ask("/a/weekly/"); !strings.Contains(list, "Secrets") || !strings.Contains(list, "An idea") {
+			t.Error(list)
+		}
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"remove"}})
+		for _, path := range []string{"/a/weekly/", "/a/weekly/?q=wheel", "/a/weekly/feed.xml"} {
+			if status, page := ask(path); status != http.StatusOK || strings.Contains(page, "engines") ||
+				strings.Contains(page, "Secrets") {
+				t.Errorf("%s: %d %s", path, status, page)
+			}
+		}
+		e.counts("SELECT count(*) FROM issue_text", 0)
+		e.counts("SELECT count(*) FROM issue_search WHERE issue_search MATCH 'wheels'", 0)
+		e.counts("SELECT count(*) FROM imported_issue", 0)
+
+		// The people of the same export are an import of their own.
+		form, _ := e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
+		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
+			t.Errorf("bob is %s", s.Status)
+		}
+		// The posts are kept for a week after the end.
+		now := core.At(time.Now().Add(8 * 24 * time.Hour))
+		for more := true; more; {
+			more, err = e.store.SweepImports(t.Context(), now)
+			e.must(err)
+		}
+		e.counts("SELECT count(*) FROM import_post", 0)
+	})
+}
+
+// counts checks a number in the database.
+func (e *peopleEnv) counts(query string, want int64) {
+	e.Helper()
+	var n int64
+	e.must(e.store.Get(e.Context(), &n, query))
+	if n != want {
+		e.Errorf("%s: %d, not %d", query, n, want)
+	}
+}

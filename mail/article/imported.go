@@ -1,0 +1,30 @@
+package article
+
+// Imported makes the article of a post that was published with another tool. page is clean HTML; links and images stay.
+func Imported(title, page string) (*Article, error) {
+	body, err := parse(page)
+	if err != nil {
+		return nil, err
+	}
+	a := &Article{}
+	s := Source{
+		Title: title, Link: func(address string) string { return address },
+		Picture: func(string) (width, height int) { return 0, 0 },
+	}
+	s.headings(body)
+	s.finish(body, a)
+	a.Words = words(body)
+	if a.HTML, err = write(body); a.HTML == "" {
+		a.HTML = page // only a heading that repeats the title
+	}
+	return a, err
+}
+
+// ImportedText returns the words of such a post and an excerpt of them.
+func ImportedText(title, page string) (words, excerpt string, err error) {
+	a, err := Imported(title, page)
+	if err != nil {
+		return "", "", err
+	}
+	return a.Words, Excerpt(a.Words), nil
+}

@@ -1,0 +1,57 @@
+package campaigns
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// ImportedIssue is an issue that was published with another tool.
+type ImportedIssue struct {
+	Slug, Title, Summary string
+	Source, Author, Kind string
+	Body                 string // clean HTML
+	Words, Excerpt       string // of Body
+	At                   core.Instant
+}
+
+// AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added it, it
+// returns 0.
+func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
+	same, err := tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID, int64(i.At),
+		i.Title, i.Source)
+	if err != nil || same > 0 {
+		return 0, err
+	}
+	slug, err := freeSlug(tx, listID, i.Slug)
+	if err == nil {
+		no, err = tx.Number("SELECT coalesce(max(no), 0) + 1 FROM issue")
+	}
+	if err == nil {
+		_, err = tx.Exec(`INSERT INTO issue (no, list_id, campaign_no, slug, title, summary, sent_at)
+			VALUES (?1, ?2, -?1, ?3, ?4, ?5, ?6)`, no, listID, slug, i.Title, i.Summary, int64(i.At))
+	}
+	if err == nil {
+		_, err = tx.Exec("INSERT INTO imported_issue (issue_no, source, author, kind, body) VALUES (?, ?, ?, ?, ?)", no,
+			i.Source, i.Author, i.Kind, i.Body)
+	}
+	if err == nil {
+		text := IssueText{Words: i.Words, Excerpt: i.Excerpt}
+		err = text.keep(tx, no)
+	}
+	return no, err
+}
+
+// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text.
+func RemoveImportedIssue(tx *db.Tx, no int64) error {
+	_, err := tx.Exec("DELETE FROM issue WHERE no = ? AND campaign_no < 0", no)
+	return err
+}
+
+// ImportedBody returns the clean HTML of an imported issue.
+func ImportedBody(ctx context.Context, s *db.DB, no int64) (body string, err error) {
+	err = s.Get(ctx, &body, "SELECT body FROM imported_issue WHERE issue_no = ?", no)
+	return body, err
+}

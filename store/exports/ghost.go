@@ -1,0 +1,182 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// isGhost reports whether a file with this beginning is the content that Ghost exports.
+func isGhost(head []byte) bool {
+	head = bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
+	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"db"`))
+}
+
+type ghostPost struct {
+	ID          string `json:"id"`
+	Title       string `json:"title"`
+	Slug        string `json:"slug"`
+	HTML        string `json:"html"`
+	Status      string `json:"status"`
+	Visibility  string `json:"visibility"`
+	Type        string `json:"type"`
+	PublishedAt string `json:"published_at"`
+	CreatedAt   string `json:"created_at"`
+	Excerpt     string `json:"custom_excerpt"`
+}
+
+// ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
+// file may name the authors after the posts.
+func ghostPosts(open opener, each func(Post) error) error {
+	users, authors := map[string]string{}, map[string]string{}
+	err := ghostRows(open, map[string]func(*rowDecoder) error{
+		"users": func(d *rowDecoder) error {
+			var u struct{ ID, Name string }
+			err := d.Decode(&u)
+			users[u.ID] = u.Name
+			return err
+		},
+		"posts_authors": func(d *rowDecoder) error {
+			var a struct {
+				Post   string `json:"post_id"`
+				Author string `json:"author_id"`
+			}
+			err := d.Decode(&a)
+			if authors[a.Post] == "" {
+				authors[a.Post] = a.Author
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return ghostRows(open, map[string]func(*rowDecoder) error{"posts": func(d *rowDecoder) error {
+		var p ghostPost
+		if err := d.Decode(&p); err != nil {
+			return err
+		}
+		at := timeOf(p.PublishedAt)
+		if at == 0 {
+			at = timeOf(p.CreatedAt)
+		}
+		return each(Post{HTML: p.HTML, ImportedPost: core.ImportedPost{
+			Title: p.Title, Summary: p.Excerpt, Slug: core.Slug(p.Slug), Author: users[authors[p.ID]], Kind: p.Type,
+			PostedAt: at, Draft: !slices.Contains([]string{"published", "sent"}, p.Status),
+			Paid: p.Visibility != "" && p.Visibility != "public",
+		}})
+	}})
+}
+
+// rowDecoder limits the memory for a token or value.
+type rowDecoder struct {
+	*json.Decoder
+	in *allowance
+}
+
+func (d *rowDecoder) Token() (json.Token, error) {
+	d.in.n = 0
+	return d.Decoder.Token()
+}
+
+func (d *rowDecoder) Decode(v any) error {
+	d.in.n = 0
+	return d.Decoder.Decode(v)
+}
+
+var errNotGhost = errors.New("not the form of a Ghost export")
+
+// ghostRows reads {"db": [{"data": {table: [row, …]}}]} and calls the function of a table for each of its rows.
+func ghostRows(open opener, tables map[string]func(*rowDecoder) error) error {
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 3)
+	n, err := io.ReadFull(f, head)
+	if err != nil {
+		return unreadable(err)
+	}
+	in := &allowance{Reader: io.MultiReader(bytes.NewReader(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))), f)}
+	d := &rowDecoder{json.NewDecoder(in), in}
+	err = ghostObject(d, func(key string) error {
+		if key != "db" {
+			return skipValue(d)
+		}
+		return ghostArray(d, func() error {
+			return ghostObject(d, func(key string) error {
+				if key != "data" {
+					return skipValue(d)
+				}
+				return ghostObject(d, func(table string) error {
+					row := tables[table]
+					if row == nil {
+						return skipValue(d)
+					}
+					return ghostArray(d, func() error { return row(d) })
+				})
+			})
+		})
+	})
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, errNotGhost) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) {
+		return unreadable(err)
+	}
+	return err
+}
+
+func ghostObject(d *rowDecoder, field func(key string) error) error {
+	return ghostNested(d, '{', func() error {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		return field(name)
+	})
+}
+
+func ghostArray(d *rowDecoder, element func() error) error { return ghostNested(d, '[', element) }
+
+func ghostNested(d *rowDecoder, kind json.Delim, each func() error) error {
+	begin, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if begin != kind {
+		return errNotGhost
+	}
+	for d.More() {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
+// skipValue skips a value token by token, in bounded memory.
+func skipValue(d *rowDecoder) error {
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}

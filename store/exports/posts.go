@@ -1,0 +1,283 @@
+package exports
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"html"
+	"io"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/subscribercsv"
+)
+
+// Limits of posts.
+const (
+	MaxPosts     = 5000
+	maxPostBytes = 2 << 20
+)
+
+// Post is a post of another tool. Its HTML is as the tool wrote it.
+type Post struct {
+	core.ImportedPost
+	HTML string
+}
+
+// opener opens a file of an export.
+type opener func() (io.ReadCloser, error)
+
+// postTable is a CSV file with a row for each post.
+type postTable struct {
+	open opener
+	html int    // column with the HTML; -1: in files of their own
+	at   []int  // by postColumns
+	tool string // by the columns
+}
+
+// postColumns lists the columns of a table of posts by their use, folded.
+var postColumns = [...][]string{
+	postID:       {"postid", "id"},
+	postTitle:    {"title", "webtitle", "subject", "subjectline"},
+	postSubtitle: {"subtitle", "websubtitle", "previewtext", "description", "excerpt"},
+	postSlug:     {"slug", "url", "weburl"},
+	postAuthor:   {"author", "authors", "byline"},
+	postDate:     {"postdate", "publishdate", "publishedat", "displayeddate", "sentat", "createdat", "created"},
+	postKind:     {"type", "kind"},
+	postState:    {"ispublished", "status", "state"},
+	postAudience: {"audience", "visibility", "tier", "contenttier"},
+}
+
+const (
+	postID = iota
+	postTitle
+	postSubtitle
+	postSlug
+	postAuthor
+	postDate
+	postKind
+	postState
+	postAudience
+)
+
+var htmlColumns = []string{"contenthtml", "html", "bodyhtml", "htmlcontent", "contentweb", "webcontent", "body", "content"}
+
+// tableOf returns the table of posts with a header, or nil if the file is something else.
+func tableOf(header []string, open opener) *postTable {
+	t := &postTable{open: open, html: indexOf(header, htmlColumns), tool: "beehiiv"}
+	for _, names := range postColumns {
+		t.at = append(t.at, indexOf(header, names))
+	}
+	substack := hasAll(header, "postid postdate ispublished title")
+	if substack {
+		t.html, t.tool = -1, "substack"
+	}
+	if t.at[postTitle] < 0 || !substack && t.html < 0 {
+		return nil
+	}
+	return t
+}
+
+func indexOf(header, names []string) int {
+	for _, name := range names {
+		if i := slices.Index(header, name); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// Posts calls take for each post, at most MaxPosts. skipped is the number of posts that were left out because they are
+// too large or have no content.
+func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int64, err error) {
+	n := 0
+	each := func(p Post) error {
+		p.Title, p.Summary = oneLine(p.Title, 200), oneLine(p.Summary, 300)
+		p.Author, p.Kind = oneLine(p.Author, 200), oneLine(p.Kind, 40)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case strings.TrimSpace(p.HTML) == "", len(p.HTML) > maxPostBytes, n == MaxPosts:
+			skipped++
+			return nil
+		}
+		p.Title, p.HTML = cmp.Or(p.Title, "Untitled"), strings.ToValidUTF8(p.HTML, "\ufffd")
+		n++
+		return take(p)
+	}
+	if e.table != nil {
+		err = e.tablePosts(each)
+	}
+	if err == nil && e.ghost != nil {
+		err = ghostPosts(e.ghost, each)
+	}
+	if err == nil && e.table == nil && e.Tool == "mailchimp" {
+		err = e.pagePosts(each)
+	}
+	return skipped, err
+}
+
+// HasPosts reports whether the export has files with posts.
+func (e *Export) HasPosts() bool {
+	return e.table != nil || e.ghost != nil || e.Tool == "mailchimp" && len(e.pages) > 0
+}
+
+// oneLine returns a text without line breaks and control characters, of at most max characters.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}
+
+// tablePosts reads the posts of a table.
+func (e *Export) tablePosts(each func(Post) error) error {
+	f, err := e.table.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := &allowance{Reader: subscribercsv.Text(f)}
+	rows := csv.NewReader(in)
+	rows.FieldsPerRecord, rows.LazyQuotes, rows.ReuseRecord = -1, true, true
+	for line := 0; ; line++ {
+		in.n = 0
+		row, err := rows.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return unreadable(err)
+		case line == 0:
+			continue
+		}
+		p, err := e.postOf(row)
+		if err == nil {
+			err = each(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (e *Export) postOf(row []string) (Post, error) {
+	cell := func(use int) string {
+		if i := e.table.at[use]; i >= 0 && i < len(row) {
+			return strings.Clone(strings.TrimSpace(row[i]))
+		}
+		return ""
+	}
+	p := Post{ImportedPost: core.ImportedPost{
+		Title: cell(postTitle), Summary: cell(postSubtitle), Author: cell(postAuthor), Kind: cell(postKind),
+		PostedAt: timeOf(cell(postDate)), Slug: core.Slug(path.Base("/" + strings.TrimRight(cell(postSlug), "/"))),
+	}}
+	state, audience := fold(cell(postState)), fold(cell(postAudience))
+	p.Draft = slices.Contains([]string{"false", "draft", "scheduled", "archived", "0", "no"}, state)
+	p.Paid = audience != "" && !slices.Contains([]string{"everyone", "public", "free", "all", "both"}, audience)
+	id := cell(postID)
+	if _, slug, ok := strings.Cut(id, "."); ok && p.Slug == "" {
+		p.Slug = core.Slug(slug)
+	}
+	if e.table.html >= 0 {
+		if e.table.html < len(row) {
+			p.HTML = strings.Clone(row[e.table.html])
+		}
+		return p, nil
+	}
+	page := e.pages[id]
+	if page == nil {
+		return p, nil
+	}
+	var err error
+	p.HTML, err = textOf(page)
+	return p, err
+}
+
+// textOf returns the text of an entry, or an empty string if it is too large for a post.
+func textOf(page *zip.File) (string, error) {
+	if page.UncompressedSize64 > maxPostBytes {
+		return "", nil
+	}
+	r, err := openEntry(page)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return string(b), err
+}
+
+// pagePosts reads posts that are HTML files with a title, as Mailchimp exports sent emails.
+func (e *Export) pagePosts(each func(Post) error) error {
+	for _, name := range slices.Sorted(maps.Keys(e.pages)) {
+		page := e.pages[name]
+		text, err := textOf(page)
+		if err != nil {
+			return err
+		}
+		p := Post{HTML: text, ImportedPost: core.ImportedPost{
+			Title: titleOf(text), PostedAt: core.At(page.Modified), Kind: "email",
+		}}
+		if page.Modified.Year() < 1990 { // the archive has no time
+			p.PostedAt = 0
+		}
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
+
+// titleOf returns the title of an HTML page.
+func titleOf(page string) string {
+	m := titleTag.FindStringSubmatch(page[:min(len(page), 64<<10)])
+	if m == nil {
+		return ""
+	}
+	return html.UnescapeString(m[1])
+}
+
+// rowBytes is the maximum size of a row in a table of posts or in JSON. A longer one would be held in memory.
+const rowBytes = 8 * maxPostBytes
+
+// allowance fails if more than rowBytes are read for a row.
+type allowance struct {
+	io.Reader
+	n int
+}
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.n > rowBytes {
+		return 0, core.Invalidf("", "A post in the file is too large: %s at most.", core.ByteSize(rowBytes))
+	}
+	n, err := a.Reader.Read(p)
+	a.n += n
+	return n, err
+}
+
+// timeForms are forms of dates in exports. Times without a zone are UTC.
+var timeForms = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04",
+	time.DateOnly, time.RFC1123Z, time.RFC1123, time.UnixDate,
+}
+
+// timeOf returns a time in an export, or 0 if it can't be read.
+func timeOf(s string) core.Instant {
+	for _, form := range timeForms {
+		if at, err := time.Parse(form, s); err == nil && at.Year() > 1970 && at.Year() < 2200 {
+			return core.At(at)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,147 @@
+package imports
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+)
+
+// postsStep is the number of posts in one operation.
+const postsStep = 20
+
+// KeepPost stores a post of the uploaded export. body is clean HTML.
+func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string) error {
+	if err := u.store.Room(2 * int64(len(body))); err != nil {
+		return err
+	}
+	u.job.Posts++
+	return u.store.Bulk(ctx, func(tx *db.Tx) error {
+		tx.BringsFile()
+		_, err := tx.Exec(`INSERT INTO import_post (import_id, no, title, summary, slug, author, kind, posted_at, draft, paid,
+			body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, u.job.ID, p.No, p.Title, p.Summary, p.Slug, p.Author, p.Kind,
+			int64(p.PostedAt), p.Draft, p.Paid, body)
+		if err == nil {
+			err = tx.One("UPDATE import_job SET posts = posts + 1 WHERE id = ?", u.job.ID)
+		}
+		return err
+	})
+}
+
+// ImportedPosts returns the posts of an import in their order, until a week after its end.
+func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.ImportedPost, err error) {
+	posts = []core.ImportedPost{}
+	err = s.All(ctx, &posts, `SELECT p.no, p.title, p.summary, p.slug, p.author, p.kind, p.posted_at, p.draft, p.paid,
+		coalesce(i.slug, '') AS issue FROM import_post AS p LEFT JOIN issue AS i ON i.no = p.issue_no
+		WHERE p.import_id = ? ORDER BY p.no`, id)
+	return posts, err
+}
+
+// PublishPosts adds the posts of an import to the archive of its list, the oldest first, in steps. A post that is an
+// issue already stays as it is, so an interrupted call can be repeated. text returns what the archive searches and lists
+// of a post with a title and a body; PublishPosts also returns its errors.
+func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
+	text func(title, body string) (words, excerpt string, err error),
+) error {
+	j, err := s.changeImport(ctx, id, actor, "import.posts", now, func(tx *db.Tx, j *core.ImportJob) error {
+		return hasPosts(tx, j)
+	})
+	if err != nil {
+		return err
+	}
+	var posts []int64
+	err = s.All(ctx, &posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
+		AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+	for step := range slices.Chunk(posts, postsStep) {
+		if err == nil {
+			err = s.publishStep(ctx, &j, step, now, text)
+		}
+	}
+	return err
+}
+
+// hasPosts returns a Conflict if the posts of an import are no longer stored.
+func hasPosts(tx *db.Tx, j *core.ImportJob) error {
+	n, err := tx.Number("SELECT count(*) FROM (SELECT 1 FROM import_post WHERE import_id = ? LIMIT 1)", j.ID)
+	if err == nil && (n == 0 || j.Status == core.ImportUploading) {
+		return core.Conflictf("conflict", "The import has no posts, or it ended over a week ago.")
+	}
+	return err
+}
+
+func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
+	text func(title, body string) (words, excerpt string, err error),
+) error {
+	issues := make([]campaigns.ImportedIssue, len(posts))
+	for k, no := range posts {
+		var p struct {
+			core.ImportedPost
+			Body string `db:"body"`
+		}
+		err := s.Get(ctx, &p, `SELECT no, title, summary, slug, author, kind, posted_at, draft, paid, body, '' AS issue
+			FROM import_post WHERE import_id = ? AND no = ?`, j.ID, no)
+		if err != nil {
+			return err
+		}
+		issues[k] = campaigns.ImportedIssue{
+			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author, Kind: p.Kind,
+			Body: p.Body, At: p.PostedAt,
+		}
+		if p.PostedAt <= 0 {
+			issues[k].At = now
+		}
+		if issues[k].Words, issues[k].Excerpt, err = text(p.Title, p.Body); err != nil {
+			return err
+		}
+	}
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		for k := range issues {
+			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k])
+			if err == nil && no > 0 {
+				err = tx.One("UPDATE import_post SET issue_no = ? WHERE import_id = ? AND no = ?", no, j.ID, posts[k])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WithdrawPosts removes the issues that the posts of an import have become, in steps.
+func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
+	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
+		return hasPosts(tx, j)
+	})
+	for more := err == nil; more; {
+		err = s.Bulk(ctx, func(tx *db.Tx) error {
+			var issues []int64
+			err := tx.All(&issues, "SELECT issue_no FROM import_post WHERE import_id = ? AND issue_no > 0 LIMIT +?", id,
+				postsStep)
+			for _, no := range issues {
+				if err == nil {
+					err = campaigns.RemoveImportedIssue(tx, no)
+				}
+				if err == nil {
+					err = tx.One("UPDATE import_post SET issue_no = 0 WHERE import_id = ? AND issue_no = ?", id, no)
+				}
+			}
+			more = len(issues) == postsStep
+			return err
+		})
+		more = more && err == nil
+	}
+	return err
+}
+
+// dropPosts deletes some posts of an import. Issues made of them stay.
+func (s *Store) dropPosts(ctx context.Context, id string) error {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
+			"WHERE import_id = ?1 LIMIT +?2)", id, postsStep)
+		return err
+	})
+}
