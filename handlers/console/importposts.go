@@ -47,11 +47,11 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	if j.TenantID != p.Tenant.ID {
 		return web.HTML{}, web.ErrNotFound
 	}
-	method, in := http.MethodPost, any(core.PostsInput{Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != ""})
+	path, in := p.importPath("posts"), any(core.PostsInput{Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != ""})
 	if p.Form["do"] == "remove" {
-		method, in = http.MethodDelete, nil
+		path, in = p.importPath("posts", "undo"), nil
 	}
-	if err := p.Do(method, p.importPath("posts"), in, nil); err != nil && core.KindOf(err) != core.Conflict {
+	if err := p.Do(http.MethodPost, path, in, nil); err != nil && core.KindOf(err) != core.Conflict {
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("imports", j.ID), "")
