@@ -8,7 +8,7 @@
 //	audience*.go joblists.go reach.go          audiences
 //	segment*.go mailings.go                    rules of segments, and which subscribers match them (segmentstreams.go
 //	                                           reads many rows as one text)
-//	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
+//	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bouncefigures.go   recipients and their outcomes
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list
 //	bounces.go                                 what reports of bounces and complaints change for subscribers
