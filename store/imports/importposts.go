@@ -46,15 +46,16 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (words, excerpt string, err error),
 ) error {
-	j, err := s.changeImport(ctx, id, actor, "import.posts", now, func(tx *db.Tx, j *core.ImportJob) error {
-		return hasPosts(tx, j)
-	})
-	if err != nil {
-		return err
-	}
 	var posts []int64
-	err = s.All(ctx, &posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
-		AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+	j, err := s.changeImport(ctx, id, actor, "import.posts", now, func(tx *db.Tx, j *core.ImportJob) error {
+		if err := hasPosts(tx, j); err != nil {
+			return err
+		}
+		err := tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
+			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+		tx.Tell("posts", nil, len(posts))
+		return err
+	})
 	for step := range slices.Chunk(posts, postsStep) {
 		if err == nil {
 			err = s.publishStep(ctx, &j, step, now, text)
@@ -114,7 +115,12 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 // WithdrawPosts removes the issues that the posts of an import have become, in steps.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
-		return hasPosts(tx, j)
+		if err := hasPosts(tx, j); err != nil {
+			return err
+		}
+		n, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
+		tx.Tell("posts", n, nil)
+		return err
 	})
 	for more := err == nil; more; {
 		err = s.Bulk(ctx, func(tx *db.Tx) error {
