@@ -247,7 +247,7 @@ func TestConsoleAudit(t *testing.T) {
 		other := e.seed.NewUser("joan@user.example", "")
 		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false,
 			e.seed.Time()))
-		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + string(e.ann.Email)
+		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + e.ann.Name
 		html := e.shows(page, " changed the settings of ", " edited the list ", ">Weekly</a>", who,
 			"test</a> created the list",
 			string(other.Email))

@@ -195,7 +195,7 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 			for _, path := range []string{editor, editor + "/send"} {
 				status, page := e.page("GET", path, nil)
 				text := textOf(page)
-				for _, part := range []string{string(ann.Email) + " requested changes today, ", "Another picture, please."} {
+				for _, part := range []string{ann.Name + " requested changes today, ", "Another picture, please."} {
 					if status != http.StatusOK || strings.Contains(text, part) != want {
 						t.Errorf("%s: %d, %q is there: %t: %s", path, status, part, !want, text)
 					}

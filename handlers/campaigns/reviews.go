@@ -211,14 +211,14 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 	return nil
 }
 
-// nameOf returns the name of a user in the audit log, or the address if the user has only the default name. For other actors it
+// nameOf returns the name of a user in the audit log, or the address if the user has no name. For other actors it
 // returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.Store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
 	case core.KindOf(err) == core.NotFound:
 		return "", nil
-	case err != nil || u.Name != "" && u.Name != core.DefaultName(u.ID):
+	case err != nil || u.Name != "":
 		return u.Name, err
 	}
 	return string(u.Email), nil

@@ -363,5 +363,6 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 	}
 }
 
-// UserName is the SQL expression for the name of user r, or the address if there is only core.DefaultName.
-const UserName = "coalesce(nullif(nullif(r.name, ''), 'User ' || substr(r.id, -4)), r.email)"
+// UserName is the SQL expression for the name of user r, or the address if there is no name. It doesn't replace
+// core.DefaultName with the address, because more people may see names than addresses of the team.
+const UserName = "coalesce(nullif(r.name, ''), r.email)"
