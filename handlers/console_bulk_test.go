@@ -151,6 +151,20 @@ func (e *peopleEnv) tagging() func(status int, texts ...string) {
 	}
 }
 
+// If a field of the filter is removed before the confirmation, the action changes no one.
+func TestConsoleActionsWithoutTheirFieldAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.sends("/new-bulk", http.StatusNotFound, url.Values{
+			"list": {e.list.ID}, "status": {core.SubscriptionActive}, "field": {"gone"}, "value": {"Berlin"},
+			"act": {"unsubscribe"}, "sure": {"1"},
+		})
+		if all, err := e.store.BulkActions(t.Context(), e.list.ID, core.Page{Limit: 9}); err != nil || len(all) != 0 {
+			t.Error(all, err)
+		}
+	})
+}
+
 // Bulk actions that change more than 500 people together need a fresh sign-in, as one does.
 func TestConsoleCountsBulkActionsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -188,6 +188,9 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Lists, d.peopleFilter = listOptions(lists), readFilter(ask, lists)
+	if ask("field") != d.Field { // removed since the page was shown: without it, the action would change more people
+		return web.HTML{}, web.ErrNotFound
+	}
 	if err := p.readWhom(&d); err != nil {
 		return web.HTML{}, err
 	}

@@ -36,8 +36,11 @@ func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter 
 	return f
 }
 
-// ruled reports whether the page finds people by a rule. A rule finds only people who are subscribed.
-func (f *peopleFilter) ruled() bool { return f.Segment != "" || f.Tagged != "" }
+// ruled reports whether the page finds people by a rule, as bulk actions do. A rule finds only people who are
+// subscribed. Without one, a field is compared exactly.
+func (f *peopleFilter) ruled() bool {
+	return f.Segment != "" || f.Tagged != "" || f.Field != "" && f.Status == core.SubscriptionActive
+}
 
 // leaves returns the conditions of the filter. Their people must match all of them.
 func (f *peopleFilter) leaves() (all []any) {
@@ -51,8 +54,10 @@ func (f *peopleFilter) leaves() (all []any) {
 	case f.Field == "":
 	case f.Value == "":
 		all = append(all, map[string]any{"field": f.Field, "missing": true})
-	case f.boolean:
-		all = append(all, map[string]any{"field": f.Field, "is": f.Value == "true"})
+	case f.boolean && (f.Value == "true" || f.Value == "1"):
+		all = append(all, map[string]any{"field": f.Field, "is": true})
+	case f.boolean && (f.Value == "false" || f.Value == "0"):
+		all = append(all, map[string]any{"field": f.Field, "is": false})
 	default:
 		all = append(all, map[string]any{"field": f.Field, "is": f.Value})
 	}
