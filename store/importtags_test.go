@@ -213,3 +213,22 @@ func TestTagOfSignups(t *testing.T) {
 	n.Must(n.DeleteTag(ctx, tag.ID, "user:1", now0))
 	n.Active(n.ListID, "bob@example.org")
 }
+
+// TestImportsWithTagsAreSwept checks that the records of the tags that an import gave are deleted with it.
+func TestImportsWithTagsAreSwept(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	j := tagImport(n, n.ListID, now0, imports.ImportRow{Email: "ann@example.org", Tags: "VIP"})
+	if chunks := n.Count("SELECT count(*) FROM import_chunk WHERE import_id = ?", j.ID); chunks == 0 {
+		t.Fatal("no record of the tags")
+	}
+	n.Must(n.DeleteImport(t.Context(), j.ID, "user:1", now0))
+	more := true
+	for steps := 0; more && steps < 20; steps++ {
+		var err error
+		more, err = n.SweepImports(t.Context(), now0)
+		n.Must(err)
+	}
+	if chunks := n.Count("SELECT count(*) FROM import_chunk WHERE import_id = ?", j.ID); chunks != 0 || more {
+		t.Errorf("%d records of a deleted import, more: %t", chunks, more)
+	}
+}

@@ -17,7 +17,7 @@ const (
 	importFile   = 0
 	importFaults = 1
 	importSurvey = 4
-	importPosts  = 5 // no chunks: the rows of import_post
+	importPosts  = 6 // no chunks: the rows of import_post
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.

@@ -79,8 +79,12 @@ func (im *importing) name(tx *db.Tx, p *tenants.Tagging, names string) error {
 	for name := range strings.SplitSeq(names, TagSeparator) {
 		t, known := im.tags[core.TagKey(name)]
 		if !known {
+			if len(im.tags) >= core.MaxTags {
+				im.counts.TagsSkipped++
+				continue
+			}
 			var err error
-			if t, err = core.NewTag(im.list.TenantID, name, im.now); err != nil || len(im.tags) >= core.MaxTags {
+			if t, err = core.NewTag(im.list.TenantID, name, im.now); err != nil {
 				im.counts.TagsSkipped++
 				continue
 			}
@@ -204,7 +208,10 @@ func (u *undoing) dropTags(by string) error {
 			return err
 		}
 		unused, err := tenants.UnusedTag(u.Tx, &t)
-		if err != nil || !unused {
+		if err != nil {
+			return err
+		}
+		if !unused {
 			continue
 		}
 		using, err := campaigns.SegmentsWith(u.Tx, &t)

@@ -23,18 +23,21 @@ func (c *Reader) namesTags(name string) bool {
 // HasTags reports whether a column contains tags.
 func (c *Reader) HasTags() bool { return len(c.tags) > 0 }
 
-// tagsOf returns the tags of a line in the form of ImportRow.Tags. It counts invalid names.
+// tagsOf returns the tags of a line in the form of ImportRow.Tags, at most core.MaxTagsOfOne. It counts the others and
+// invalid names.
 func (c *Reader) tagsOf(record []string) string {
 	var b strings.Builder
+	n := 0
 	for _, i := range c.tags {
 		for _, name := range splitTags(cleanCell(record[i])) {
 			if name = cleanCell(name); name == "" {
 				continue
 			}
-			if core.CheckTagName(name) != nil {
+			if n == core.MaxTagsOfOne || core.CheckTagName(name) != nil {
 				c.BadTags++
 				continue
 			}
+			n++
 			if b.Len() > 0 {
 				b.WriteString(imports.TagSeparator)
 			}
