@@ -3,7 +3,9 @@ package audience
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"runtime/debug"
 	"sync"
 
 	"newsletterd/core"
@@ -75,6 +77,11 @@ func (s *Store) countRanges(ctx context.Context, a *asked, ranges ...[2]string) 
 	for w := range workers {
 		a := &asked{a.Question, a.Fork()}
 		wait.Go(func() {
+			defer func() {
+				if p := recover(); p != nil { // as in the goroutine of a request
+					errs[w] = fmt.Errorf("panic while counting: %v\n%s", p, debug.Stack())
+				}
+			}()
 			for place := range a.ListIDs {
 				for i := w; i < len(ranges) && errs[w] == nil; i += workers {
 					errs[w] = s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1])

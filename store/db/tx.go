@@ -211,24 +211,37 @@ func (tx *Tx) All(dest any, query string, args ...any) error {
 type Reader struct {
 	store *DB
 	tx    *sqlx.Tx
+	cold  []string // queries that were not prepared yet
+}
+
+// stmt returns the prepared statement for query on the connection of the snapshot. It never waits for another
+// connection: if all readers did, none would be released.
+func (r *Reader) stmt(query string) (*sqlx.Stmt, error) {
+	r.store.stats.statements.Add(1)
+	if st, ok := r.store.stmts.Load(query); ok {
+		return r.tx.Stmtx(st), nil
+	}
+	r.cold = append(r.cold, query)
+	st, err := r.tx.Preparex(query)
+	return st, Translate(err)
 }
 
 // Get reads one row into a struct or a scalar. If there is no row, it returns core.ErrNotFound.
 func (r *Reader) Get(dest any, query string, args ...any) error {
-	s, err := r.store.readStmt(query)
+	s, err := r.stmt(query)
 	if err != nil {
 		return err
 	}
-	return Translate(r.tx.Stmtx(s).Get(dest, args...))
+	return Translate(s.Get(dest, args...))
 }
 
 // All reads all rows into a slice. Use it only for a bounded number of rows.
 func (r *Reader) All(dest any, query string, args ...any) error {
-	s, err := r.store.readStmt(query)
+	s, err := r.stmt(query)
 	if err != nil {
 		return err
 	}
-	return Translate(r.tx.Stmtx(s).Select(dest, args...))
+	return Translate(s.Select(dest, args...))
 }
 
 // Querier is the set of read methods that Tx and Reader share.
@@ -248,7 +261,17 @@ func (s *DB) SnapshotRead(ctx context.Context, fn func(*Reader) error) error {
 		return Translate(err)
 	}
 	defer tx.Rollback()
-	return fn(&Reader{store: s, tx: tx})
+	r := &Reader{store: s, tx: tx}
+	if err = fn(r); err != nil || len(r.cold) == 0 {
+		return err
+	}
+	tx.Rollback() // the connection is free before the statements are prepared for all
+	for _, query := range r.cold {
+		if _, err := s.readStmt(query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Get reads one row into a struct or a scalar. If there is no row, it returns core.ErrNotFound.
