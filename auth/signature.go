@@ -190,7 +190,7 @@ func readTimestamp(text string) (core.Instant, bool) {
 	return core.Instant(sec * 1000), true
 }
 
-// word reports whether text consists of shortest to longest characters of A-Za-z0-9_-.
+// word reports whether text has at least shortest and at most longest characters, all of them from A-Za-z0-9_-.
 func word(text string, shortest, longest int) bool {
 	if len(text) < shortest || len(text) > longest {
 		return false

@@ -358,7 +358,7 @@ func grow(s string, b byte, limit int) string {
 	return s + string([]byte{b})
 }
 
-// last appends an octet and keeps the latest ones.
+// last appends b to s and returns the last keep octets.
 func last(s string, b byte, keep int) string {
 	s += string([]byte{b})
 	return s[max(0, len(s)-keep):]

@@ -326,7 +326,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	return gone
 }
 
-// release takes back the events that wait for a poster, and returns their ids.
+// release removes the events that still wait for a poster from the queue, and returns their ids.
 func (d *delivery) release() (gone []int64) {
 	for {
 		select {

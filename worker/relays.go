@@ -168,7 +168,7 @@ func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServe
 	return o
 }
 
-// reread makes the next call of now read the server from the database.
+// reread makes the next call to now load the server from the database.
 func (o *OwnServer) reread() {
 	if o != nil {
 		o.age.Add(1)

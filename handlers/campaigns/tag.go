@@ -134,7 +134,7 @@ func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Dig
 	return a.hideOutsiders(c, of.TenantID, core.ChangedContent(changes))
 }
 
-// named sets the names of the people who have changed a campaign in the meantime.
+// named adds to err the names of the people who have changed the campaign in the meantime.
 func (a campaignsAPI) named(c *web.Call, err error) error {
 	if core.KindOf(err) != core.PreconditionFailed {
 		return err

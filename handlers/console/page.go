@@ -212,7 +212,7 @@ func (p *Page) render(name, block string, v View) (web.HTML, error) {
 	return web.HTML{Status: v.Status, Body: b.Bytes()}, nil
 }
 
-// headers sets the headers of a page. They allow only scripts, requests and images of this server, and only styles
+// headers sets the headers of a page. They allow scripts, requests and images only from this server, and styles only
 // from stylesheets.
 func (p *Page) headers(v *View) {
 	images := ""

@@ -59,8 +59,8 @@ func loopbackOrigin(origin string) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
-// Unproxied reports whether an origin address may belong to a proxy that is not trusted: a private address, or one of
-// the server's own machine.
+// Unproxied reports whether an origin address might be that of an untrusted proxy: a private address, or an address of
+// this machine.
 func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	a = a.Unmap()
 	if !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !sharedAddresses.Contains(a) {

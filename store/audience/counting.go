@@ -21,7 +21,7 @@ const (
 
 // CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
 // A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
-// unless q.Exact is set. If the rule can't be evaluated, it returns an error of core.Undecided. If a list does not
+// unless q.Exact is set. If the rule can't be evaluated, it returns a core.Undecided error. If a list does not
 // belong to the tenant, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
 	a, err := s.ask(s.Reads(ctx), &q)

@@ -31,7 +31,7 @@ const CountedOneByOne = 20_000
 // CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
 // it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
 // budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. With core.AudienceEstimate, it estimates
-// the audience of long lists. If a segment can't be evaluated, it returns an error of core.Undecided, otherwise only
+// the audience of long lists. If a segment can't be evaluated, it returns a core.Undecided error, otherwise only
 // core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,

@@ -197,7 +197,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 }
 
 // approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be
-// evaluated, it returns an error of core.Undecided.
+// evaluated, it returns a core.Undecided error.
 func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now core.Instant) (core.Narrowing, error) {
 	n := f.Narrowing
 	var err error

@@ -130,7 +130,7 @@ func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jo
 }
 
 // measured returns the jobs to a list that may count for the rule. If the rule needs all jobs since an instant, and
-// some are no longer stored or there are more than MaxMeasured, it returns an error of core.Undecided.
+// some are no longer stored or there are more than MaxMeasured, it returns a core.Undecided error.
 func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	need := m.matcher.History
 	since := core.Instant(1)

@@ -126,7 +126,7 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	return err
 }
 
-// linkDecided returns an error of core.Undecided if the data doesn't show who clicked a link. It sets consentAt of the
+// linkDecided returns a core.Undecided error if the data doesn't show who clicked a link. It sets consentAt of the
 // parts.
 func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) error {
 	known := false

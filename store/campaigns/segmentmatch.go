@@ -26,7 +26,7 @@ type RuleMatch struct {
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
-// segment, list or campaign, or a campaign's recipients are no longer stored, it returns an error of core.Undecided.
+// segment, list or campaign, or a campaign's recipients are no longer stored, it returns a core.Undecided error.
 func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (*RuleMatch, error) {
 	inlined, err := inlineRule(q, tenantID, rule)
 	if err != nil {
@@ -80,7 +80,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 }
 
 // decided returns the recipients of the campaign that a condition names, if it names one. If the condition can't be
-// evaluated, it returns an error of core.Undecided.
+// evaluated, it returns a core.Undecided error.
 func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
 	known, err := refersToTenant(q, tenantID, leaf)
 	switch {

@@ -32,7 +32,7 @@ func segmentRule(q db.Querier, tenantID, id string) (*core.Rule, error) {
 }
 
 // inlineRule replaces references to segments in a tenant's rule with the rules of the segments. If a segment doesn't
-// exist, it returns an error of core.Undecided.
+// exist, it returns a core.Undecided error.
 func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, error) {
 	return rule.Inline("rule", func(path, id string) (*core.Rule, error) {
 		of, err := segmentRule(q, tenantID, id)

@@ -22,7 +22,7 @@ var (
 // far apart or have many tags. In that case each is looked up.
 const tagsRead = 8
 
-// decidedTag returns the tag that a condition names. If there is none, it returns an error of core.Undecided.
+// decidedTag returns the tag that a condition names. If there is none, it returns a core.Undecided error.
 func decidedTag(q db.Querier, tenantID, path, name string) (core.Tag, error) {
 	t, err := tenants.TagNamed(q, tenantID, name)
 	if errors.Is(err, core.ErrTagNotFound) {
@@ -78,7 +78,7 @@ func parseTagged(text string) (rows []tagged) {
 }
 
 // withTagIDs replaces the names of tags in a rule with their ids, so that the rule stays the same if a tag is renamed.
-// If there is no such tag, it returns an error of core.Undecided.
+// If there is no such tag, it returns a core.Undecided error.
 func withTagIDs(q db.Querier, tenantID string, rule *core.Rule) (err error) {
 	rule.Leaves("rule", func(path string, leaf *core.Rule) {
 		if leaf.Tag == "" || err != nil {

@@ -285,7 +285,7 @@ var ErrGap = errors.New("the replica's log has a gap")
 // ErrNothing is returned if the replica holds no database.
 var ErrNothing = errors.New("the replica has no database")
 
-// plan returns the files needed to restore the database after the transaction through, or before the time at; zero
+// plan returns the files needed to restore the database to its state after transaction through, or before time at. Zero
 // values mean the newest state. It returns ErrNothing, or ErrGap together with the files before the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
 	var damage error // error of a file that may be from before at

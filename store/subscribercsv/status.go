@@ -26,8 +26,8 @@ type statusColumn struct {
 	about subject
 }
 
-// meaning returns what a cell, folded by foldCell, says. unknown means that the cell is not understood; it never counts
-// as consent.
+// meaning interprets a cell that foldCell has folded. The result unknown means that the cell is not understood. It never
+// counts as consent.
 type meaning func(cell string) standing
 
 // statusColumns maps column names, folded by foldWord, to the meaning of their cells.

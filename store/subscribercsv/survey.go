@@ -21,7 +21,7 @@ type Survey struct {
 	Columns   []ColumnSurvey `json:"columns"`
 }
 
-// ColumnSurvey sums up the cells of a column.
+// ColumnSurvey summarizes the cells of a column.
 type ColumnSurvey struct {
 	Name   string `json:"name"`
 	Filled int64  `json:"filled"` // non-empty cells

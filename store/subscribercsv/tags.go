@@ -47,8 +47,8 @@ func (c *Reader) tagsOf(record []string) string {
 	return b.String()
 }
 
-// splitTags returns the parts of a cell with tags: separated by commas or semicolons, quoted as in exports of
-// Mailchimp, as in those of Google Contacts, or a JSON array.
+// splitTags splits a cell into tags. It accepts commas and semicolons as separators, the quotes of Mailchimp's exports,
+// the format of Google Contacts, and a JSON array.
 func splitTags(cell string) []string {
 	cell = plainCell(cell)
 	switch {

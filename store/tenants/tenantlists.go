@@ -32,7 +32,7 @@ func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	}
 }
 
-// AllOf reads a page of a list: of all tenants, or of those in tenants.
+// AllOf reads a page of a list. If all is set, it covers every tenant, otherwise those in tenants.
 func (s *Store) AllOf(ctx context.Context, dest any, l *TenantList, tenants []string, all bool, after any, limit int,
 ) error {
 	if all {

@@ -68,7 +68,7 @@ func (l *Ledger) Visits(name string, n int) (stop func()) {
 	return func() { end(); all.Wait() }
 }
 
-// Acknowledged returns a copy of Acked. Clients can write meanwhile.
+// Acknowledged returns a copy of Acked. It is safe to call while clients write.
 func (l *Ledger) Acknowledged() map[string]func(*store.Store) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
