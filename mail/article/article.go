@@ -167,34 +167,41 @@ var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, a
 // headings leaves out a first heading that repeats the title. It makes the highest level 2: level 1 is the title.
 func (s *Source) headings(body *html.Node) {
 	var all []*html.Node
+	var repeated *html.Node
 	highest := 6
 	for n := range body.Descendants() {
 		if levels[n.DataAtom] == 0 {
 			continue
 		}
-		if len(all) == 0 && before(n) == "" && strings.EqualFold(oneLine(textOf(n)), oneLine(s.Title)) {
-			all = append(all, n)
+		if len(all) == 0 && repeated == nil && !wordsBefore(n) &&
+			strings.EqualFold(oneLine(textOf(n)), oneLine(s.Title)) {
+			repeated = n
 			continue
 		}
 		all, highest = append(all, n), min(highest, levels[n.DataAtom])
 	}
-	for i, n := range all {
-		if i == 0 && before(n) == "" && strings.EqualFold(oneLine(textOf(n)), oneLine(s.Title)) {
-			n.Parent.RemoveChild(n)
-			continue
-		}
+	if repeated != nil {
+		repeated.Parent.RemoveChild(repeated)
+	}
+	for _, n := range all {
 		n.Data = "h" + strconv.Itoa(min(levels[n.DataAtom]-highest+2, 6))
 		n.DataAtom = atom.Lookup([]byte(n.Data))
 	}
 }
 
-// before returns the words before an element in its parent.
-func before(n *html.Node) string {
-	text := ""
+// wordsBefore reports whether there is a word before an element in its parent.
+func wordsBefore(n *html.Node) bool {
 	for p := n.PrevSibling; p != nil; p = p.PrevSibling {
-		text += oneLine(textOf(p))
+		if isWord(p) {
+			return true
+		}
+		for d := range p.Descendants() {
+			if isWord(d) {
+				return true
+			}
+		}
 	}
-	return text
+	return false
 }
 
 // finish sets the addresses of links and the sizes of images, and collects the images.

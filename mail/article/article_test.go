@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"newsletterd/core"
 	"newsletterd/mail"
 )
@@ -103,6 +105,53 @@ func TestWords(t *testing.T) {
 	long := strings.Repeat("wörd ", 100)
 	if got := Excerpt(long); len([]rune(got)) > 201 || !strings.HasSuffix(got, "wörd…") {
 		t.Errorf("%q", got)
+	}
+}
+
+// Many siblings don't multiply the work: texts aren't copied for each of them.
+func TestManySiblings(t *testing.T) {
+	const siblings = 2000
+	lines := "<div>" + strings.Repeat("xxxx<br>", siblings) + "<h2>Other</h2></div>"
+	links := "<span>" + strings.Repeat(`<a href="`+ownLink+`">x</a>`, siblings) + "end</span>"
+	values := "<p>" + strings.Repeat(markOpen+"v"+markClose+" x ", siblings) + "</p>"
+	s := Source{Title: "News"}
+	for name, c := range map[string]struct {
+		page, want string
+		do         func(*html.Node)
+		most       float64
+	}{
+		"heading": {lines, lines, s.headings, 20},
+		"links":   {links, "<span>end</span>", strip, 2 * siblings},
+		"values":  {values, "<p>" + strings.Repeat("v x ", siblings) + "</p>", strip, 100},
+	} {
+		bodies := make([]*html.Node, 2) // AllocsPerRun has a run more
+		for i := range bodies {
+			var err error
+			if bodies[i], err = parse(c.page); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := -1
+		if n := testing.AllocsPerRun(1, func() { run++; c.do(bodies[run]) }); n > c.most {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+		if got, err := write(bodies[0]); err != nil || got != strings.ReplaceAll(c.want, "<br>", "<br/>") {
+			t.Errorf("%s: %.200s %v", name, got, err)
+		}
+	}
+}
+
+// An element in which nothing is left is left out too. One with an image or a word stays.
+func TestEmptyParents(t *testing.T) {
+	const link = `<a href="{{ unsubscribe_url }}">x</a>`
+	for source, want := range map[string]string{
+		"<p>a</p><div><span><em>" + link + "</em> " + link + "</span></div>": "<p>a</p>",
+		"<span><em>" + link + "</em><strong></strong> b</span>":              "<span><strong></strong> b</span>",
+		"<b><i>" + link + `<img src="/a.png"></i></b>`:                       `<b><i><img src="/a.png"/></i></b>`,
+	} {
+		if got := made(t, core.ContentHTML, source).HTML; got != want {
+			t.Errorf("%s:\n%s\nnot\n%s", source, got, want)
+		}
 	}
 }
 

@@ -67,22 +67,20 @@ var blocks = map[atom.Atom]bool{
 // strip leaves out the innermost blocks that are only a greeting or that print a link of the recipient. It also leaves
 // out blocks that are empty then.
 func strip(body *html.Node) {
-	var out []*html.Node
+	out := map[*html.Node]bool{}
 	for n := range body.Descendants() {
 		switch {
 		case n.Type == html.CommentNode:
-			out = append(out, n)
+			out[n] = true
 		case n.Type == html.ElementNode && blocks[n.DataAtom] && !holdsBlock(n) && (owns(n) || greets(n)):
-			out = append(out, n)
+			out[n] = true
 		case n.DataAtom == atom.A && strings.Contains(attribute(n, "href"), ownWord),
 			n.DataAtom == atom.Img && strings.Contains(attribute(n, "src"), ownWord),
 			n.Type == html.TextNode && strings.Contains(n.Data, ownWord):
-			out = append(out, n)
+			out[n] = true
 		}
 	}
-	for _, n := range out {
-		remove(n)
-	}
+	remove(body, out)
 	for n := range body.Descendants() {
 		if n.Type == html.TextNode {
 			n.Data = unmark.Replace(n.Data)
@@ -90,16 +88,24 @@ func strip(body *html.Node) {
 	}
 }
 
-// remove removes an element, and its parents if nothing is left in them.
-func remove(n *html.Node) {
-	for n.Parent != nil {
-		parent := n.Parent
-		parent.RemoveChild(n)
-		if parent.DataAtom == atom.Body || strings.TrimSpace(textOf(parent)) != "" || holds(parent, atom.Img) {
-			return
+// remove removes the nodes of out from n, and the elements in which nothing is left then. It visits each node once. It
+// returns whether it removed a child of n, and whether n still has a word or an image.
+func remove(n *html.Node, out map[*html.Node]bool) (removed, full bool) {
+	full = isWord(n) || n.DataAtom == atom.Img
+	var next *html.Node
+	for k := n.FirstChild; k != nil; k = next {
+		next = k.NextSibling
+		gone := out[k]
+		if !gone {
+			less, left := remove(k, out)
+			gone, full = less && !left, full || left
 		}
-		n = parent
+		if gone {
+			n.RemoveChild(k)
+			removed = true
+		}
 	}
+	return removed, full
 }
 
 func holdsBlock(n *html.Node) bool {
@@ -136,11 +142,11 @@ func greets(n *html.Node) bool {
 	if !strings.Contains(text, markOpen) || holds(n, atom.Img) || holds(n, atom.A) {
 		return false
 	}
-	others := ""
+	var others strings.Builder
 	for text != "" {
 		plain, rest, _ := strings.Cut(text, markOpen)
-		others += plain
+		others.WriteString(plain)
 		_, text, _ = strings.Cut(rest, markClose)
 	}
-	return len(strings.Fields(others)) <= greetingWords
+	return len(strings.Fields(others.String())) <= greetingWords
 }

@@ -22,6 +22,9 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
+// isWord reports whether a node is a text with a word.
+func isWord(n *html.Node) bool { return n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" }
+
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // words returns the words in a node, with a line for each block.
