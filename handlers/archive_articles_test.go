@@ -49,6 +49,13 @@ func TestIssuesAreArticles(t *testing.T) {
 	if _, _, body := e.page("/a/weekly/a-design"); !strings.Contains(body, `src="/a/weekly/a-design/mail"`) {
 		t.Errorf("a design has no frame:\n%s", body)
 	}
+	e.campaignText("weekly", 90, strings.Repeat("<div>", 600)+"x")
+	if _, _, body := e.page("/a/weekly/day-90"); !strings.Contains(body, `src="/a/weekly/day-90/mail"`) {
+		t.Errorf("deep HTML has no frame:\n%s", body)
+	}
+	if status, _, body := e.page("/a/weekly/feed.xml"); status != http.StatusOK || strings.Count(body, "<entry>") != 3 {
+		t.Errorf("%d %s", status, body)
+	}
 }
 
 // ld returns the JSON-LD of a page.

@@ -26,9 +26,11 @@ func blog(t *testing.T) string {
 			"bob@reader.example,false,,other,true,2023-01-02T03:04:05Z\n",
 		"posts.csv": "post_id,post_date,is_published,type,audience,title,subtitle\n" +
 			"1.engines,2024-05-01T10:00:00Z,true,newsletter,everyone,On engines,How they work\n" +
+			"4.deep,2024-05-01T10:00:00Z,true,newsletter,everyone,Too deep,\n" +
 			"2.paid,2024-05-02T10:00:00Z,true,newsletter,only_paid,Secrets,\n3.draft,,false,newsletter,everyone,An idea,\n",
 		"posts/1.engines.html": `<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`,
 		"posts/2.paid.html":    "<p>Hidden</p>", "posts/3.draft.html": "<p>Idea</p>",
+		"posts/4.deep.html": strings.Repeat("<div>", 600) + "Deep", // skipped
 	} {
 		w, err := z.Create(name)
 		if err == nil {

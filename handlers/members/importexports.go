@@ -79,7 +79,7 @@ func (a importsAPI) keepPosts(c *web.Call, up *imports.ImportUpload, e *exports.
 	var no int64
 	skipped, err := e.Posts(c, func(p exports.Post) error {
 		body := htmlclean.Body(p.HTML)
-		if body == "" {
+		if _, _, err := article.ImportedText(p.Title, body); err != nil || body == "" {
 			up.PostsSkipped++
 			return nil
 		}

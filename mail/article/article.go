@@ -36,7 +36,8 @@ type Picture struct {
 
 // Article is the content of a campaign as a part of a web page.
 type Article struct {
-	// HTML is empty if the content is a design of its own or empty. Then only the email shows it as meant.
+	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. Then only the email shows it
+	// as meant.
 	HTML     string
 	Words    string // its words, with a line for each block
 	Pictures []Picture
@@ -50,7 +51,7 @@ func New(s *Source) (*Article, error) {
 	}
 	body, err := parse(page)
 	if err != nil {
-		return nil, err
+		return &Article{}, nil // the email can still be shown
 	}
 	strip(body)
 	a := &Article{}
@@ -64,7 +65,7 @@ func New(s *Source) (*Article, error) {
 	return a, err
 }
 
-// parse returns a body with the nodes of a page's fragment.
+// parse returns a body with the nodes of a page's fragment. Its error is that more than 512 elements are open.
 func parse(page string) (*html.Node, error) {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(strings.NewReader(page), body)

@@ -92,6 +92,13 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%q: %+v", source, a)
 		}
 	}
+	deep := strings.Repeat("<div>", 600) + "x"
+	if a := made(t, core.ContentHTML, deep); a.HTML != "" || a.Words != "" {
+		t.Errorf("deep HTML: %+v", a)
+	}
+	if _, _, err := ImportedText("News", deep); err == nil {
+		t.Error("a deep post has no error")
+	}
 }
 
 func TestWords(t *testing.T) {

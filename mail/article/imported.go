@@ -1,6 +1,7 @@
 package article
 
 // Imported makes the article of a post that was published with another tool. page is clean HTML; links and images stay.
+// It returns an error if the page is nested too deeply.
 func Imported(title, page string) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -20,7 +21,8 @@ func Imported(title, page string) (*Article, error) {
 	return a, err
 }
 
-// ImportedText returns the words of such a post and an excerpt of them.
+// ImportedText returns the words of such a post and an excerpt of them. Its errors are those of
+// Imported.
 func ImportedText(title, page string) (words, excerpt string, err error) {
 	a, err := Imported(title, page)
 	if err != nil {
