@@ -126,3 +126,13 @@ func SearchWords(query string) []string {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 }
+
+// minBeginning is the minimum length of a word that finds longer ones. Shorter beginnings are those of too many words.
+const minBeginning = 3
+
+// FindsLonger reports whether a word of a search may be the beginning of a word. Accents don't count as letters: the
+// index ignores them, or divides words at them.
+func FindsLonger(word string) bool {
+	all := []rune(word)
+	return len(all) >= minBeginning && !slices.ContainsFunc(all[len(all)-minBeginning:], unicode.IsMark)
+}

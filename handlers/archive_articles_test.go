@@ -103,7 +103,7 @@ func TestArchiveSearch(t *testing.T) {
 	e.step("list daily tenant=acme")
 	e.change("daily", core.ListInput{Archive: new(true), Slug: new("daily")})
 	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them <b>cool</b>, in the Käller.</p>"`)
-	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="Pears alone" source="<p>Warm is no good.</p><p>Hello {{ email }}</p>"`)
+	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="Pears alone" source="<p>Warm is no good, nor nice.</p><p>Hello {{ email }}</p>"`)
 	e.step(`sent-campaign july list=weekly at=2026-07-01 subject="Hidden pears" archive=false`)
 	e.step(`sent-campaign other list=daily subject="Pears elsewhere"`)
 	title := regexp.MustCompile(`<h2><a href="/a/weekly/([^"]*)">`)
@@ -119,7 +119,8 @@ func TestArchiveSearch(t *testing.T) {
 		return found
 	}
 	for q, want := range map[string]string{
-		"pears": "[pears-alone apples-pears]", "PEARS cool": "[apples-pears]", "kaller": "[apples-pears]", "goo": "[pears-alone]",
+		"pears": "[pears-alone apples-pears]", "PEARS cool": "[apples-pears]", "kaller": "[apples-pears]", "goo": "[pears-alone]", "go": "[]",
+		"pears a": "[]", "pears go\u0301\u0301": "[]",
 		"ood": "[]", "elsewhere": "[]", "hidden": "[]", "friend": "[]", "ann": "[]", `"`: "[]", "OR": "[]", "NEAR(": "[]",
 		"title:pears": "[]", "pears*": "[pears-alone apples-pears]", "-": "[]", "pears NOT": "[]", "\x00": "[]", "place": "[]",
 		"l" + strings.ReplaceAll(e.value("weekly"), "-", ""): "[]",
@@ -131,6 +132,13 @@ func TestArchiveSearch(t *testing.T) {
 	_, _, body := e.page("/a/weekly/?q=kaller")
 	if !strings.Contains(body, "in the <mark>Käller</mark>.") {
 		t.Errorf("the word is not marked:\n%s", body)
+	}
+	if _, _, body = e.page("/a/weekly/?q=no"); !strings.Contains(body, "is <mark>no</mark> good, nor nice.") {
+		t.Errorf("not only the word is marked:\n%s", body)
+	}
+	e.campaignText("daily", 90, "<p>"+strings.Repeat("x ", 25_000)+"Zebra</p>") // too far from the start to be shown
+	if _, _, body = e.page("/a/daily/?q=zebra"); !strings.Contains(body, "/a/daily/day-90") || strings.Contains(body, "Zebra") {
+		t.Errorf("%s", body)
 	}
 	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 		ID: e.value("may"), Actor: "test", Now: storetest.Seed(t, e.store).Time(), Archive: new(false),

@@ -116,8 +116,9 @@ func folded(s string) []rune {
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
 // next returns the next word of a folded text from a position that is searched for. Only the last word of a query may
-// be the beginning of it. If there is none, from is -1.
+// be the beginning of it, if core.FindsLonger allows it. If there is none, from is -1.
 func (f finder) next(text []rune, at int) (from, to int) {
+	longer := len(f) > 0 && core.FindsLonger(string(f[len(f)-1]))
 	for i := at; i < len(text); i++ {
 		if !inWord(text[i]) || i > 0 && inWord(text[i-1]) {
 			continue
@@ -128,7 +129,7 @@ func (f finder) next(text []rune, at int) (from, to int) {
 		}
 		word := string(text[i:end])
 		for k, w := range f {
-			if word == string(w) || k == len(f)-1 && strings.HasPrefix(word, string(w)) {
+			if word == string(w) || k == len(f)-1 && longer && strings.HasPrefix(word, string(w)) {
 				return i, end
 			}
 		}

@@ -130,13 +130,15 @@ func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue
 	return is, err
 }
 
-// searchIssues walks over the matches from the newest. FTS5 reads them in this order.
-const searchIssues = "SELECT " + issueColumns + `, coalesce(t.words, '') AS words FROM issue_search AS s CROSS JOIN issue AS i ON i.no = s.rowid ` +
+// searchIssues walks over the matches from the newest. FTS5 reads them in this order. What was found is shown only near
+// the start of a long text.
+const searchIssues = "SELECT " + issueColumns + `, substr(coalesce(t.words, ''), 1, 50000) AS words
+	FROM issue_search AS s CROSS JOIN issue AS i ON i.no = s.rowid ` +
 	issueJoins + ` WHERE issue_search MATCH ?2 AND s.rowid < ?3 AND ` + issueShown + " ORDER BY s.rowid DESC LIMIT +?4"
 
 // SearchIssues returns at most limit issues of a list's archive that contain all words of a query, newest first. The
-// last word may be the beginning of one. before is the number of an issue; 0: from the newest. Without a word, there
-// are none. Its only error is core.ErrStorage.
+// last word may be the beginning of one, if core.FindsLonger allows it. before is the number of an issue; 0: from the
+// newest. Without a word, there are none. Its only error is core.ErrStorage.
 func (s *Store) SearchIssues(ctx context.Context, l *core.List, query string, before int64, limit int) (is []core.Issue,
 	err error,
 ) {
@@ -156,15 +158,17 @@ const maxSearchWords = 8
 
 // issueMatch returns a query as an FTS5 expression. The words are quoted, so their characters have no special meaning.
 func issueMatch(l *core.List, query string) string {
-	var words []string
-	for _, w := range core.SearchWords(query) {
-		words = append(words, `"`+w+`"`)
-	}
+	words := core.SearchWords(query)
+	words = words[:min(len(words), maxSearchWords)]
 	if len(words) == 0 {
 		return ""
 	}
+	end := `"`
+	if core.FindsLonger(words[len(words)-1]) {
+		end = `"*`
+	}
 	id := func(s string) string { return strings.ReplaceAll(s, "-", "") }
-	return "{title words} : (" + strings.Join(words[:min(len(words), maxSearchWords)], " AND ") + "*) AND place : (t" +
+	return `{title words} : ("` + strings.Join(words, `" AND "`) + end + ") AND place : (t" +
 		id(l.TenantID) + " AND l" + id(l.ID) + ")"
 }
 
