@@ -218,7 +218,7 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
-		help := p.T("Added when they confirm their signup. Only your team sees tags.")
+		help := p.T("Added when a subscriber confirms their signup. Only your team sees tags.")
 		if len(tags) == 1 {
 			help = p.T("You have no tags yet. Create one under People, Tags.")
 		}

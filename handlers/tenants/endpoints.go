@@ -64,7 +64,7 @@ func (r *Room) endpointRoutes(t *web.Table) {
 			web.FixedTenant,
 		)
 	t.Add("GET", item+"/log", web.Admin(may), web.Member, one(web.List(e.log, attempt.key)),
-		"List delivery attempts of the last two weeks, newest first").
+		"List delivery attempts from the last 14 days, newest first").
 		Named("listWebhookEndpointAttempts")
 	t.Add("POST", item+"/test", web.Admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
 		"Send a webhook.test event to an endpoint").Named("testWebhookEndpoint")

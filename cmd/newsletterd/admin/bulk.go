@@ -42,7 +42,7 @@ func bulkCommands(p commands) *cli.Command {
 			return cli.List(p.Printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored",
 				"created_at")
 		})
-	start := p.Command("start", "unsubscribe, remove, tag or untag subscribers, after confirmation", []cli.Flag{
+	start := p.Command("start", "unsubscribe, remove, tag or untag subscribers (asks for confirmation)", []cli.Flag{
 		segmentListFlag(),
 		cli.OneOf("action", "`ACTION`: unsubscribe, remove (from the list), tag or untag", core.BulkKinds...),
 		cli.String("tag", "`TAG` to add or remove (ID or name)"),

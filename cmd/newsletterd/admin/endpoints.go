@@ -81,7 +81,7 @@ secret. To send to a private address or over plain http, add its host:port to
 		})
 	test := p.Command("test", "send a webhook.test event and show the response", []cli.Flag{id},
 		[]string{"id"}, p.testEndpoint)
-	log := p.Command("log", "show delivery attempts of the last two weeks, newest first", []cli.Flag{
+	log := p.Command("log", "show delivery attempts from the last 14 days, newest first", []cli.Flag{
 		id, cli.Bool("failed", "only failed attempts"), cli.Limit("show at most `N`", 50),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, err := s.Endpoint(c.Context, c.String("id")); err != nil {

@@ -23,7 +23,7 @@ func (p commands) listSyncCommand() *cli.Command {
 	c := p.Command("sync", "send a full copy of a list to the send service, or compare both services", []cli.Flag{
 		cli.Reference("id", people.NounList, "list (`ID`; with --dry-run the default is all lists)", "list"),
 		cli.Bool("dry-run", "dry run: compare both services without sending the list"),
-		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show `N` of the differences", Value: 10},
+		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show up to `N` differences", Value: 10},
 		cli.Bool("take-over", "take over a list that another webhook client feeds; subscribers unknown to this "+
 			"service are unsubscribed"),
 	}, nil, p.syncList)
