@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -29,6 +30,14 @@ type ghostPost struct {
 	Excerpt     string `json:"custom_excerpt"`
 }
 
+// Limits of what is kept of a Ghost export while its posts are read. More is ignored, except for depth, which is an error.
+const (
+	maxGhostUsers   = 10_000
+	maxGhostAuthors = 50_000 // posts with an author
+	maxGhostID      = 100    // bytes
+	maxGhostDepth   = 100
+)
+
 // ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
 // file may name the authors after the posts.
 func ghostPosts(open opener, each func(Post) error) error {
@@ -37,7 +46,9 @@ func ghostPosts(open opener, each func(Post) error) error {
 		"users": func(d *rowDecoder) error {
 			var u struct{ ID, Name string }
 			err := d.Decode(&u)
-			users[u.ID] = u.Name
+			if len(users) < maxGhostUsers && len(u.ID) <= maxGhostID {
+				users[u.ID] = strings.Clone(oneLine(u.Name, 200))
+			}
 			return err
 		},
 		"posts_authors": func(d *rowDecoder) error {
@@ -46,7 +57,7 @@ func ghostPosts(open opener, each func(Post) error) error {
 				Author string `json:"author_id"`
 			}
 			err := d.Decode(&a)
-			if authors[a.Post] == "" {
+			if len(authors) < maxGhostAuthors && len(a.Post)+len(a.Author) <= 2*maxGhostID && authors[a.Post] == "" {
 				authors[a.Post] = a.Author
 			}
 			return err
@@ -162,7 +173,7 @@ func ghostNested(d *rowDecoder, kind json.Delim, each func() error) error {
 	return err
 }
 
-// skipValue skips a value token by token, in bounded memory.
+// skipValue skips a value token by token, in bounded memory: the decoder remembers what is open.
 func skipValue(d *rowDecoder) error {
 	for depth := 0; ; {
 		token, err := d.Token()
@@ -175,8 +186,11 @@ func skipValue(d *rowDecoder) error {
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
-		if depth == 0 {
+		switch {
+		case depth == 0:
 			return nil
+		case depth > maxGhostDepth:
+			return errNotGhost
 		}
 	}
 }

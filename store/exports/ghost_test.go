@@ -1,0 +1,55 @@
+package exports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// ghost returns a content export with tables, and a post of the last user.
+func ghost(tables string) opener {
+	return func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(`{"db":[{"data":{` + tables + `,"posts":[{"id":"1","html":"A"}]}}]}`)), nil
+	}
+}
+
+func TestGhostDepth(t *testing.T) {
+	for depth, good := range map[int]bool{maxGhostDepth: true, maxGhostDepth + 1: false} {
+		nested := `"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		if err := ghostPosts(ghost(nested), func(Post) error { return nil }); good != (err == nil) {
+			t.Errorf("%d: %v", depth, err)
+		}
+	}
+}
+
+func TestGhostKeepsFewAuthors(t *testing.T) {
+	for name, test := range map[string]struct {
+		users, posts int
+		name, want   string
+	}{
+		"all":        {maxGhostUsers - 1, maxGhostAuthors - 1, "Ada", "Ada"},
+		"users":      {maxGhostUsers, 0, "Ada", ""},
+		"authors":    {0, maxGhostAuthors, "Ada", ""},
+		"long names": {0, 0, strings.Repeat("a", 1000), strings.Repeat("a", 199) + "…"},
+	} {
+		var tables strings.Builder
+		tables.WriteString(`"users":[`)
+		for i := range test.users {
+			fmt.Fprintf(&tables, `{"id":"u%d"},`, i)
+		}
+		tables.WriteString(`{"id":"9","name":"` + test.name + `"}],"posts_authors":[`)
+		for i := range test.posts {
+			fmt.Fprintf(&tables, `{"post_id":"p%d","author_id":"u"},`, i)
+		}
+		tables.WriteString(`{"post_id":"1","author_id":"9"}]`)
+		author := ""
+		err := ghostPosts(ghost(tables.String()), func(p Post) error {
+			author = p.Author
+			return nil
+		})
+		if err != nil || author != test.want {
+			t.Errorf("%s: %.300q %v", name, author, err)
+		}
+	}
+}
