@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -117,6 +118,9 @@ func (m *merging) columnsOf(p *Part) error {
 	for i, name := range names {
 		at[i] = m.numbered(name, seen[name])
 		seen[name]++
+	}
+	if len(m.header) > MaxColumns {
+		return PartError{fmt.Errorf("its files have more than %d different columns", MaxColumns)}
 	}
 	m.at, m.surveys = append(m.at, at), append(m.surveys, s)
 	return nil
