@@ -30,7 +30,7 @@ type ghostPost struct {
 	Excerpt     string `json:"custom_excerpt"`
 }
 
-// Limits of what is kept of a Ghost export while its posts are read. More is ignored, except for depth, which is an error.
+// Limits of what is kept of a Ghost export while its posts are read. More is ignored. More depth is an error.
 const (
 	maxGhostUsers   = 10_000
 	maxGhostAuthors = 50_000 // posts with an author

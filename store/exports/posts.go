@@ -148,6 +148,7 @@ func (e *Export) tablePosts(each func(Post) error) error {
 	in := &allowance{Reader: subscribercsv.Text(f)}
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord, rows.LazyQuotes, rows.ReuseRecord = -1, true, true
+	pages := maps.Clone(e.pages)
 	for line := 0; ; line++ {
 		in.n = 0
 		row, err := rows.Read()
@@ -159,7 +160,7 @@ func (e *Export) tablePosts(each func(Post) error) error {
 		case line == 0:
 			continue
 		}
-		p, err := e.postOf(row)
+		p, err := e.postOf(row, pages)
 		if err == nil {
 			err = each(p)
 		}
@@ -169,7 +170,8 @@ func (e *Export) tablePosts(each func(Post) error) error {
 	}
 }
 
-func (e *Export) postOf(row []string) (Post, error) {
+// postOf returns the post in a row. It takes the page of the post from pages, because each page belongs to one post.
+func (e *Export) postOf(row []string, pages map[string]*zip.File) (Post, error) {
 	cell := func(use int) string {
 		if i := e.table.at[use]; i >= 0 && i < len(row) {
 			return strings.Clone(strings.TrimSpace(row[i]))
@@ -193,10 +195,11 @@ func (e *Export) postOf(row []string) (Post, error) {
 		}
 		return p, nil
 	}
-	page := e.pages[id]
+	page := pages[id]
 	if page == nil {
 		return p, nil
 	}
+	delete(pages, id)
 	var err error
 	p.HTML, err = textOf(page)
 	return p, err

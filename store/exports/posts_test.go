@@ -22,11 +22,12 @@ var blogs = map[string]struct {
 			"posts/11.first-post.delivers.csv", "post_id,timestamp,email\n1,2,eve@e.org\n",
 			"posts.csv", postColumns + "11.first-post,2024-05-01T10:00:00.000Z,true,,newsletter,everyone,First,\"Sub, title\"\n" +
 				"12.second,2024-05-02T10:00:00.000Z,true,,newsletter,only_paid,Second,\n" +
+				"12.second,2024-05-02T10:00:00.000Z,true,,newsletter,everyone,Again,\n" +
 				"13.third,,false,,newsletter,everyone,,\n14.no-page,2024-05-02T10:00:00.000Z,true,,podcast,everyone,Gone,\n",
 		},
 		[]string{
 			"first-post|First|Sub, title||2024-05-01||<p>One</p>", "second|Second|||2024-05-02|paid|<p>Two</p>",
-			"third|Untitled||||draft|<p>3</p>", "skipped 1",
+			"third|Untitled||||draft|<p>3</p>", "skipped 2",
 		},
 	},
 	"beehiiv": {

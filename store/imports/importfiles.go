@@ -25,6 +25,7 @@ type ImportUpload struct {
 	Tool         string // program whose export the file is; empty if unknown
 	PostsOnly    bool   // the export has no people; the import ends with the upload
 	PostsSkipped int64  // posts that were not kept
+	PostRoom     int64  // bytes of posts that can still be kept
 
 	store *Store
 	job   core.ImportJob
@@ -42,10 +43,18 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 		return nil, err
 	}
 	j.TenantID, j.Source = im.list.TenantID, im.source
-	u := &ImportUpload{store: s, limit: limit, job: j}
+	u := &ImportUpload{store: s, limit: limit, job: j, PostRoom: maxPosts}
 	return u, s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
 			'waiting', 'running', 'checked')`, u.job.TenantID)
+		if err == nil {
+			var posts int64
+			posts, err = tx.Number(`SELECT count(*) FROM import_job AS j WHERE tenant_id = ? AND status = 'completed' AND
+				started_at = 0 AND posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id) AND NOT EXISTS (
+				SELECT 1 FROM import_post INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = j.id AND issue_no > 0)`,
+				u.job.TenantID) // only posts, and none is an issue
+			n += posts
+		}
 		if err == nil && n >= core.MaxOpenImports {
 			return core.Conflictf("conflict", "A tenant can have at most %d open imports. Run, cancel or delete one.",
 				core.MaxOpenImports)

@@ -13,8 +13,16 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// KeepPost stores a post of the uploaded export. body is clean HTML.
+// maxPosts is the maximum size of all posts of an import.
+const maxPosts = 256 << 20
+
+// KeepPost stores a post of the uploaded export. body is clean HTML. Without PostRoom, the post is skipped.
 func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string) error {
+	if int64(len(body)) > u.PostRoom {
+		u.PostsSkipped++
+		return nil
+	}
+	u.PostRoom -= int64(len(body))
 	if err := u.store.Room(2 * int64(len(body))); err != nil {
 		return err
 	}
@@ -77,6 +85,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	text func(title, body string) (words, excerpt string, err error),
 ) error {
 	issues := make([]campaigns.ImportedIssue, len(posts))
+	var size int64
 	for k, no := range posts {
 		var p struct {
 			core.ImportedPost
@@ -97,6 +106,10 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		if issues[k].Words, issues[k].Excerpt, err = text(p.Title, p.Body); err != nil {
 			return err
 		}
+		size += int64(len(p.Body) + len(issues[k].Words))
+	}
+	if err := s.Room(2 * size); err != nil {
+		return err
 	}
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		for k := range issues {

@@ -1,0 +1,46 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store/storetest"
+)
+
+// uploadedPosts uploads an export with posts, and no people.
+func uploadedPosts(n *storetest.Seeder, room int64, bodies ...string) core.ImportJob {
+	n.Helper()
+	u, err := n.NewImportUpload(n.Context(), newcomers(n), 1000)
+	n.Must(err)
+	u.PostsOnly, u.Tool = true, "ghost"
+	if room > 0 {
+		u.PostRoom = room
+	}
+	for k, body := range bodies {
+		n.Must(u.KeepPost(n.Context(), &core.ImportedPost{No: int64(k + 1), Title: "Post " + body}, body))
+	}
+	j, err := u.Commit(n.Context(), now0)
+	n.Must(err)
+	return j
+}
+
+func postText(_, body string) (words, excerpt string, err error) { return body, body, nil }
+
+// The posts of an import have a total size. Exports with nothing but posts count as open until a post is published.
+func TestPostsOfImportsAreBounded(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	j := uploadedPosts(n, 6, "1234", "123", "12")
+	if j.Posts != 2 || j.PostsSkipped != 1 || n.Count("SELECT count(*) FROM import_post WHERE no <> 2") != 2 {
+		t.Errorf("%d posts, %d skipped", j.Posts, j.PostsSkipped)
+	}
+	for range core.MaxOpenImports - 1 {
+		uploadedPosts(n, 0, "1")
+	}
+	if _, err := n.NewImportUpload(t.Context(), newcomers(n), 10); core.KindOf(err) != core.Conflict ||
+		!strings.Contains(err.Error(), "open imports") {
+		t.Errorf("one more than may be open: %v", err)
+	}
+	n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, postText))
+	uploadedPosts(n, 0, "1")
+}
