@@ -50,8 +50,8 @@ var postColumns = [...][]string{
 	postSlug:     {"slug", "url", "weburl"},
 	postAuthor:   {"author", "authors", "byline"},
 	postDate:     {"postdate", "publishdate", "publishedat", "displayeddate", "sentat", "createdat", "created"},
-	postKind:     {"type", "kind"},
-	postState:    {"ispublished", "status", "state"},
+	postKind:     {"type", "kind", "emailtype"},
+	postState:    {"ispublished", "status", "state", "poststatus"},
 	postAudience: {"audience", "visibility", "tier", "contenttier"},
 }
 
@@ -84,6 +84,10 @@ func tableOf(header []string, open opener) *postTable {
 	}
 	return t
 }
+
+// publicStates are the states of posts that everyone or all subscribers could read. Without such a state, a post is a
+// draft.
+var publicStates = []string{"true", "1", "yes", "published", "sent", "confirmed", "live"}
 
 func indexOf(header, names []string) int {
 	for _, name := range names {
@@ -183,7 +187,7 @@ func (e *Export) postOf(row []string, pages map[string]*zip.File) (Post, error) 
 		PostedAt: timeOf(cell(postDate)), Slug: core.Slug(path.Base("/" + strings.TrimRight(cell(postSlug), "/"))),
 	}}
 	state, audience := fold(cell(postState)), fold(cell(postAudience))
-	p.Draft = slices.Contains([]string{"false", "draft", "scheduled", "archived", "0", "no"}, state)
+	p.Draft = !slices.Contains(publicStates, state)
 	p.Paid = audience != "" && !slices.Contains([]string{"everyone", "public", "free", "all", "both"}, audience)
 	id := cell(postID)
 	if _, slug, ok := strings.Cut(id, "."); ok && p.Slug == "" {

@@ -11,6 +11,35 @@ import (
 
 const postColumns = "post_id,post_date,is_published,email_sent_at,type,audience,title,subtitle\n"
 
+// A post is published only if a column says so.
+func TestStatesOfPosts(t *testing.T) {
+	for column, states := range map[string]map[string]bool{
+		"status": {
+			"Published": true, "sent": true, "confirmed": true, "live": true, "private": false, "unpublished": false,
+			"trash": false, "pending": false, "draft": false, "": false,
+		},
+		"post_status": {"published": true, "private": false},
+		"is_public":   {"published": false}, // unknown column
+	} {
+		for state, published := range states {
+			file := pack(t, "posts.csv", "id,title,"+column+",content_html,email_type\n1,A,"+state+",<p>A</p>,news\n")
+			e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = e.Posts(t.Context(), func(p exports.Post) error {
+				if p.Draft == published || p.Kind != "news" {
+					t.Errorf("%s %s: draft %v, kind %s", column, state, p.Draft, p.Kind)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // blogs are exports with posts, and what their posts are.
 var blogs = map[string]struct {
 	files []string
