@@ -44,3 +44,23 @@ func TestPostsOfImportsAreBounded(t *testing.T) {
 	n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, postText))
 	uploadedPosts(n, 0, "1")
 }
+
+// An import can't be deleted while posts of it are issues, because nothing else could remove these.
+func TestImportsOfIssuesStay(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	j := uploadedPosts(n, 0, "1")
+	n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, postText))
+	if err := n.DeleteImport(t.Context(), j.ID, "user:1", now0); core.KindOf(err) != core.Conflict {
+		t.Errorf("with an issue: %v", err)
+	}
+	n.Must(n.WithdrawPosts(t.Context(), j.ID, "user:1", now0))
+	n.Must(n.DeleteImport(t.Context(), j.ID, "user:1", now0))
+
+	j = uploadedPosts(n, 0, "1")
+	err := n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, func(_, body string) (_, _ string, err error) {
+		return body, body, n.DeleteImport(t.Context(), j.ID, "user:1", now0)
+	})
+	if left := n.Count("SELECT count(*) FROM issue"); core.KindOf(err) != core.NotFound || left != 0 {
+		t.Errorf("deleted meanwhile: %v, %d issues", err, left)
+	}
+}

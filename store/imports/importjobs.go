@@ -113,7 +113,7 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 }
 
 // DeleteImport deletes an import with its file and its rows with errors. If there is no such import, it returns
-// core.ErrNotFound. If it is queued, running or being undone, it returns a Conflict.
+// core.ErrNotFound. If it is queued, running or being undone, or if posts of it are issues, it returns a Conflict.
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
@@ -121,6 +121,13 @@ func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Ins
 		}
 		if j.UndoStatus == core.ImportUndoRunning { // the undo needs its notes
 			return core.Conflictf("conflict", "The import is being undone. Delete it when that is finished.")
+		}
+		issues, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
+		switch {
+		case err != nil:
+			return err
+		case issues > 0: // only their import can remove them
+			return core.Conflictf("conflict", "Posts of the import are in the archive. Remove them there first.")
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)

@@ -112,6 +112,9 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		return err
 	}
 	return s.Bulk(ctx, func(tx *db.Tx) error {
+		if job, err := ImportJob(tx, j.ID); err != nil || job.Status == core.ImportDeleted {
+			return cmp.Or[error](err, core.ErrNotFound)
+		}
 		for k := range issues {
 			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k])
 			if err == nil && no > 0 {
