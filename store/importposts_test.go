@@ -64,3 +64,22 @@ func TestImportsOfIssuesStay(t *testing.T) {
 		t.Errorf("deleted meanwhile: %v, %d issues", err, left)
 	}
 }
+
+// Importing an export again adds no post twice. Posts without a date are the same if their text is.
+func TestUndatedPostsAreAddedOnce(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	for day := range core.Instant(2) {
+		u, err := n.NewImportUpload(t.Context(), newcomers(n), 1000)
+		n.Must(err)
+		u.PostsOnly = true
+		for k, body := range []string{"1", "2", "2", "3"} {
+			n.Must(u.KeepPost(t.Context(), &core.ImportedPost{No: int64(k + 1), Title: "Untitled"}, body))
+		}
+		j, err := u.Commit(t.Context(), now0)
+		n.Must(err)
+		n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0+day, postText))
+	}
+	if issues := n.Count("SELECT count(*) FROM issue"); issues != 3 {
+		t.Errorf("%d issues", issues)
+	}
+}

@@ -14,14 +14,13 @@ type ImportedIssue struct {
 	Body                 string // clean HTML
 	Words, Excerpt       string // of Body
 	At                   core.Instant
+	Undated              bool // At is not from the other tool
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added it, it
 // returns 0.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
-	same, err := tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
-		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID, int64(i.At),
-		i.Title, i.Source)
+	same, err := sameIssues(tx, listID, i)
 	if err != nil || same > 0 {
 		return 0, err
 	}
@@ -42,6 +41,19 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 		err = text.keep(tx, no)
 	}
 	return no, err
+}
+
+// sameIssues counts the issues that are the same in an earlier import: by date and title, or without a date by slug,
+// title and body.
+func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
+	if i.Undated {
+		return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
+			ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
+			m.source = ?4 AND m.body = ?5`, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
+	}
+	return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID, int64(i.At),
+		i.Title, i.Source)
 }
 
 // RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text.

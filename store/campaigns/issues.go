@@ -72,10 +72,16 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 // freeSlug returns a slug for a title that no issue of the list has.
 func freeSlug(tx *db.Tx, list, title string) (string, error) {
 	var taken []string
-	like := core.IssueSlug(title, nil)
-	like = like[:min(len(like), 60)] // the end of a long slug may be replaced by a number
+	like := slugBegin(title)
 	err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)", list, like)
 	return core.IssueSlug(title, taken), err
+}
+
+// slugBegin returns the beginning of all slugs that an issue with a title can have. The end of a long slug may be
+// replaced by a number.
+func slugBegin(title string) string {
+	slug := core.IssueSlug(title, nil)
+	return slug[:min(len(slug), 60)]
 }
 
 // shownIssues selects the issues that archives show: emails were sent, and no recipient waits for the first attempt.

@@ -38,6 +38,10 @@ const (
 	maxGhostDepth   = 100
 )
 
+// ghostURL is in place of the site's own address in links and pictures. An export doesn't contain the address, so they
+// get a scheme that cleaning removes.
+const ghostURL = "__GHOST_URL__"
+
 // ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
 // file may name the authors after the posts.
 func ghostPosts(open opener, each func(Post) error) error {
@@ -75,7 +79,7 @@ func ghostPosts(open opener, each func(Post) error) error {
 		if at == 0 {
 			at = timeOf(p.CreatedAt)
 		}
-		return each(Post{HTML: p.HTML, ImportedPost: core.ImportedPost{
+		return each(Post{HTML: strings.ReplaceAll(p.HTML, ghostURL, "ghost:"), ImportedPost: core.ImportedPost{
 			Title: p.Title, Summary: p.Excerpt, Slug: core.Slug(p.Slug), Author: users[authors[p.ID]], Kind: p.Type,
 			PostedAt: at, Draft: !slices.Contains([]string{"published", "sent"}, p.Status),
 			Paid: p.Visibility != "" && p.Visibility != "public",

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"newsletterd/mail/htmlclean"
 )
 
 // ghost returns a content export with tables, and a post of the last user.
@@ -51,5 +53,21 @@ func TestGhostKeepsFewAuthors(t *testing.T) {
 		if err != nil || author != test.want {
 			t.Errorf("%s: %.300q %v", name, author, err)
 		}
+	}
+}
+
+// Addresses of the Ghost site don't become addresses of ours.
+func TestGhostAddresses(t *testing.T) {
+	open := ghost(`"posts":[{"html":"<a href=\"__GHOST_URL__/x\">X</a><img src=\"__GHOST_URL__/y.png\"><b>Z</b>"}]`)
+	posts := 0
+	err := ghostPosts(open, func(p Post) error {
+		if body := htmlclean.Body(p.HTML); posts == 0 && body != "X<b>Z</b>" {
+			t.Error(body)
+		}
+		posts++
+		return nil
+	})
+	if err != nil || posts == 0 {
+		t.Errorf("%d posts: %v", posts, err)
 	}
 }

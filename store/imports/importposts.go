@@ -101,7 +101,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 			Body: p.Body, At: p.PostedAt,
 		}
 		if p.PostedAt <= 0 {
-			issues[k].At = now
+			issues[k].At, issues[k].Undated = now, true
 		}
 		if issues[k].Words, issues[k].Excerpt, err = text(p.Title, p.Body); err != nil {
 			return err
