@@ -65,6 +65,10 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
 			t.Errorf("before the import: %d", status)
 		}
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
+		e.shows(at, http.StatusOK, "another team member has to import the posts")
+		e.sends(at+"/posts", http.StatusForbidden, url.Values{"do": {"add"}})
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
 		for range 2 { // the second time changes nothing
 			e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -81,5 +82,18 @@ func TestUndatedPostsAreAddedOnce(t *testing.T) {
 	}
 	if issues := n.Count("SELECT count(*) FROM issue"); issues != 3 {
 		t.Errorf("%d issues", issues)
+	}
+}
+
+// If a tenant requires a second person, the one who uploaded an export doesn't publish it, and neither does a program.
+func TestPostsNeedSecondPerson(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	n.ChangeTenant(n.TenantID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
+	j := uploadedPosts(n, 0, "1")
+	for actor, may := range map[string]bool{"user:1": false, "token:1": false, "user:2": true} {
+		err := n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, actor, now0, postText)
+		if may && err != nil || !may && !errors.Is(err, core.ErrApprovalRequired) {
+			t.Errorf("%s: %v", actor, err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ type importedPosts struct {
 	Skipped      int64
 	Drafts, Paid bool  // there are such posts
 	Issues       int64 // posts that are issues
+	Second       bool  // another person has to import them
 }
 
 // shownPosts is the number of posts on the page of an import.
@@ -29,6 +30,7 @@ func (p *Page) postsOf(j *core.ImportJob) *importedPosts {
 		return nil
 	}
 	posts := &importedPosts{All: int64(len(all)), Skipped: j.PostsSkipped, Shown: all[:min(len(all), shownPosts)]}
+	posts.Second = p.Tenant.AsksSecondPerson() && j.CreatedBy == core.UserActor(p.Who.User.ID)
 	for i := range all {
 		posts.Drafts, posts.Paid = posts.Drafts || all[i].Draft, posts.Paid || all[i].Paid
 		if all[i].Issue != "" {

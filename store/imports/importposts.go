@@ -8,6 +8,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // postsStep is the number of posts in one operation.
@@ -50,7 +51,8 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 
 // PublishPosts adds the posts of an import to the archive of its list, the oldest first, in steps. A post that is an
 // issue already stays as it is, so an interrupted call can be repeated. text returns what the archive searches and lists
-// of a post with a title and a body; PublishPosts also returns its errors.
+// of a post with a title and a body; PublishPosts also returns its errors. If the tenant requires a second person and
+// the actor is none or has uploaded the export, it returns core.ErrApprovalRequired.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (words, excerpt string, err error),
 ) error {
@@ -59,7 +61,14 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		if err := hasPosts(tx, j); err != nil {
 			return err
 		}
-		err := tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
+		t, err := tenants.ReadTenant(tx, j.TenantID)
+		if err == nil && t.AsksSecondPerson() && (core.ActorUser(actor) == "" || actor == j.CreatedBy) {
+			err = core.ErrApprovalRequired
+		}
+		if err != nil {
+			return err
+		}
+		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
 			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
 		tx.Tell("posts", nil, len(posts))
 		return err
