@@ -70,6 +70,28 @@ func askedBy(n *storetest.Seeder, kind string) (to []string) {
 	return to
 }
 
+// TestAgreeingShowsActivity checks that a campaign that identifies only subscribers who agreed counts as activity, but
+// not as one that someone ignored.
+func TestAgreeingShowsActivity(t *testing.T) {
+	n, now := silentList(t)
+	j := n.Finish(n.NewJob(n.ListID, func(r *campaigns.JobRequest) { r.TrackOpen = true }))
+	all, err := n.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
+	n.Must(err)
+	for _, r := range all {
+		if core.Email(r.Email) == storetest.Reader(5) {
+			at := now.Add(time.Hour)
+			_, err := n.AddEngagements(t.Context(), []core.Engagement{{JobNo: j.No, Seq: r.Seq, At: at, Last: at, Times: 1}})
+			n.Must(err)
+		}
+	}
+	n.SQL("UPDATE send_job SET tracked = tracked | ? WHERE no = ?", core.TrackedTotals|core.TrackedConsent, j.No)
+	h, err := n.ListHygiene(t.Context(), n.ListID, 12, now.Add(2*time.Hour))
+	n.Must(err)
+	if s := h.Silence; !s.Known || s.Mailings != 4 || s.Silent != 6 { // 3, 4 and 6 to 9
+		t.Errorf("%+v; want 6 silent", s)
+	}
+}
+
 // TestSilentAreAskedOnce checks that subscribers without activity for a year are asked once. Those who answer or show
 // activity stay, and the others can be unsubscribed two weeks later.
 func TestSilentAreAskedOnce(t *testing.T) {

@@ -29,10 +29,13 @@ const (
 
 // silence is a search for inactive subscribers of a list.
 type silence struct {
-	list   core.List
-	since  core.Instant
-	jobs   []campaigns.MeasuredJob
-	window int64 // number of subscribers that one step checks
+	list  core.List
+	since core.Instant
+	jobs  []campaigns.MeasuredJob
+	// everyone is the number of jobs that identify all recipients. A job that identifies only those who agreed shows who
+	// is active, but not who is inactive.
+	everyone int
+	window   int64 // number of subscribers that one step checks
 }
 
 // silentReader is a subscriber who may be inactive.
@@ -59,18 +62,21 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	}
 	q.jobs, err = campaigns.MeasuredJobs(s.Reads(ctx), listID, q.since, now)
 	full := len(q.jobs) == campaigns.MaxMeasured
-	q.jobs = slices.DeleteFunc(q.jobs, func(j campaigns.MeasuredJob) bool {
-		return !j.Known || j.ByConsent() // without consent, no one is heard
-	})
-	if err != nil || len(q.jobs) == 0 {
+	q.jobs = slices.DeleteFunc(q.jobs, func(j campaigns.MeasuredJob) bool { return !j.Known })
+	oldest := now
+	for i := range q.jobs {
+		if !q.jobs[i].ByConsent() {
+			q.everyone, oldest = q.everyone+1, q.jobs[i].At
+		}
+	}
+	if err != nil || q.everyone == 0 {
 		return q, false, err
 	}
-	oldest := q.jobs[len(q.jobs)-1].At
 	if full {
 		oldest = q.since // older jobs exist
 	}
 	q.window = min(max(hygieneRows/int64(len(q.jobs)), fewestLooks), hygieneLooks)
-	return q, core.SilenceKnown(len(q.jobs), oldest, q.since, now), nil
+	return q, core.SilenceKnown(q.everyone, oldest, q.since, now), nil
 }
 
 // readersOf selects the subscribers of a list who are emailed, ordered by id. Parameters 4 and 5 are unused.
@@ -101,7 +107,7 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 			return nil, 0, "", err
 		}
 		for i := range rows {
-			if rows[i].Sent {
+			if rows[i].Sent && !j.ByConsent() {
 				mails[rows[i].ID]++
 			}
 			if heard(rows[i].Marks) {
@@ -139,7 +145,7 @@ func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now 
 	c := counts[listID]
 	h = core.Hygiene{Bounced: c.Bounced, Complaint: c.Complaint, Suppressed: c.Suppressed, Pending: c.Pending}
 	h.Silence = core.Silence{
-		Months: months, Since: q.since, Known: known, Mailings: len(q.jobs), Mailable: c.Mailable,
+		Months: months, Since: q.since, Known: known, Mailings: q.everyone, Mailable: c.Mailable,
 	}
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		if err := r.Get(&h.AskPending, "SELECT count(*) FROM (SELECT 1"+mayAskPending+" LIMIT +?3)", listID,
