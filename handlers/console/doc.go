@@ -35,7 +35,7 @@
 //
 // Subscribers and lists:
 //
-//	people*.go person.go personmail.go newaddress.go   subscribers
+//	people*.go person.go personconsents.go personmail.go newaddress.go   subscribers
 //	suppressions.go   blocked addresses
 //	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go   segments
 //	tags.go bulk.go   tags and bulk actions

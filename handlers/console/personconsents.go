@@ -1,0 +1,114 @@
+package console
+
+import (
+	"iter"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// consentLine is an entry of the consent record as text.
+type consentLine struct {
+	core.Consent
+	What, From string
+}
+
+// consentWhat describes the event in an entry of the consent record.
+func (p *Page) consentWhat(c *core.Consent) string {
+	switch c.What {
+	case core.ConsentRequested:
+		return p.T("Signed up")
+	case core.ConsentConfirmed:
+		if c.Proof == core.ProofMailed {
+			return p.T("Confirmed by email")
+		}
+		return p.T("Added without a confirmation email")
+	case core.ConsentImported:
+		if c.Proof == core.ProofAdmin {
+			return p.T("Added manually")
+		}
+		return p.T("Imported")
+	case core.ConsentImportedLeft:
+		return p.T("Imported as unsubscribed")
+	case core.ConsentUnsubscribed:
+		if c.Proof == core.ProofImport {
+			return p.T("Unsubscribed by an import")
+		}
+		if c.Proof == core.ProofAdmin {
+			return p.T("Unsubscribed manually")
+		}
+		return p.T("Unsubscribed")
+	case core.ConsentResumed:
+		return p.T("Resubscribed")
+	case core.ConsentDisabled:
+		return p.T("Address blocked")
+	case core.ConsentTracking:
+		return p.T("Allowed tracking of opens and clicks")
+	case core.ConsentTrackingWithdrawn:
+		return p.T("Withdrew consent to tracking")
+	}
+	return c.What
+}
+
+// teamOf returns the names of team members by the actor in records. It always includes the visitor. It adds all
+// others if the visitor may see the team and one of actors is another user.
+func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
+	me := core.UserActor(p.Who.User.ID)
+	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
+	others := false
+	for actor := range actors {
+		others = others || core.ActorUser(actor) != "" && actor != me
+	}
+	if !others || !p.May(core.ActionTeamRead) {
+		return names, nil
+	}
+	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
+	for _, m := range team {
+		names[core.UserActor(m.ID)] = personName(m.ID, m.Name, m.Email)
+	}
+	return names, err
+}
+
+// personName returns the name that a user has chosen, or else the address.
+func personName(id, name string, email core.Email) string {
+	if name == "" || name == core.DefaultName(id) {
+		return string(email)
+	}
+	return name
+}
+
+// consentFrom describes the source of an entry of the consent record. team holds the names of people that it may
+// contain.
+func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
+	var parts []string
+	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
+		parts = append(parts, by)
+	} else if c.Source != "" {
+		parts = append(parts, "“"+c.Source+"”")
+	}
+	if c.Remote != "" {
+		parts = append(parts, p.T("from IP address {{address}}", "address", c.Remote))
+	}
+	if c.SubscribedAt > 0 {
+		parts = append(parts, p.T("original signup: {{when}}", "when", p.When(c.SubscribedAt)))
+	} else if c.What == core.ConsentImported && c.Reason != "" {
+		parts = append(parts, c.Reason)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// madeBy describes the creator of a record by its actor, or returns an empty string if that is not an actor. team is
+// the result of teamOf.
+func (p *Page) madeBy(actor string, team map[string]string) string {
+	switch by, _, _ := strings.Cut(actor, ":"); {
+	case team[actor] != "":
+		return p.T("by {{who}}", "who", team[actor])
+	case by == "user":
+		return p.T("by a team member")
+	case by == "client":
+		return p.T("through the API")
+	case by == "command":
+		return p.T("by the server administrator")
+	}
+	return ""
+}
