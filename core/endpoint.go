@@ -26,7 +26,7 @@ type Endpoint struct {
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"`             // events not yet delivered
 	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // size of the bodies of these events
-	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped; no report of it was tried yet
+	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped; no report was tried yet
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own delivery loop and a row for each

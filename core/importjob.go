@@ -83,7 +83,8 @@ func ImportTooLarge(limit int64) *Error {
 // toolNames maps values of ImportJob.Tool to the names that people know.
 var toolNames = map[string]string{
 	"beehiiv": "beehiiv", "brevo": "Brevo", "buttondown": "Buttondown", "ghost": "Ghost", "kit": "Kit",
-	"listmonk": "listmonk", "mailchimp": "Mailchimp", "mailerlite": "MailerLite", "sendy": "Sendy", "substack": "Substack",
+	"listmonk": "listmonk", "mailchimp": "Mailchimp", "mailerlite": "MailerLite", "sendy": "Sendy",
+	"substack": "Substack",
 }
 
 // ToolName returns the name of the program whose export the file is, or an empty string if it is unknown.
@@ -129,7 +130,8 @@ func (c ImportCounts) Rows() int64 {
 }
 
 // ColumnMapping maps columns of a file to preferences, to "email", to "status", the column with the subscription
-// status, or to "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
+// status, or to "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their
+// names.
 type ColumnMapping map[string]string
 
 // Column returns the column value.

@@ -23,8 +23,10 @@ import (
 func TestIssuesAreArticles(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="News of May" preheader="Longer days" ` +
-		`source="<p>Hello {{ preferences.first_name | default: 'friend' }},</p><p>Plant <a href='https://shop.example/beans'>beans</a>.</p>` +
-		`<img src='https://pictures.example/a.png' alt='A'><p onclick='x()'>Now.</p><p><a href='{{ unsubscribe_url }}'>Leave</a></p>"`)
+		`source="<p>Hello {{ preferences.first_name | default: 'friend' }},</p>` +
+		`<p>Plant <a href='https://shop.example/beans'>beans</a>.</p>` +
+		`<img src='https://pictures.example/a.png' alt='A'><p onclick='x()'>Now.</p>` +
+		`<p><a href='{{ unsubscribe_url }}'>Leave</a></p>"`)
 	_, head, body := e.page("/a/weekly/news-of-may")
 	for _, want := range []string{
 		`<a href="https://shop.example/beans"`, "<p>Now.</p>", `<img src="https://pictures.example/a.png" alt="A"`,
@@ -42,10 +44,12 @@ func TestIssuesAreArticles(t *testing.T) {
 	}
 	policy := head.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "script-src") ||
-		strings.Contains(policy, "unsafe") || !strings.Contains(policy, "img-src 'self' data: https://pictures.example;") {
+		strings.Contains(policy, "unsafe") ||
+		!strings.Contains(policy, "img-src 'self' data: https://pictures.example;") {
 		t.Errorf("policy: %s", policy)
 	}
-	e.step(`sent-campaign june list=weekly subject="A design" at=2026-06-01 source="<table><tr><td>x</td></tr></table>"`)
+	e.step(`sent-campaign june list=weekly subject="A design" at=2026-06-01 ` +
+		`source="<table><tr><td>x</td></tr></table>"`)
 	if _, _, body := e.page("/a/weekly/a-design"); !strings.Contains(body, `src="/a/weekly/a-design/mail"`) {
 		t.Errorf("a design has no frame:\n%s", body)
 	}
@@ -102,8 +106,10 @@ func TestArchiveSearch(t *testing.T) {
 	e := archived(t)
 	e.step("list daily tenant=acme")
 	e.change("daily", core.ListInput{Archive: new(true), Slug: new("daily")})
-	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them <b>cool</b>, in the Käller.</p>"`)
-	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="Pears alone" source="<p>Warm is no good, nor nice.</p><p>Hello {{ email }}</p>"`)
+	e.step(`sent-campaign may list=weekly subject="Apples & pears" ` +
+		`source="<p>Keep them <b>cool</b>, in the Käller.</p>"`)
+	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="Pears alone" ` +
+		`source="<p>Warm is no good, nor nice.</p><p>Hello {{ email }}</p>"`)
 	e.step(`sent-campaign july list=weekly at=2026-07-01 subject="Hidden pears" archive=false`)
 	e.step(`sent-campaign other list=daily subject="Pears elsewhere"`)
 	title := regexp.MustCompile(`<h2><a href="/a/weekly/([^"]*)">`)
@@ -119,10 +125,13 @@ func TestArchiveSearch(t *testing.T) {
 		return found
 	}
 	for q, want := range map[string]string{
-		"pears": "[pears-alone apples-pears]", "PEARS cool": "[apples-pears]", "kaller": "[apples-pears]", "goo": "[pears-alone]", "go": "[]",
+		"pears": "[pears-alone apples-pears]", "PEARS cool": "[apples-pears]", "kaller": "[apples-pears]",
+		"goo": "[pears-alone]", "go": "[]",
 		"pears a": "[]", "pears go\u0301\u0301": "[]",
-		"ood": "[]", "elsewhere": "[]", "hidden": "[]", "friend": "[]", "ann": "[]", `"`: "[]", "OR": "[]", "NEAR(": "[]",
-		"title:pears": "[]", "pears*": "[pears-alone apples-pears]", "-": "[]", "pears NOT": "[]", "\x00": "[]", "place": "[]",
+		"ood": "[]", "elsewhere": "[]", "hidden": "[]", "friend": "[]", "ann": "[]",
+		`"`: "[]", "OR": "[]", "NEAR(": "[]",
+		"title:pears": "[]", "pears*": "[pears-alone apples-pears]", "-": "[]", "pears NOT": "[]", "\x00": "[]",
+		"place": "[]",
 		"l" + strings.ReplaceAll(e.value("weekly"), "-", ""): "[]",
 	} {
 		if got := fmt.Sprint(find(q)); got != want {
@@ -137,7 +146,8 @@ func TestArchiveSearch(t *testing.T) {
 		t.Errorf("not only the word is marked:\n%s", body)
 	}
 	e.campaignText("daily", 90, "<p>"+strings.Repeat("x ", 25_000)+"Zebra</p>") // too far from the start to be shown
-	if _, _, body = e.page("/a/daily/?q=zebra"); !strings.Contains(body, "/a/daily/day-90") || strings.Contains(body, "Zebra") {
+	if _, _, body = e.page("/a/daily/?q=zebra"); !strings.Contains(body, "/a/daily/day-90") ||
+		strings.Contains(body, "Zebra") {
 		t.Errorf("%s", body)
 	}
 	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
@@ -154,7 +164,10 @@ func TestAnyArchiveSearch(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them cool.</p>"`)
 	rapid.Check(t, func(rt *rapid.T) {
-		q := rapid.OneOf(rapid.String(), rapid.StringMatching(`["'*():^{}+ -]*(apples|AND|NOT|NEAR|title)?["'*():^{}+ -]*`)).Draw(rt, "q")
+		q := rapid.OneOf(
+			rapid.String(),
+			rapid.StringMatching(`["'*():^{}+ -]*(apples|AND|NOT|NEAR|title)?["'*():^{}+ -]*`),
+		).Draw(rt, "q")
 		status, _, body := e.page("/a/weekly/?q=" + url.QueryEscape(q))
 		if status != http.StatusOK {
 			rt.Fatalf("%q: %d %s", q, status, body)
@@ -188,7 +201,8 @@ func TestFeedsAreBounded(t *testing.T) {
 		e.campaignText("weekly", n, strings.Repeat("<p>a & b <i>c</i> 'd'</p>", 10_000))
 	}
 	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="June" ` +
-		`source="<p>Hello {{ email }},</p><p><a href='{{ unsubscribe_url }}'>Leave</a></p><p><a href='https://shop.example/'>Shop</a></p>"`)
+		`source="<p>Hello {{ email }},</p><p><a href='{{ unsubscribe_url }}'>Leave</a></p>` +
+		`<p><a href='https://shop.example/'>Shop</a></p>"`)
 	status, _, body := e.page("/a/weekly/feed.xml")
 	if status != http.StatusOK || len(body) > 1<<20 || strings.Count(body, "<entry>") != 6 {
 		t.Fatalf("%d, %d bytes, %d entries", status, len(body), strings.Count(body, "<entry>"))
@@ -196,7 +210,8 @@ func TestFeedsAreBounded(t *testing.T) {
 	if full := strings.Count(body, "<content"); full < 2 || full == 6 {
 		t.Errorf("%d entries have their text", full)
 	}
-	if !strings.Contains(body, "https://shop.example/") || strings.Contains(body, "Leave") || strings.Contains(body, "Hello") {
+	if !strings.Contains(body, "https://shop.example/") || strings.Contains(body, "Leave") ||
+		strings.Contains(body, "Hello") {
 		t.Errorf("%s", body[:2000])
 	}
 }

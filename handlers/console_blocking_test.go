@@ -21,12 +21,14 @@ func TestConsoleBlocksAPerson(t *testing.T) {
 		const stays = "The person stays unsubscribed until they sign up again."
 		e.shows("/suppressions", http.StatusOK, "by ann@user.example", "-user:", stays)
 		at := "/people/" + e.found("joan@reader.example").ID
-		body := e.shows(at, http.StatusOK, "Blocked</span>", "when the address was blocked", "by ann@user.example", "-user:",
-			stays)
+		body := e.shows(at, http.StatusOK, "Blocked</span>", "when the address was blocked", "by ann@user.example",
+			"-user:", stays)
 		if n := strings.Count(body, "This address is blocked"); n != 1 {
 			t.Errorf("%d banners", n)
 		}
-		for _, q := range []string{"q=joan", "status=suppressed", "status=suppressed&sort=email", "status=unsubscribed"} {
+		for _, q := range []string{
+			"q=joan", "status=suppressed", "status=suppressed&sort=email", "status=unsubscribed",
+		} {
 			e.shows("/people?"+q, http.StatusOK, "joan@reader.example", "Blocked</span>")
 		}
 		e.sends("/new-person", http.StatusConflict, url.Values{

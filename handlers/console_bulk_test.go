@@ -187,8 +187,8 @@ func TestConsoleCountsBulkActionsWithoutTheSecondFactor(t *testing.T) {
 		e.must(e.store.AddPasskey(t.Context(), core.Passkey{
 			ID: core.NewID(), UserID: ann.ID, RPID: "news.example.org", Name: "key", Credential: []byte("c"),
 			PublicKey: []byte("k"),
-		}, ann.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{},
-			e.seed.Time()))
+		}, ann.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)},
+			core.MailStyle{}, e.seed.Time()))
 		tags := e.tagging()
 		tags(http.StatusSeeOther)
 		time.Sleep(time.Minute)

@@ -378,11 +378,12 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		d, err := e.store.VerifySenderDomain(t.Context(), id, "operator", e.seed.Time())
 		e.must(err)
 		page := e.path("settings", "domains", id)
-		if got := e.shows(e.path("settings", "domains"), "warn\">Records missing"); strings.Contains(got, "good\">Verified") {
+		if got := e.shows(e.path("settings", "domains"),
+			"warn\">Records missing"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record proves that it's yours",
-			"Create new DKIM key")
+		e.shows(page, "Add the records to verify it",
+			"You can already send from this domain. This record proves that it's yours", "Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "Records missing")
@@ -392,7 +393,8 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // as it was a moment ago
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Ready", "You can already send from this domain. This record proves that it's yours.", ">Active<") // by itself
+		e.shows(page, "Ready", "You can already send from this domain. This record proves that it's yours.",
+			">Active<") // by itself
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off

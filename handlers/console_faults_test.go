@@ -24,7 +24,10 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"settings", "name=x&mail_from_name=" + long, "Absendername: Geben Sie höchstens 100 Zeichen ein."},
 			{"settings", "name=x&time_zone=Mars", "Unbekannte Zeitzone „Mars“."},
 			{"settings", "name=x&test_addresses=a@b@c", "„a@b@c“ ist keine gültige E-Mail-Adresse."},
-			{"settings/mails", "mail_texts.confirm.subject={{job.subject}}", "Verwenden Sie hier nur die Platzhalter {{email}}"},
+			{
+				"settings/mails", "mail_texts.confirm.subject={{job.subject}}",
+				"Verwenden Sie hier nur die Platzhalter {{email}}",
+			},
 			{"settings/domains", "domain=not a domain", "Geben Sie einen Domainnamen ein"},
 			{"settings/endpoints", "url=gopher://x.example", "die mit https:// beginnt und höchstens"},
 			{"settings/clients", "name=Shop&redirect_uris=nowhere", "Geben Sie in jeder Zeile eine URL ein"},

@@ -101,7 +101,8 @@ func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 	})
 }
 
-// A column of tags is recognized, another can be chosen, and a column with "unsubscribed" among its tags is asked about.
+// A column of tags is recognized, another can be chosen, and a column with "unsubscribed" among its tags is asked
+// about.
 func TestConsoleImportsTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -46,7 +46,8 @@ func TestConsoleLogo(t *testing.T) {
 		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Add logo")
 		step := `<a href="` + e.path("settings", "logo") + `">Add your logo (optional)</a>`
 		e.shows("/console/"+e.tenant.ID, step+`<span class="sub">`)
-		e.shows(e.path("settings", "logo"), "No logo yet. Emails start with the name of their list instead.", "Upload logo")
+		e.shows(e.path("settings", "logo"), "No logo yet. Emails start with the name of their list instead.",
+			"Upload logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose an existing image", "rose.png")
 
@@ -155,6 +156,7 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 		}
 		e.sends(e.path("settings", "logo"), url.Values{"logo": {"https://pictures.example/logo.png"}})
 		says("elsewhere", false)
-		e.refuses(e.path("settings", "logo"), url.Values{"do": {"plate"}}, http.StatusBadRequest, "Upload the image file first")
+		e.refuses(e.path("settings", "logo"), url.Values{"do": {"plate"}}, http.StatusBadRequest,
+			"Upload the image file first")
 	})
 }

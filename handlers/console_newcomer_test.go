@@ -71,7 +71,8 @@ func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 		e.shows("/people?q=ada", http.StatusOK, "Added", "-Joined")
 
 		at := run("email\ndot@x.example\n", "suppress", "run")
-		e.shows(at+"/undo", http.StatusOK, "1 address blocked", "can be emailed again", "-No one added", "-won't get any more")
+		e.shows(at+"/undo", http.StatusOK, "1 address blocked", "can be emailed again", "-No one added",
+			"-won't get any more")
 
 		run("email\neve@x.example\n", "active", "try")
 		e.shows("/settings/audit", http.StatusOK, "started a dry run of the import", "Dry run of the import")
@@ -102,7 +103,8 @@ func TestConsoleResultsLeadToTheirForms(t *testing.T) {
 func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "The archive is damaged.", `role="alert"`, "Import people")
+		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "The archive is damaged.", `role="alert"`,
+			"Import people")
 	})
 }
 

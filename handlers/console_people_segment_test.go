@@ -124,8 +124,12 @@ func TestConsolePeopleByTag(t *testing.T) {
 		list := "list=" + e.shop.ID
 		g := e.add("Yearly", `{"field":"plan","is":"yearly"}`)
 		for query, want := range map[string][]string{
-			list + "&tagged=" + vip:                            {"ada@old.example", "bea@old.example", "cem@old.example"},
-			list + "&tagged=" + vip + "&status=active":         {"ada@old.example", "bea@old.example", "cem@old.example"},
+			list + "&tagged=" + vip: {
+				"ada@old.example", "bea@old.example", "cem@old.example",
+			},
+			list + "&tagged=" + vip + "&status=active": {
+				"ada@old.example", "bea@old.example", "cem@old.example",
+			},
 			list + "&tagged=" + vip + "&segment=" + g.ID:       {"ada@old.example", "bea@old.example"},
 			list + "&tagged=" + vip + "&field=city&value=Bonn": {"ada@old.example"},
 			list + "&tagged=" + vip + "&field=city":            {"bea@old.example", "cem@old.example"},
@@ -141,7 +145,8 @@ func TestConsolePeopleByTag(t *testing.T) {
 		if got := e.exported(list + "&tagged=" + vip); len(got) != 3 {
 			t.Errorf("the file has %v", got)
 		}
-		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK, "only find people with the status")
+		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK,
+			"only find people with the status")
 		e.shows("/people?"+list+"&tagged="+vip+"&columns=1&column=tags", http.StatusOK, `<td class="soft">VIP</td>`)
 		e.shows("/people?"+list+"&q=ada", http.StatusOK, "clear the search", "-/new-bulk?")
 		e.shows("/people?"+list, http.StatusOK, "choose the status", "-/new-bulk?")

@@ -129,7 +129,8 @@ func TestConsoleRelayTest(t *testing.T) {
 		for range 20 {
 			e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})
 		}
-		e.refuses(page+"/test", url.Values{"email": {"me@acme.example"}}, http.StatusTooManyRequests, "Too many mail server tests")
+		e.refuses(page+"/test", url.Values{"email": {"me@acme.example"}}, http.StatusTooManyRequests,
+			"Too many mail server tests")
 		if status, _ := e.page("POST", page, url.Values{"host": {"other.example"}}); status != http.StatusForbidden {
 			t.Errorf("an administrator sets a relay: %d", status)
 		}

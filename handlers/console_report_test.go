@@ -216,7 +216,8 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Sent to 1 of 2 recipients", "-1 failed</a></span></div>", "The mailbox doesn't exist.",
+		e.shows(e.path(""), http.StatusOK, "Sent to 1 of 2 recipients", "-1 failed</a></span></div>",
+			"The mailbox doesn't exist.",
 			"No more emails are sent to this address. If you know the person, ask for their new address",
 			"-Resend to addresses that failed")
 		e.campaign = e.seed.NewCampaign(e.list)

@@ -27,7 +27,8 @@ func blog(t *testing.T) string {
 		"posts.csv": "post_id,post_date,is_published,type,audience,title,subtitle\n" +
 			"1.engines,2024-05-01T10:00:00Z,true,newsletter,everyone,On engines,How they work\n" +
 			"4.deep,2024-05-01T10:00:00Z,true,newsletter,everyone,Too deep,\n" +
-			"2.paid,2024-05-02T10:00:00Z,true,newsletter,only_paid,Secrets,\n3.draft,,false,newsletter,everyone,An idea,\n",
+			"2.paid,2024-05-02T10:00:00Z,true,newsletter,only_paid,Secrets,\n" +
+			"3.draft,,false,newsletter,everyone,An idea,\n",
 		"posts/1.engines.html": `<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`,
 		"posts/2.paid.html":    "<p>Hidden</p>", "posts/3.draft.html": "<p>Idea</p>",
 		"posts/4.deep.html": strings.Repeat("<div>", 600) + "Deep", // skipped
@@ -46,8 +47,8 @@ func blog(t *testing.T) string {
 	return b.String()
 }
 
-// Posts of an export become issues in the archive, as clean HTML, with their dates. Drafts and posts for paid subscribers
-// stay out until asked for, and an undo removes all of them.
+// Posts of an export become issues in the archive, as clean HTML, with their dates. Drafts and posts for paid
+// subscribers stay out until asked for, and an undo removes all of them.
 func TestImportedPostsBecomeIssues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -61,7 +62,8 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 			return w.Code, w.Body.String()
 		}
 		at := e.uploads(e.list.ID, "export.zip", blog(t))
-		e.shows(at, http.StatusOK, "This is an export of Substack.", "3 posts", "On engines", "For paid subscribers", "Draft")
+		e.shows(at, http.StatusOK, "This is an export of Substack.", "3 posts", "On engines", "For paid subscribers",
+			"Draft")
 		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
 			t.Errorf("before the import: %d", status)
 		}
@@ -73,7 +75,8 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 			e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		}
 		if status, list := ask("/a/weekly/"); status != http.StatusOK || !strings.Contains(list, "On engines") ||
-			strings.Contains(list, "Secrets") || strings.Contains(list, "An idea") || !strings.Contains(list, "1 May 2024") {
+			strings.Contains(list, "Secrets") || strings.Contains(list, "An idea") ||
+			!strings.Contains(list, "1 May 2024") {
 			t.Errorf("%d %s", status, list)
 		}
 		status, body := ask("/a/weekly/engines")

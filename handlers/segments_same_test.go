@@ -86,7 +86,8 @@ func (e *sameEnv) same(k int, rule string) int {
 	on = object{"list_id": lists[0], "segment_id": id}
 	compare("the People page of the segment", e.pages("POST", "/api/admin/subscribers/search?limit=100", on), want)
 	compare("the export of the segment", e.export(on), want)
-	compare("the page of the segment", e.pages("GET", "/api/segments/"+id+"/people?limit=50&list_id="+lists[0], nil), want)
+	compare("the page of the segment",
+		e.pages("GET", "/api/segments/"+id+"/people?limit=50&list_id="+lists[0], nil), want)
 	if k%2 == 0 {
 		compare("the job", e.send(id, lists[:1], len(want)), want)
 	} else {

@@ -103,13 +103,15 @@ func TestAViewerComparesCounts(t *testing.T) {
 		"tag": {object{"tag": "VIP"}, func(on bool) {
 			sql("DELETE FROM tagged")
 			if on {
-				sql("INSERT INTO tagged (list_id, id, tag_no, at) SELECT ?, ?, no, 1 FROM tag WHERE id = ?", e.list, id, vip)
+				sql("INSERT INTO tagged (list_id, id, tag_no, at) SELECT ?, ?, no, 1 FROM tag WHERE id = ?",
+					e.list, id, vip)
 			}
 		}},
 		"domain": {domains(7), nil},
 	} {
 		made := func(rule object) (segment, campaign string) {
-			segment = e.call(201, "POST", "/api/segments", "pia", object{"name": core.NewID(), "rule": rule})["id"].(string)
+			segment = e.call(201, "POST", "/api/segments", "pia",
+				object{"name": core.NewID(), "rule": rule})["id"].(string)
 			campaign = e.call(201, "POST", "/api/campaigns", "pia",
 				object{"list_ids": lists, "subject": "News", "segment_id": segment})["id"].(string)
 			return segment, campaign

@@ -79,7 +79,8 @@ You can [unsubscribe]({{ unsubscribe_url }}) at any time.
 func letters(s *storetest.Seeder, n int, origin string) {
 	l := s.NewList(func(in *core.ListInput) {
 		in.Archive, in.Slug, in.Name = new(true), new("garden"), new("Garden letter")
-		in.Description = new("What to sow, plant and harvest. Every Saturday morning, from a garden shop in Exampleville.")
+		in.Description = new("What to sow, plant and harvest. Every Saturday morning, from a garden shop in " +
+			"Exampleville.")
 	})
 	s.Readers(l, 1)
 	titles := []string{
@@ -102,7 +103,9 @@ func letters(s *storetest.Seeder, n int, origin string) {
 			Title: titles[k], Summary: "A rake is for paths. Everywhere else, what falls now is next year's soil.",
 		}
 		if k != 3 {
-			d.Head.IssueText = campaigns.IssueText{Words: source, Picture: origin + m.Mail.Path(m.Name), Width: 1200, Height: 800}
+			d.Head.IssueText = campaigns.IssueText{
+				Words: source, Picture: origin + m.Mail.Path(m.Name), Width: 1200, Height: 800,
+			}
 		}
 		s.Finish(s.SendDraft(&d))
 	}

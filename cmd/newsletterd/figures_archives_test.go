@@ -72,9 +72,10 @@ func manyIssues(s *storetest.Seeder, n int) {
 		})
 		d, err := s.Draft(s.Context(), &c, 0, markup.CampaignParts, s.Now)
 		s.Must(err)
-		d.Head = campaigns.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader, IssueText: campaigns.IssueText{
-			Words: fmt.Sprintf("%s word%d", source, i), Excerpt: source[:200],
-		}}
+		d.Head = campaigns.IssueHead{
+			Title: d.Fields.Subject, Summary: d.Fields.Preheader,
+			IssueText: campaigns.IssueText{Words: fmt.Sprintf("%s word%d", source, i), Excerpt: source[:200]},
+		}
 		s.Finish(s.SendDraft(&d))
 	}
 	s.Now = 0

@@ -76,12 +76,13 @@ var mayImport = map[string][]string{
 	"handlers/web/webtest": {},
 	"handlers/page":        {"core", "auth", "handlers/web", "store/identity"},
 	"handlers/drafts": {
-		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/article", "mail/markup", "store", "store/campaigns",
+		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/article", "mail/markup", "store",
+		"store/campaigns",
 	},
 	"handlers/campaigns": {
 		"auth", "core", "handlers/drafts", "handlers/page", "handlers/tenants", "handlers/web", "mail", "mail/article",
-		"mail/markup", "mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files", "store/subscribercsv",
-		"store/tenants",
+		"mail/markup", "mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files",
+		"store/subscribercsv", "store/tenants",
 	},
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/members": {
@@ -145,9 +146,9 @@ var mayImport = map[string][]string{
 	"cmd/newsletterd/admin": {
 		"auth", "core", "handlers/drafts", "handlers/page", "mail", "mail/dkim", "mail/markup", "mail/picture",
 		"mail/report", "store", "store/audience", "store/bulk", "store/campaigns", "store/db", "store/identity",
-		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants", "worker",
-		"cmd/newsletterd/cli", "cmd/newsletterd/config", "cmd/newsletterd/frontmatter", "cmd/newsletterd/parts",
-		"cmd/newsletterd/terminal",
+		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
+		"worker", "cmd/newsletterd/cli", "cmd/newsletterd/config", "cmd/newsletterd/frontmatter",
+		"cmd/newsletterd/parts", "cmd/newsletterd/terminal",
 	},
 	"cmd/newsletterd/demo":        {"auth", "cmd/newsletterd/config", "mail/mailtest"},
 	"cmd/newsletterd/frontmatter": {"core"},

@@ -128,8 +128,8 @@ func (f *segmentJob) check(kills int) {
 	if j := f.job; j.Status != core.JobCompleted || j.Recipients != int64(len(f.want)) || j.Sent != j.Recipients {
 		f.Errorf("%s: %d recipients, sent %d, want %d: %s", j.Status, j.Recipients, j.Sent, len(f.want), j.PauseReason)
 	}
-	if rows := f.Number(fmt.Sprint("SELECT count(DISTINCT email_key) FROM recipient WHERE job_no = ", f.job.No)); rows !=
-		len(f.want) {
+	if rows := f.Number(fmt.Sprint("SELECT count(DISTINCT email_key) FROM recipient WHERE job_no = ",
+		f.job.No)); rows != len(f.want) {
 		f.Errorf("%d people are recipients, want %d", rows, len(f.want))
 	}
 	ids, again := map[string]string{}, 0

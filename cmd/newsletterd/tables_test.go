@@ -26,9 +26,9 @@ var tablesOf = map[string]string{
 	"devices": "agent device model model_chunk model_file model_search model_total model_usage share",
 	"members": "confirm_token consent disabled subscription sync sync_batch",
 	"campaigns": "attachment attempt campaign campaign_copy campaign_list campaign_version correction " +
-		"disable_request engaged_hour engagement frozen_body frozen_content further_list idempotency imported_issue issue " +
-		"issue_search issue_text link link_proposal media media_chunk media_file provider_event queue_id received_sync recipient recipient_word " +
-		"send_job subscriber suppression total",
+		"disable_request engaged_hour engagement frozen_body frozen_content further_list idempotency imported_issue " +
+		"issue issue_search issue_text link link_proposal media media_chunk media_file provider_event queue_id " +
+		"received_sync recipient recipient_word send_job subscriber suppression total",
 	"audience": "segment",
 	"imports":  "import_before import_chunk import_job import_post import_word",
 	"bulk":     "bulk_action bulk_person",

@@ -43,8 +43,9 @@ func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) 
 	url := a.url(list) + i.Slug
 	t := ldThing{
 		Context: schemaOrg, Type: "Article", Headline: i.Title, About: cmp.Or(i.Summary, i.Excerpt), URL: url,
-		MainEntity: url, Image: i.Picture, Language: list.PageLanguage(), Published: i.SentAt.Time().Format(time.RFC3339),
-		Changed: max(i.SentAt, i.ChangedAt).Time().Format(time.RFC3339), Author: by, Publisher: by,
+		MainEntity: url, Image: i.Picture, Language: list.PageLanguage(),
+		Published: i.SentAt.Time().Format(time.RFC3339),
+		Changed:   max(i.SentAt, i.ChangedAt).Time().Format(time.RFC3339), Author: by, Publisher: by,
 		PartOf: &ldThing{Type: "Blog", Name: list.Name, URL: a.url(list)},
 	}
 	if name := authorOf(list, i); name != "" {

@@ -94,8 +94,8 @@ func (a archive) issue(c *web.Call) error {
 		return err
 	}
 	data := archiveIssue{
-		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i), All: list.ArchivePath(),
-		Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
+		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i),
+		All: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
 	}
 	if err := a.around(c, list, &i, &data); err != nil {
 		return err
@@ -156,7 +156,8 @@ func sourcesOf(pictures []article.Picture) []string {
 	var all []string
 	for _, p := range pictures {
 		u, err := url.Parse(p.Address)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(u.Host, ";, '\"") {
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
+			strings.ContainsAny(u.Host, ";, '\"") {
 			continue
 		}
 		all = append(all, web.SourceOf(p.Address))
@@ -237,7 +238,8 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	}
 	leave := cmp.Or(a.MemberURL, list.Tenant.Origin(a.Origin)) + page.PreferencesPath(list.ID)
 	return bulk.Page(&mail.Recipient{
-		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave, ViewURL: a.url(list) + i.Slug,
+		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave,
+		ViewURL: a.url(list) + i.Slug,
 	})
 }
 

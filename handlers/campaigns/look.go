@@ -133,8 +133,9 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 // audience holds the current number of a campaign's recipients. They are counted again when it is sent.
 type audience struct {
 	core.Audience
-	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at,omitzero"` // next hour in which the tenant's subscribers open most; zero: unknown
+	Warnings []string `json:"warnings"`
+	// next hour in which the tenant's subscribers open most; zero: unknown
+	BestAt core.Instant `json:"best_at,omitzero"`
 
 	// segments select the recipients, and the caller may not see people: recipients and outside are rounded
 	IsCoarse bool `json:"coarse,omitempty"`

@@ -113,7 +113,9 @@ func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 }
 
 func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
-	m, err := a.Store.UpdateMedia(c, c.ID(), web.Actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
+	m, err := a.Store.UpdateMedia(c, c.ID(), web.Actor(c), c.Now, func(m *core.Media) error {
+		return m.Change(in, c.Now)
+	})
 	if err != nil {
 		return core.MediaView{}, err
 	}

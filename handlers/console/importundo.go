@@ -60,7 +60,9 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Rows = append(d.Rows, countedRow{p.T("no longer on the suppression list"), plan.Lift})
 	}
 	if plan.Tagged > 0 {
-		d.Rows = append(d.Rows, countedRow{p.T("lose the tags from the file, unless they got them again since"), plan.Tagged})
+		d.Rows = append(d.Rows, countedRow{
+			p.T("lose the tags from the file, unless they got them again since"), plan.Tagged,
+		})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
 		{p.T("existing, restored to their previous values"), plan.Restore},

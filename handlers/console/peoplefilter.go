@@ -104,7 +104,8 @@ func (f *peopleFilter) query() url.Values {
 
 func (f *peopleFilter) values() map[string]string {
 	return map[string]string{
-		"list": f.List, "status": f.Status, "field": f.Field, "value": f.Value, "segment": f.Segment, "tagged": f.Tagged,
+		"list": f.List, "status": f.Status, "field": f.Field, "value": f.Value, "segment": f.Segment,
+		"tagged": f.Tagged,
 	}
 }
 

@@ -15,7 +15,11 @@ func TestFilterOfAFieldIsARule(t *testing.T) {
 		ruled bool
 		want  string
 	}{
-		{peopleFilter{Status: core.SubscriptionActive, Field: "city", Value: "Berlin"}, true, `{"field":"city","is":"Berlin"}`},
+		{
+			peopleFilter{Status: core.SubscriptionActive, Field: "city", Value: "Berlin"},
+			true,
+			`{"field":"city","is":"Berlin"}`,
+		},
 		{peopleFilter{Status: core.SubscriptionActive, Field: "city"}, true, `{"field":"city","missing":true}`},
 		{peopleFilter{Field: "city", Value: "Berlin"}, false, `{"field":"city","is":"Berlin"}`},
 		{
@@ -23,8 +27,16 @@ func TestFilterOfAFieldIsARule(t *testing.T) {
 			true,
 			`{"all":[{"tag":"T"},{"field":"vip","is":true}]}`,
 		},
-		{peopleFilter{Status: core.SubscriptionActive, Field: "vip", Value: "0", boolean: true}, true, `{"field":"vip","is":false}`},
-		{peopleFilter{Status: core.SubscriptionActive, Field: "vip", Value: "yes", boolean: true}, true, `{"field":"vip","is":"yes"}`},
+		{
+			peopleFilter{Status: core.SubscriptionActive, Field: "vip", Value: "0", boolean: true},
+			true,
+			`{"field":"vip","is":false}`,
+		},
+		{
+			peopleFilter{Status: core.SubscriptionActive, Field: "vip", Value: "yes", boolean: true},
+			true,
+			`{"field":"vip","is":"yes"}`,
+		},
 	} {
 		got, err := json.Marshal(c.f.whom(map[string]any{})["rule"])
 		if err != nil || string(got) != c.want || c.f.ruled() != c.ruled {

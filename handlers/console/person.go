@@ -164,8 +164,8 @@ func (p *Page) personState(r *personData) string {
 	switch r.Status {
 	case core.SubscriptionActive:
 		if said > 0 {
-			return p.T("Subscribed to “{{list}}” since {{day}}, imported on {{at}}", "list", r.ListName, "day", p.Date(said),
-				"at", since)
+			return p.T("Subscribed to “{{list}}” since {{day}}, imported on {{at}}",
+				"list", r.ListName, "day", p.Date(said), "at", since)
 		}
 		text = p.T("Subscribed to “{{list}}” since {{day}}", "list", r.ListName, "day", since)
 	case core.SubscriptionPending:
@@ -173,12 +173,12 @@ func (p *Page) personState(r *personData) string {
 	case core.SubscriptionUnsubscribed:
 		text = p.T("Unsubscribed from “{{list}}” on {{day}}", "list", r.ListName, "day", since)
 		if said > 0 {
-			return p.T("Unsubscribed from “{{list}}” on {{day}}, imported on {{at}}", "list", r.ListName, "day", p.Date(said),
-				"at", since)
+			return p.T("Unsubscribed from “{{list}}” on {{day}}, imported on {{at}}",
+				"list", r.ListName, "day", p.Date(said), "at", since)
 		}
 		if r.Ended {
-			text = p.T("Unsubscribed from “{{list}}” on {{day}}, when the address was blocked", "list", r.ListName, "day",
-				since)
+			text = p.T("Unsubscribed from “{{list}}” on {{day}}, when the address was blocked",
+				"list", r.ListName, "day", since)
 		}
 	}
 	return text
@@ -188,7 +188,8 @@ func (p *Page) personState(r *personData) string {
 func (d *personData) saidAt() core.Instant {
 	consents := d.personRecord.Consents
 	for i := len(consents) - 1; i >= 0; i-- {
-		if c := &consents[i]; c.At == d.StatusAt && (c.What == core.ConsentImported || c.What == core.ConsentImportedLeft) {
+		if c := &consents[i]; c.At == d.StatusAt &&
+			(c.What == core.ConsentImported || c.What == core.ConsentImportedLeft) {
 			return core.EvidenceTime(c.Reason)
 		}
 	}

@@ -249,14 +249,14 @@ func TestEachTextHasOneTranslation(t *testing.T) {
 
 // homely are words that people who come from other newsletter programs have to decode.
 var homely = regexp.MustCompile(`(?i)\b(readers?|mailings?|mails|put away|tak(e|en) (it |this |them )?back|came back|` +
-	`brought back|bring back|can't be reached|has left|have left|leave the list|switched off|going out|goes out|went out|` +
-	`once more|by itself|by themselves|all the same|at once|for good|by hand|mend(ed|s)?|operators?|trail|second step|` +
-	`second factor|who(ever)? looks after|what is (missing|left|measured|known)|measured|machines|first few|looks of|` +
-	`to be (confirmed|proved)|records? that stand)\b|[0-9}] %`)
+	`brought back|bring back|can't be reached|has left|have left|leave the list|switched off|going out|goes out|` +
+	`went out|once more|by itself|by themselves|all the same|at once|for good|by hand|mend(ed|s)?|operators?|trail|` +
+	`second step|second factor|who(ever)? looks after|what is (missing|left|measured|known)|measured|machines|` +
+	`first few|looks of|to be (confirmed|proved)|records? that stand)\b|[0-9}] %`)
 
 // heimelig are their German counterparts, and the words that mean something else in the console.
-var heimelig = regexp.MustCompile(`\b(Leser(n|innen)?|Mailings?|Betreiber|zurückgenommen|weggelegt|abgeschaltet|gescheitert|` +
-	`hinausgegangen|ausgetragen|Schlagw[oö]rt(er)?|Geheimnis|Einzelheiten)\b|[0-9}]%|\bMails?\b`)
+var heimelig = regexp.MustCompile(`\b(Leser(n|innen)?|Mailings?|Betreiber|zurückgenommen|weggelegt|abgeschaltet|` +
+	`gescheitert|hinausgegangen|ausgetragen|Schlagw[oö]rt(er)?|Geheimnis|Einzelheiten)\b|[0-9}]%|\bMails?\b`)
 
 // fillers matches what a text is filled with.
 var fillers = regexp.MustCompile(`{{[^}]*}}|%[sdqv]`)

@@ -30,7 +30,8 @@ func (r *Room) importRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).DescribesMedia("text/csv", "application/zip", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv", "application/zip", "application/octet-stream").
+			NeedsRoom(web.MaxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a CSV file or the export of another tool as the body; nothing is imported until you run the import").
 		Named("uploadImport").

@@ -283,8 +283,8 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 		}
 	}
 	out.Token, err = a.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeRequested, ListID: list.ID, SubscriptionID: a.Store.SubscriptionID(list.ID, in.Email.Key()),
-		Email: in.Email, IssuedAt: c.Now,
+		Kind: auth.UnsubscribeRequested, ListID: list.ID,
+		SubscriptionID: a.Store.SubscriptionID(list.ID, in.Email.Key()), Email: in.Email, IssuedAt: c.Now,
 	})
 	return out, err
 }

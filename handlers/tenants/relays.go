@@ -23,11 +23,11 @@ type RelayOptions struct {
 	Kept  bool            // the database can have the default mail server; State applies while none is set
 	// Locked reports whether the one in the database can't be changed.
 	Locked bool
-	// Test sends an email through a tenant's relay, with its password, or in the way that the configuration sets if r is
-	// nil; nil: there are no tests.
+	// Test sends an email through a tenant's relay, with its password, or in the way that the configuration sets if r
+	// is nil; nil: there are no tests.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
-	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set if
-	// Kept is.
+	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set
+	// if Kept is.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 

@@ -79,7 +79,8 @@ func (p commands) clientCommands() *cli.Command {
 		`--scope "newsletter:send newsletter:list.read"`
 	all := p.Command("list", "list OAuth clients", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")},
 		nil, p.listClients)
-	show := p.Command("show", "show an OAuth client", []cli.Flag{cli.ID(people.NounClient)}, []string{"id"}, p.showClient)
+	show := p.Command("show", "show an OAuth client", []cli.Flag{cli.ID(people.NounClient)},
+		[]string{"id"}, p.showClient)
 	update := p.Command("update", "update an OAuth client",
 		append([]cli.Flag{
 			cli.ID(people.NounClient), cli.Bool("new-secret", "create a new secret; the previous one stops working"),

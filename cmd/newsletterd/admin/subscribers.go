@@ -354,8 +354,8 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 }
 
 // writeSubscriptions streams subscriptions with their tags as CSV or as lines of JSON.
-func writeSubscriptions(ctx context.Context, s *store.Store, asJSON bool, out io.Writer, rows subscriptionReader) (n int,
-	err error,
+func writeSubscriptions(ctx context.Context, s *store.Store, asJSON bool, out io.Writer, rows subscriptionReader) (
+	n int, err error,
 ) {
 	w := subscribercsv.NewWriter(out, asJSON)
 	var some []people.ListedSubscription
