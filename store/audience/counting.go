@@ -1,12 +1,12 @@
 package audience
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime/debug"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -68,29 +68,30 @@ func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err 
 	return s.countRanges(ctx, a, [2]string{"", half}, [2]string{half, db.LastID})
 }
 
-// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines.
+// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines. The first error stops
+// both.
 func (s *Store) countRanges(ctx context.Context, a *asked, ranges ...[2]string) (tally, error) {
 	const workers = 2
 	var n [workers]tally
-	var errs [workers]error
-	var wait sync.WaitGroup
+	group, ctx := errgroup.WithContext(ctx)
 	for w := range workers {
 		a := &asked{a.Question, a.Fork()}
-		wait.Go(func() {
+		group.Go(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil { // as in the goroutine of a request
-					errs[w] = fmt.Errorf("panic while counting: %v\n%s", p, debug.Stack())
+					err = fmt.Errorf("panic while counting: %v\n%s", p, debug.Stack())
 				}
 			}()
 			for place := range a.ListIDs {
-				for i := w; i < len(ranges) && errs[w] == nil; i += workers {
-					errs[w] = s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1])
+				for i := w; i < len(ranges) && err == nil; i += workers {
+					err = s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1])
 				}
 			}
+			return err
 		})
 	}
-	wait.Wait()
-	return tally{n[0].all + n[1].all, n[0].matches + n[1].matches}, cmp.Or(errs[0], errs[1])
+	err := group.Wait()
+	return tally{n[0].all + n[1].all, n[0].matches + n[1].matches}, err
 }
 
 // tally holds the numbers of all and of matching subscribers.
