@@ -246,15 +246,23 @@ func (m *RuleMatch) Step(list string, most int) int {
 	return max(fewestExpanded, most/(1+m.lookups(list)))
 }
 
-// lookups returns the number of other lists and their campaigns in which each subscriber of a list is looked up.
+// lookups returns the number of times that each subscriber of a list is looked up on other lists and among the
+// recipients of their campaigns. Sets that Remember read need no lookup.
 func (m *RuleMatch) lookups(list string) (n int) {
 	for _, l := range m.matcher.Lists {
 		n += count(m.active[l] == nil)
 	}
-	for _, parts := range append(slices.Clip(m.received), m.links...) {
+	add := func(parts []sentPart, link int64) {
 		for _, p := range parts {
-			n += count(p.ListID != list && m.sent[p.onOther(0)] == nil)
+			n += count(p.ListID != list && m.sent[p.onOther(link)] == nil)
 		}
+	}
+	for _, parts := range m.received {
+		add(parts, 0)
+	}
+	for at, parts := range m.links { // who got the link, and who clicked it
+		add(parts, 0)
+		add(parts, m.matcher.Links[at].Link)
 	}
 	return n
 }

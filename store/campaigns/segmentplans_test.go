@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"newsletterd/core"
 	"newsletterd/store/db"
 )
 
@@ -78,5 +79,28 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 			}
 		}
 		s.SkewStatistics()
+	}
+}
+
+// A campaign's links on other lists are looked up twice, for who got it and who clicked, unless a count has read them.
+func TestLookupsCountLinks(t *testing.T) {
+	part := sentPart{jobPart: jobPart{ListID: "other"}, jobNo: 7}
+	m := &RuleMatch{
+		matcher:  &core.Matcher{Lists: []string{"third"}, Links: []core.RuleLink{{Link: 3}}},
+		received: [][]sentPart{{part}}, links: [][]sentPart{{part}}, sent: map[onOther]idSet{},
+	}
+	if n := m.lookups("own"); n != 4 {
+		t.Errorf("%d lookups, want 4", n)
+	}
+	if n := m.lookups("other"); n != 1 {
+		t.Errorf("%d lookups on the list of the campaign, want 1", n)
+	}
+	m.sent[part.onOther(0)] = idSet{}
+	if n := m.lookups("own"); n != 2 {
+		t.Errorf("%d lookups without the recipients, want 2", n)
+	}
+	m.sent[part.onOther(3)] = idSet{}
+	if n := m.lookups("own"); n != 1 {
+		t.Errorf("%d lookups without recipients and clicks, want 1", n)
 	}
 }
