@@ -19,32 +19,40 @@ var (
 	parts = regexp.MustCompile(`"\s*\+\s*"`)
 )
 
-// usedTexts returns the texts that pages are made of, by where they stand.
-func usedTexts(t *testing.T) map[string]string {
+// eachSource calls check with the name and the text of each template and each file of code, without tests.
+func eachSource(t *testing.T, check func(file, source string)) {
 	t.Helper()
-	used := map[string]string{}
 	for _, pattern := range []string{"templates/*.html", "*.go"} {
 		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
 		}
 		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
 			b, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			for _, found := range texts.FindAllStringSubmatch(string(b), -1) {
-				text, err := strconv.Unquote(parts.ReplaceAllString(found[1], ""))
-				if err != nil {
-					t.Fatalf("%s: %s: %v", file, found[1], err)
-				}
-				used[text] = file
-			}
+			check(file, string(b))
 		}
 	}
+}
+
+// usedTexts returns the texts that pages are made of, by where they stand.
+func usedTexts(t *testing.T) map[string]string {
+	t.Helper()
+	used := map[string]string{}
+	eachSource(t, func(file, source string) {
+		for _, found := range texts.FindAllStringSubmatch(source, -1) {
+			text, err := strconv.Unquote(parts.ReplaceAllString(found[1], ""))
+			if err != nil {
+				t.Fatalf("%s: %s: %v", file, found[1], err)
+			}
+			used[text] = file
+		}
+	})
 	for _, text := range notices {
 		used[text] = "words.go"
 	}
@@ -117,8 +125,8 @@ func TestTextsAreTranslated(t *testing.T) {
 			}
 		}
 		files, err := filepath.Glob("words/" + lang + "/*.json")
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
 		}
 		for _, file := range files {
 			if filepath.Base(file) == "errors.json" {
@@ -182,23 +190,13 @@ func TestNumbersInTexts(t *testing.T) {
 // A text for a number has a form for one and a form for others, as without one it would be empty.
 func TestTextsForNumbersHaveBothForms(t *testing.T) {
 	call := regexp.MustCompile(`\.N[ (]\s*("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)`)
-	for _, pattern := range []string{"templates/*.html", "*.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
-		}
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, found := range call.FindAllStringSubmatch(string(b), -1) {
-				if !strings.HasSuffix(file, "_test.go") && strings.Count(found[1], "|") != 1 {
-					t.Errorf("%s: %s", file, found[1])
-				}
+	eachSource(t, func(file, source string) {
+		for _, found := range call.FindAllStringSubmatch(source, -1) {
+			if strings.Count(found[1], "|") != 1 {
+				t.Errorf("%s: %s", file, found[1])
 			}
 		}
-	}
+	})
 }
 
 func readWordFile(t *testing.T, file string) (out map[string]string) {
@@ -231,8 +229,8 @@ func TestTenantIsAWordOfOperators(t *testing.T) {
 func TestEachTextHasOneTranslation(t *testing.T) {
 	for _, lang := range languages[1:] {
 		files, err := filepath.Glob("words/" + lang + "/*.json")
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
 		}
 		first := map[string]string{}
 		from := map[string]string{}
@@ -294,24 +292,11 @@ var comparesProse = regexp.MustCompile(`strings\.[A-Z]\w+\([a-z][\w.]*\.(Message
 
 // TestNothingComparesProse checks that neither the console nor its templates decide by a text that people read.
 func TestNothingComparesProse(t *testing.T) {
-	for _, pattern := range []string{"templates/*.html", "*.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
-		}
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			for n, line := range strings.Split(string(b), "\n") {
-				if found := comparesProse.FindString(line); found != "" {
-					t.Errorf("%s:%d: %s", file, n+1, found)
-				}
+	eachSource(t, func(file, source string) {
+		for n, line := range strings.Split(source, "\n") {
+			if found := comparesProse.FindString(line); found != "" {
+				t.Errorf("%s:%d: %s", file, n+1, found)
 			}
 		}
-	}
+	})
 }
