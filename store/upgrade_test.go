@@ -2,11 +2,9 @@ package store
 
 import (
 	"cmp"
-	"compress/gzip"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,25 +18,8 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/schema"
 	"newsletterd/store/db"
+	"newsletterd/store/db/dbtest"
 )
-
-// firstVersion returns the path of a database written by the first version, with rows in every table, unpacked into its
-// own folder. Passwords: "the password of ann", "the password of bob", "an operators password".
-func firstVersion(t *testing.T) string {
-	t.Helper()
-	must(t, db.PrepareProcess()) // before any other use of SQLite
-	in, err := os.Open(filepath.Join("..", "testdata", "upgrade", "v1.db.gz"))
-	must(t, err)
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "newsletterd.db")
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	must(t, err)
-	_, err = io.Copy(out, z)
-	must(t, errors.Join(err, out.Close()))
-	return path
-}
 
 // tables returns every row of every table as text, by column.
 func tables(t *testing.T, path string) map[string][]map[string]string {
@@ -82,7 +63,7 @@ var renamedByUpgrade = map[string]string{"campaign": "campaign_copy"}
 // TestUpgradeFromTheFirstVersion checks that no row or value of the first version is lost, that the copy from before
 // the upgrade is kept, and that the schema equals that of a new database.
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
-	path := firstVersion(t)
+	path := dbtest.FirstVersion(t, "..")
 	before := tables(t, path)
 	for name, rows := range before {
 		if len(rows) == 0 {
@@ -163,7 +144,7 @@ func TestCrashInsideAMigration(t *testing.T) {
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
 	for _, m := range schema.Migrations() {
 		if m.Number == 8 { // from here on, migrations have data
-			path = firstVersion(t)
+			path = dbtest.FirstVersion(t, "..")
 		}
 		images += crashImages(t, path, m)
 		_, err := db.Migrate(t.Context(), path, db.MigrateOptions{To: m.Number, NoCopy: true, Now: time.Now()})
@@ -226,7 +207,7 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 func TestScopesAfterAnUpgrade(t *testing.T) {
 	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read " +
 		"models.write"
-	path := firstVersion(t)
+	path := dbtest.FirstVersion(t, "..")
 	handle, err := sqlx.Open("sqlite", "file:"+path)
 	must(t, err)
 	add := func(id, kind, client, scope string) {

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"compress/gzip"
-	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,29 +9,14 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/handlers/web/webtest"
+	"newsletterd/store/db/dbtest"
 )
 
 // TestUpgradedDataIsUsed starts today's daemon on a database of the first version. Its users can sign in, its clients
 // have their secrets, its subscribers and jobs exist, and a copy from before the migration is kept.
 func TestUpgradedDataIsUsed(t *testing.T) {
 	daemontest.Parallel(t)
-	path := filepath.Join(t.TempDir(), "newsletterd.db")
-	in, err := os.Open("../../testdata/upgrade/v1.db.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := dbtest.FirstVersion(t, "../..")
 	r := start(t, func(c *config.Config) { c.Database.Path = path })
 	r.Token = r.Send("POST", "/api/auth/login", url.Values{
 		"grant_type": {"password"}, "username": {"op@example.org"}, "password": {"an operators password"},

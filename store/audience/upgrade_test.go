@@ -1,18 +1,14 @@
 package audience_test
 
 import (
-	"compress/gzip"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"newsletterd/core"
 	"newsletterd/store/audience"
-	"newsletterd/store/db"
+	"newsletterd/store/db/dbtest"
 	"newsletterd/store/storetest"
 	"newsletterd/store/storetest/ruletest"
 )
@@ -20,26 +16,7 @@ import (
 // oldDatabase returns a database of the first version in which a list of 30 people got n more campaigns, one a day.
 // They tracked opens and clicks, except each sixth. started is the start of the last one.
 func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started core.Instant) {
-	if err := db.PrepareProcess(); err != nil { // before any other use of SQLite
-		t.Fatal(err)
-	}
-	in, err := os.Open(filepath.Join("..", "..", "testdata", "upgrade", "v1.db.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), "newsletterd.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path = dbtest.FirstVersion(t, "../..")
 	sql := ""
 	for i := range n {
 		started = 1_795_253_715_005 + core.Instant(i+1)*day // after the campaign of the file

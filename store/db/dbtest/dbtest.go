@@ -1,8 +1,14 @@
-// Package dbtest gives tests direct SQL access to an open database.
+// Package dbtest gives tests direct SQL access to an open database, and a database of the first version.
 package dbtest
 
 import (
+	"compress/gzip"
 	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
 
 	"newsletterd/store/db"
 )
@@ -39,4 +45,29 @@ func SkewStatistics(d *db.DB) {
 	} {
 		SQL(d, q)
 	}
+}
+
+// FirstVersion unpacks a database written by the first version, with rows in every table, into a folder of its own and
+// returns its path. root is the path of the repository. Call it before any other use of SQLite in the test. Passwords:
+// "the password of ann", "the password of bob", "an operators password".
+func FirstVersion(t testing.TB, root string) (path string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.PrepareProcess())
+	in, err := os.Open(filepath.Join(root, "testdata", "upgrade", "v1.db.gz"))
+	must(err)
+	defer in.Close()
+	z, err := gzip.NewReader(in)
+	must(err)
+	path = filepath.Join(t.TempDir(), "newsletterd.db")
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	must(err)
+	_, err = io.Copy(out, z)
+	must(errors.Join(err, out.Close()))
+	return path
 }
