@@ -250,9 +250,8 @@ func (s *story) importJobs() {
 		return im.Add(ctx, []imports.ImportRow{{Email: "uploaded@example.org"}}, now0+110)
 	})
 	s.op("PublishPosts", func() error {
-		return s.PublishPosts(ctx, id, core.PostsInput{}, "test", now0+110, func(_, body string) (words, excerpt string, err error) {
-			return body, "", nil
-		})
+		return s.PublishPosts(ctx, id, core.PostsInput{}, "test", now0+110,
+			func(_, body string) (words, excerpt string, err error) { return body, "", nil })
 	})
 	s.op("WithdrawPosts", func() error { return s.WithdrawPosts(ctx, id, "test", now0+110) })
 	s.op("CancelImport", func() error { return onlyErr(s.CancelImport(ctx, id, "test", now0+110)) })

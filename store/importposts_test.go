@@ -58,9 +58,10 @@ func TestImportsOfIssuesStay(t *testing.T) {
 	n.Must(n.DeleteImport(t.Context(), j.ID, "user:1", now0))
 
 	j = uploadedPosts(n, 0, "1")
-	err := n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, func(_, body string) (_, _ string, err error) {
-		return body, body, n.DeleteImport(t.Context(), j.ID, "user:1", now0)
-	})
+	err := n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0,
+		func(_, body string) (_, _ string, err error) {
+			return body, body, n.DeleteImport(t.Context(), j.ID, "user:1", now0)
+		})
 	if left := n.Count("SELECT count(*) FROM issue"); core.KindOf(err) != core.NotFound || left != 0 {
 		t.Errorf("deleted meanwhile: %v, %d issues", err, left)
 	}

@@ -137,20 +137,24 @@ func TestImportOfTooManyTags(t *testing.T) {
 	}
 	var rows []imports.ImportRow
 	for i := range core.MaxTags/core.MaxTagsOfOne + 1 {
-		rows = append(rows, imports.ImportRow{Email: storetest.Reader(i), Tags: many(string(rune('a'+i)), core.MaxTagsOfOne)})
+		rows = append(rows, imports.ImportRow{
+			Email: storetest.Reader(i), Tags: many(string(rune('a'+i)), core.MaxTagsOfOne),
+		})
 	}
 	j := tagImport(n, n.ListID, now0, rows...)
 	if j.Added != int64(len(rows)) || j.NewTags != core.MaxTags || j.TagsSkipped != core.MaxTagsOfOne ||
 		j.Tagged != int64(len(rows)-1) {
 		t.Errorf("%+v", j.ImportCounts)
 	}
-	who := slices.IndexFunc(rows, func(r imports.ImportRow) bool { return tagsAt(n, n.TenantID, string(r.Email)) != "" })
+	who := slices.IndexFunc(rows, func(r imports.ImportRow) bool {
+		return tagsAt(n, n.TenantID, string(r.Email)) != ""
+	})
 	rows = []imports.ImportRow{{Email: rows[who].Email, Tags: "a0;b0;c0;d0;e0;f0;g0;h0;i0;j0;k0"}}
 	if j := tagImport(n, n.ListID, now0+1000, rows...); j.Tagged != 0 || j.TagsSkipped == 0 {
 		t.Errorf("over 50: %+v", j.ImportCounts)
 	}
-	if j = undoImport(n, j.ID, now0+2000); j.UndoUntagged != core.MaxTags || n.Count("SELECT count(*) FROM tagged") != 0 ||
-		n.Count("SELECT count(*) FROM tag") != 0 {
+	if j = undoImport(n, j.ID, now0+2000); j.UndoUntagged != core.MaxTags ||
+		n.Count("SELECT count(*) FROM tagged") != 0 || n.Count("SELECT count(*) FROM tag") != 0 {
 		t.Errorf("after the undo: %+v", j.ImportUndo)
 	}
 	if n.Count("SELECT count(*) FROM import_chunk WHERE kind = 5") != 0 {

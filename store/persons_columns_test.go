@@ -98,9 +98,9 @@ var personColumns = map[string]struct {
 			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
 			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred said " +
 			"undo_resumed undo_lifted tagged new_tags tags_skipped made_tags undo_untagged " +
-			"id tenant_id list_id name tool posts posts_skipped bytes status dry_run keep_fields known_only no_address typos " +
-			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +
-			"failed evidence " +
+			"id tenant_id list_id name tool posts posts_skipped bytes status dry_run keep_fields known_only " +
+			"no_address typos subscriber_status source mapping lines added updated unchanged kept contradicted " +
+			"pending failed evidence " +
 			"evidence_unreadable evidence_future sync_id created_at queued_at started_at finished_at failure_reason " +
 			"touched_at announced done_rows",
 	},

@@ -52,7 +52,9 @@ func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.I
 	l.Step = func(ctx context.Context, _ time.Time) time.Time {
 		for more := true; more && !l.stoppingOr(ctx); {
 			var err error
-			more, err = s.FillIssues(ctx, issuesAtOnce, func(i *core.Issue) (campaigns.IssueText, error) { return text(ctx, i) })
+			more, err = s.FillIssues(ctx, issuesAtOnce, func(i *core.Issue) (campaigns.IssueText, error) {
+				return text(ctx, i)
+			})
 			if err != nil {
 				log.Warn("archive: adding texts of issues", slog.Any("error", err))
 				return time.Now().Add(issuesRetry)

@@ -36,8 +36,8 @@ type Picture struct {
 
 // Article is the content of a campaign as a part of a web page.
 type Article struct {
-	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. Then only the email shows it
-	// as meant.
+	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. Then only the email shows
+	// it as meant.
 	HTML     string
 	Words    string // its words, with a line for each block
 	Pictures []Picture
@@ -89,7 +89,8 @@ func write(body *html.Node) (string, error) {
 }
 
 // designed matches HTML that depends on styles or layout tables.
-var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|video)\b|\bbgcolor\s*=|\bbackground(?:-\w+)?\s*[:=]`)
+var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|video)\b|\bbgcolor\s*=|` +
+	`\bbackground(?:-\w+)?\s*[:=]`)
 
 // page returns the content as HTML with the values of the subscriber.
 func (s *Source) page() (string, error) {

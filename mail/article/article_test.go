@@ -41,7 +41,8 @@ func TestArticles(t *testing.T) {
 		{"greeting without fallback", "markdown", "Dear {{ preferences.first_name }}!\n\nText.", "<p>Text.</p>"},
 		{
 			"greeting by condition", "markdown",
-			"{% if preferences.first_name %}Hi {{ preferences.first_name }}{% else %}Hi there{% endif %},\n\nText.", "<p>Text.</p>",
+			"{% if preferences.first_name %}Hi {{ preferences.first_name }}{% else %}Hi there{% endif %},\n\nText.",
+			"<p>Text.</p>",
 		},
 		{
 			"fallback in a sentence", "markdown", "You live in {{ preferences.city | default: \"Bonn\" }}, we think.",
@@ -49,18 +50,23 @@ func TestArticles(t *testing.T) {
 		},
 		{"name of the list", "markdown", "Read {{ list.name }}", "<p>Read Weekly</p>"},
 		{
-			"footer", "markdown", "Text.\n\nYou can [unsubscribe]({{ unsubscribe_url }}) or [change it]({{ preferences_url }}).",
+			"footer", "markdown",
+			"Text.\n\nYou can [unsubscribe]({{ unsubscribe_url }}) or [change it]({{ preferences_url }}).",
 			"<p>Text.</p>",
 		},
 		{
-			"one item of a footer", "markdown", "- Text.\n- [Web version]({{ view_url }})", "<ul>\n<li>Text.\n</li>\n\n</ul>",
+			"one item of a footer", "markdown", "- Text.\n- [Web version]({{ view_url }})",
+			"<ul>\n<li>Text.\n</li>\n\n</ul>",
 		},
 		{"token", "html", `<p>a</p><p><a href="https://x.example/?t={{ unsubscribe_token }}">out</a></p>`, "<p>a</p>"},
 		{"corrected link", "markdown", "[a](https://old.example/x)", `<p><a href="https://new.example/x">a</a></p>`},
 		{"the title again", "markdown", "# News  of may\n\nText.", "<p>Text.</p>"},
 		{"levels", "markdown", "# One\n\n## Two", "<h2>One</h2>\n<h3>Two</h3>"},
 		{"levels below the title", "markdown", "# News of May\n\n## One\n\n### Two", "<h2>One</h2>\n<h3>Two</h3>"},
-		{"button", "markdown", "[Go](https://x.example/){.button}", `<p><a class="button" href="https://x.example/">Go</a></p>`},
+		{
+			"button", "markdown", "[Go](https://x.example/){.button}",
+			`<p><a class="button" href="https://x.example/">Go</a></p>`,
+		},
 		{
 			"own picture", "markdown", "![A](https://n.example/m/1/a.png){width=600}",
 			`<figure><img src="https://n.example/m/1/a.png" alt="A" width="600" height="400"/></figure>`,
@@ -71,7 +77,9 @@ func TestArticles(t *testing.T) {
 		{"greeting in text", "text", "Hello {{ preferences.name | default: \"friend\" }},\n\nText.", "<p>Text.</p>"},
 		{"no markup from values", "text", "a {{ list.name }} <i>", "<p>a Weekly &lt;i&gt;</p>"},
 	} {
-		kind := map[string]string{"markdown": core.ContentMarkdown, "html": core.ContentHTML, "text": core.ContentText}[c.kind]
+		kind := map[string]string{
+			"markdown": core.ContentMarkdown, "html": core.ContentHTML, "text": core.ContentText,
+		}[c.kind]
 		got := made(t, kind, c.source).HTML
 		if squeeze(got) != squeeze(c.want) {
 			t.Errorf("%s:\n%s\nnot\n%s", c.name, got, c.want)
@@ -165,8 +173,8 @@ func TestEmptyParents(t *testing.T) {
 // No source makes HTML with a script, a handler or a link of a recipient.
 func FuzzArticle(f *testing.F) {
 	for _, s := range []string{
-		"Hello {{ email }}", "<p>{{ preferences.a | default: \"<b>\" }}", "[x]({{ unsubscribe_url }})", "{% if email %}a{% endif %}",
-		"<a href='javascript:x()'>a</a>", "\uE000x\uE001", "# a\n# b",
+		"Hello {{ email }}", "<p>{{ preferences.a | default: \"<b>\" }}", "[x]({{ unsubscribe_url }})",
+		"{% if email %}a{% endif %}", "<a href='javascript:x()'>a</a>", "\uE000x\uE001", "# a\n# b",
 	} {
 		for kind := range core.ContentKinds {
 			f.Add(kind, s)
@@ -174,7 +182,8 @@ func FuzzArticle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind int, source string) {
 		a, err := New(&Source{
-			Kind: core.ContentKinds[uint(kind)%uint(len(core.ContentKinds))], Text: source, Vars: mail.Vars{Preferences: "{}"},
+			Kind: core.ContentKinds[uint(kind)%uint(len(core.ContentKinds))],
+			Text: source, Vars: mail.Vars{Preferences: "{}"},
 			Link: func(address string) string { return address }, Picture: func(string) (int, int) { return 0, 0 },
 		})
 		if err != nil {
@@ -199,7 +208,9 @@ func TestImportedPosts(t *testing.T) {
 	if a.HTML != want || a.Words != "One\nHi there" || len(a.Pictures) != 1 {
 		t.Errorf("%+v", a)
 	}
-	for page, words := range map[string]string{"<h1>News</h1>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels"} {
+	for page, words := range map[string]string{
+		"<h1>News</h1>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels",
+	} {
 		a, err := Imported("News", page)
 		if err != nil || a.HTML == "" || a.Words != words {
 			t.Errorf("%s: %+v %v", page, a, err)

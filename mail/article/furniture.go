@@ -59,8 +59,8 @@ const greetingWords = 3
 
 // blocks are the elements that are left out as a whole.
 var blocks = map[atom.Atom]bool{
-	atom.P: true, atom.Li: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true,
-	atom.Blockquote: true, atom.Div: true, atom.Figure: true, atom.Td: true, atom.Th: true,
+	atom.P: true, atom.Li: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true,
+	atom.H6: true, atom.Blockquote: true, atom.Div: true, atom.Figure: true, atom.Td: true, atom.Th: true,
 	atom.Pre: true, atom.Ul: true, atom.Ol: true,
 }
 
@@ -129,7 +129,8 @@ func holds(n *html.Node, element atom.Atom) bool {
 // owns reports whether a block prints a link of the recipient.
 func owns(n *html.Node) bool {
 	for d := range n.Descendants() {
-		if d.Type == html.TextNode && strings.Contains(d.Data, ownWord) || strings.Contains(attribute(d, "href"), ownWord) {
+		if d.Type == html.TextNode && strings.Contains(d.Data, ownWord) ||
+			strings.Contains(attribute(d, "href"), ownWord) {
 			return true
 		}
 	}

@@ -18,10 +18,10 @@ var policy = newPolicy()
 
 func newPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
-	p.AllowElements("article", "section", "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code",
-		"em", "strong", "b", "i", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "kbd", "samp", "var", "abbr",
-		"cite", "q", "ul", "dl", "dt", "dd", "div", "span", "figure", "figcaption", "picture", "details", "summary",
-		"time", "caption", "thead", "tbody", "tfoot", "tr", "table", "li")
+	p.AllowElements("article", "section", "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre",
+		"code", "em", "strong", "b", "i", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "kbd", "samp", "var",
+		"abbr", "cite", "q", "ul", "dl", "dt", "dd", "div", "span", "figure", "figcaption", "picture", "details",
+		"summary", "time", "caption", "thead", "tbody", "tfoot", "tr", "table", "li")
 	p.AllowAttrs("start", "reversed").Matching(bluemonday.Integer).OnElements("ol")
 	p.AllowElements("ol")
 	p.AllowAttrs("colspan", "rowspan").Matching(bluemonday.Integer).OnElements("td", "th")

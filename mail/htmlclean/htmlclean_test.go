@@ -13,24 +13,26 @@ func TestBody(t *testing.T) {
 	small := "data:image/png;base64," + strings.Repeat("AAAA", 100)
 	large := "data:image/png;base64," + strings.Repeat("AAAA", 30<<10)
 	for in, want := range map[string]string{
-		`<h2 class="x" id="y" style="color:red">A</h2>`:             `<h2>A</h2>`,
-		`<p onclick="x()">A<script>x()</script></p>`:                `<p>A</p>`,
-		`<style>p{}</style><p>A</p>`:                                `<p>A</p>`,
-		`<iframe src="https://e.org">A</iframe>B`:                   `B`,
-		`<form action="/x"><input name="a">B<button>C</button>`:     `BC`,
-		`<a href="javascript:x()">A</a>`:                            `A`,
-		`<a href="JaVa&#10;script:x()">A</a>`:                       `A`,
-		`<a href="https://e.org/?a&amp;b">A</a>`:                    `<a href="https://e.org/?a&amp;b" rel="noreferrer">A</a>`,
-		`<a href="mailto:a@e.org">A</a>`:                            `<a href="mailto:a@e.org" rel="noreferrer">A</a>`,
-		`<a href="data:text/html;base64,AAAA">A</a>`:                `A`,
-		`<img src="https://e.org/a.png" alt="A" width="3">`:         `<img src="https://e.org/a.png" alt="A" width="3">`,
-		`<img src="` + small + `">`:                                 `<img src="` + small + `">`,
-		`<img src="` + large + `">`:                                 ``,
-		`<img src="data:image/svg+xml;base64,AAAA">`:                ``,
-		`<svg><a href="https://e.org">A</a></svg>B`:                 `B`,
-		`<img src=x onerror=x()>`:                                   `<img src="x">`,
-		`<base href="https://e.org/"><meta http-equiv=refresh>A`:    `A`,
-		`<figure><img src="/a"><figcaption>A</figcaption></figure>`: `<figure><img src="/a"><figcaption>A</figcaption></figure>`,
+		`<h2 class="x" id="y" style="color:red">A</h2>`:         `<h2>A</h2>`,
+		`<p onclick="x()">A<script>x()</script></p>`:            `<p>A</p>`,
+		`<style>p{}</style><p>A</p>`:                            `<p>A</p>`,
+		`<iframe src="https://e.org">A</iframe>B`:               `B`,
+		`<form action="/x"><input name="a">B<button>C</button>`: `BC`,
+		`<a href="javascript:x()">A</a>`:                        `A`,
+		`<a href="JaVa&#10;script:x()">A</a>`:                   `A`,
+		`<a href="https://e.org/?a&amp;b">A</a>`: `<a href="https://e.org/?a&amp;b" ` +
+			`rel="noreferrer">A</a>`,
+		`<a href="mailto:a@e.org">A</a>`:                         `<a href="mailto:a@e.org" rel="noreferrer">A</a>`,
+		`<a href="data:text/html;base64,AAAA">A</a>`:             `A`,
+		`<img src="https://e.org/a.png" alt="A" width="3">`:      `<img src="https://e.org/a.png" alt="A" width="3">`,
+		`<img src="` + small + `">`:                              `<img src="` + small + `">`,
+		`<img src="` + large + `">`:                              ``,
+		`<img src="data:image/svg+xml;base64,AAAA">`:             ``,
+		`<svg><a href="https://e.org">A</a></svg>B`:              `B`,
+		`<img src=x onerror=x()>`:                                `<img src="x">`,
+		`<base href="https://e.org/"><meta http-equiv=refresh>A`: `A`,
+		`<figure><img src="/a"><figcaption>A</figcaption></figure>`: `<figure><img src="/a">` +
+			`<figcaption>A</figcaption></figure>`,
 	} {
 		got := htmlclean.Body(in)
 		if got != want {

@@ -151,14 +151,15 @@ func (c *crowd) fillRows() (err error) {
 	err = cmp.Or(err, c.fillPeople(d, c.list, c.n, func(p *figurePerson) bool { return true }))
 	for job := range figureJobs {
 		exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, tries, finished_at, marks)
-			SELECT (SELECT no FROM send_job ORDER BY no LIMIT 1 OFFSET ?2), seq, id, email_key, iif(m < 300, 3, 2), 1, ?1,
-			CASE WHEN m < 300 THEN 0 WHEN m < 800 THEN ?3 WHEN m < 2800 THEN ?4 WHEN m < 3800 THEN ?5 WHEN m < 4300 THEN ?6
-			ELSE 1 END FROM (SELECT *, `+figureMarkSQL+` AS m FROM walk ORDER BY seq)`, int64(figureJobAt(job)), job,
+			SELECT (SELECT no FROM send_job ORDER BY no LIMIT 1 OFFSET ?2), seq, id, email_key, iif(m < 300, 3, 2), 1,
+			?1, CASE WHEN m < 300 THEN 0 WHEN m < 800 THEN ?3 WHEN m < 2800 THEN ?4 WHEN m < 3800 THEN ?5
+			WHEN m < 4300 THEN ?6 ELSE 1 END FROM (SELECT *, `+figureMarkSQL+` AS m FROM walk ORDER BY seq)`,
+			int64(figureJobAt(job)), job,
 			int(core.MarkClicked|core.MarkOpened|core.MarkReadByPerson), int(core.MarkOpened|core.MarkReadByPerson),
 			int(core.MarkOpened|core.MarkReadUnclear), int(core.MarkOpened|core.MarkReadByScanner))
 	}
-	exec(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, class) SELECT job_no, seq, 1, 1,
-		1, 1, 0, ? FROM recipient WHERE job_no = (SELECT max(no) FROM send_job) AND marks & ? <> 0 ORDER BY seq`,
+	exec(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, class) SELECT job_no, seq, 1,
+		1, 1, 1, 0, ? FROM recipient WHERE job_no = (SELECT max(no) FROM send_job) AND marks & ? <> 0 ORDER BY seq`,
 		int(core.ClassPerson), int(core.MarkClicked))
 	exec("DELETE FROM walk")
 	err = cmp.Or(err, c.fillPeople(d, c.other, c.n, func(p *figurePerson) bool { return p.onOther }))
@@ -205,8 +206,8 @@ func (c *crowd) fillPeople(d *sql.DB, l core.List, n int, on func(*figurePerson)
 		exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, preferences, created_at, changed_at,
 			joined_at) VALUES (?, ?, ?, ?, 'active', ?, ?, ?, ?, ?)`, l.ID, key, a.id, string(p.email()), at,
 			p.preferences(), at, at, at)
-		exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, created_at, changed_at) VALUES
-			(?, ?, ?, ?, 'active', ?, ?, ?)`, l.ID, a.id, string(p.email()), key, p.preferences(), at, at)
+		exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, created_at, changed_at)
+			VALUES (?, ?, ?, ?, 'active', ?, ?, ?)`, l.ID, a.id, string(p.email()), key, p.preferences(), at, at)
 		for no, tagged := range []bool{p.vip, p.rare, p.half} {
 			if tagged {
 				exec("INSERT INTO tagged (list_id, id, tag_no, at) VALUES (?, ?, ?, 1)", l.ID, a.id, no+1)

@@ -23,8 +23,10 @@ func TestPlans(t *testing.T) {
 	for range 2 {
 		for query, want := range map[string]string{
 			profilesOf: byID, peopleOf: byID,
-			selectSegment: "USING PRIMARY KEY (id=?)", campaigns.SegmentsOfTenant: "USING INDEX segment_name (tenant_id=?",
-			relatives: "USING INDEX segment_name (tenant_id=?)", campaignsUsing: "USING INDEX campaign_tenant (tenant_id=?",
+			selectSegment:              "USING PRIMARY KEY (id=?)",
+			campaigns.SegmentsOfTenant: "USING INDEX segment_name (tenant_id=?",
+			relatives:                  "USING INDEX segment_name (tenant_id=?)",
+			campaignsUsing:             "USING INDEX campaign_tenant (tenant_id=?",
 		} {
 			plan, err := d.Explain(t.Context(), query)
 			if err != nil {

@@ -96,7 +96,8 @@ func TestRulesJudgeInSteps(t *testing.T) {
 			t.Errorf("%s: %d of %d match", text, len(want), len(subs))
 		}
 		set := match()
-		w.Must(set.Remember(t.Context(), w.DB, []string{l.ID}, 1_000_000, map[string]core.ListCounts{other.ID: {Mailable: 150}}))
+		w.Must(set.Remember(t.Context(), w.DB, []string{l.ID}, 1_000_000,
+			map[string]core.ListCounts{other.ID: {Mailable: 150}}))
 		for _, size := range []int{1, 2, 9, 50} {
 			if got := w.judgedInSteps(match(), subs, size, 0); !slices.Equal(got, want) {
 				t.Errorf("%s: %d match in steps of %d, want %d", text, len(got), size, len(want))

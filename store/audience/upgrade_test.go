@@ -20,19 +20,20 @@ func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started c
 	sql := ""
 	for i := range n {
 		started = 1_795_253_715_005 + core.Instant(i+1)*day // after the campaign of the file
-		sql += fmt.Sprintf(`INSERT INTO campaign (id, tenant_id, subject, body_text, track_open, track_click, created_at)
-			SELECT 'c%[1]d', tenant_id, 'News', 'x', %[2]d, %[2]d, %[3]d FROM send_job WHERE no = 1;
-			INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, started_at, finished_at,
-				expanded, recipients, sent) SELECT 100 + %[1]d, 'j%[1]d', tenant_id, list_id, 'c%[1]d', 'completed', %[3]d, %[3]d,
-				%[3]d, %[3]d, 1, 30, 30 FROM send_job WHERE no = 1;`, i, min(1, i%6), started)
+		sql += fmt.Sprintf(`INSERT INTO campaign (id, tenant_id, subject, body_text, track_open, track_click,
+			created_at) SELECT 'c%[1]d', tenant_id, 'News', 'x', %[2]d, %[2]d, %[3]d FROM send_job WHERE no = 1;
+			INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, started_at,
+				finished_at, expanded, recipients, sent) SELECT 100 + %[1]d, 'j%[1]d', tenant_id, list_id, 'c%[1]d',
+				'completed', %[3]d, %[3]d, %[3]d, %[3]d, 1, 30, 30 FROM send_job WHERE no = 1;`,
+			i, min(1, i%6), started)
 		for seq := range 30 {
 			marks := []int{0, 0, 0, 0, 1, 8, 9, 16, 24}[random.IntN(9)] // 1 delivered, 8 opened, 16 clicked
 			if i > seq {                                                // some people are never heard again
 				marks &= 1
 			}
-			sql += fmt.Sprintf(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, marks) SELECT 100 + %d,
-				seq, subscriber_id, email_key, %d, %d FROM recipient WHERE job_no = 1 AND seq = %d;`, i, 2+random.IntN(9)/8, marks,
-				seq+1)
+			sql += fmt.Sprintf(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, marks)
+				SELECT 100 + %d, seq, subscriber_id, email_key, %d, %d FROM recipient WHERE job_no = 1 AND seq = %d;`,
+				i, 2+random.IntN(9)/8, marks, seq+1)
 		}
 	}
 	storetest.Foreign(t, path, sql)()
@@ -55,15 +56,17 @@ func TestRulesAfterAnUpgrade(t *testing.T) {
 	o := ruletest.Of(s, "UTC").NewOracle()
 	seen := map[int]bool{}
 	for n := range 60 {
-		leaf := fmt.Sprintf(`{%q: {%q: %d}}`, []string{"opened", "clicked"}[n%2], []string{"last", "within_days"}[n/2%2],
-			1+random.IntN(50))
+		leaf := fmt.Sprintf(`{%q: {%q: %d}}`, []string{"opened", "clicked"}[n%2],
+			[]string{"last", "within_days"}[n/2%2], 1+random.IntN(50))
 		if n%5 == 4 {
 			leaf = fmt.Sprintf(`{"received": %q}`, campaigns[random.IntN(52)])
 		}
 		for _, text := range []string{leaf, `{"not": ` + leaf + `}`} {
 			rule, err := core.ParseRule("rule", []byte(text))
 			s.Must(err)
-			q := audience.Question{TenantID: s.TenantID, ListIDs: []string{s.ListID}, Rule: rule, Now: s.Time(), Exact: true}
+			q := audience.Question{
+				TenantID: s.TenantID, ListIDs: []string{s.ListID}, Rule: rule, Now: s.Time(), Exact: true,
+			}
 			want := o.Matching(text, s.ListID)
 			got := matching(o.Crowd, q)
 			c, err := s.CountSegment(t.Context(), q)

@@ -47,13 +47,13 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 // title and body.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 	if i.Undated {
-		return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
-			ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
-			m.source = ?4 AND m.body = ?5`, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
+		return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue
+			AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127)
+			AND i.title = ?3 AND m.source = ?4 AND m.body = ?5`, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
 	}
 	return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
-		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID, int64(i.At),
-		i.Title, i.Source)
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID,
+		int64(i.At), i.Title, i.Source)
 }
 
 // RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text.

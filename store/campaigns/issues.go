@@ -55,8 +55,8 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 		if err != nil {
 			return err
 		}
-		no, err := tx.Insert(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
-			?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
+		no, err := tx.Insert(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2,
+			?3, ?4, ?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
 			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
 			slug, head.Title, head.Summary, c.ID)
 		if err != nil {
@@ -73,7 +73,8 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 func freeSlug(tx *db.Tx, list, title string) (string, error) {
 	var taken []string
 	like := slugBegin(title)
-	err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)", list, like)
+	err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
+		list, like)
 	return core.IssueSlug(title, taken), err
 }
 

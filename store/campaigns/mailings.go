@@ -111,8 +111,8 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// agreed returns when each of the subscribers of a list agreed to tracking at the latest. If no consent is required, now
-// or by a job, it returns nil.
+// agreed returns when each of the subscribers of a list agreed to tracking at the latest. If no consent is required,
+// now or by a job, it returns nil.
 func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jobs []MeasuredJob) ([]core.Instant,
 	error,
 ) {

@@ -18,8 +18,8 @@ const consentLine = `concat_ws(char(31), c.subscription_id, c.what, c.at, c.gene
 
 var (
 	// consentsBetween selects the consents of the subscribers of a list between two ids, both inclusive.
-	consentsBetween = Lines("SELECT " + consentLine + ` FROM consent AS c WHERE c.list_id = ?1 AND c.subscription_id >= ?2
-		AND c.subscription_id <= ?3 AND c.what IN ('requested', 'confirmed', 'imported')
+	consentsBetween = Lines("SELECT " + consentLine + ` FROM consent AS c WHERE c.list_id = ?1
+		AND c.subscription_id >= ?2 AND c.subscription_id <= ?3 AND c.what IN ('requested', 'confirmed', 'imported')
 		ORDER BY c.subscription_id, c.at LIMIT +?4`)
 	// consentsAmong selects the consents of the subscribers with the ids in a JSON array.
 	consentsAmong = Lines("SELECT " + consentLine + ` FROM json_each(?2) AS j CROSS JOIN consent AS c ON

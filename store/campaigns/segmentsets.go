@@ -20,8 +20,8 @@ const (
 var (
 	activeOf = Lines(`SELECT s.id AS line FROM subscriber AS s WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active'
 		ORDER BY s.id LIMIT +?3`)
-	sentOf = Lines(`SELECT r.subscriber_id AS line FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3
-		AND (r.state <= ` + SqlRecipientSent + " OR r.ambiguous > 0)")
+	sentOf = Lines(`SELECT r.subscriber_id AS line FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2
+		AND r.seq < ?3 AND (r.state <= ` + SqlRecipientSent + " OR r.ambiguous > 0)")
 )
 
 // idSet is a set of ids, as hashes.

@@ -158,8 +158,8 @@ type scan struct {
 	seq   int64
 }
 
-// mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It may
-// leave out those whose ids aren't in the list ids. It continues where it stopped for earlier subscribers.
+// mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It
+// may leave out those whose ids aren't in the list ids. It continues where it stopped for earlier subscribers.
 func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, ids []string,
 	found func(i int, r *Mailed),
 ) error {

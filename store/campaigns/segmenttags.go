@@ -15,7 +15,8 @@ var (
 		AND id <= ?3 ORDER BY id LIMIT +?4`)
 	// tagsAmong selects the tags, among given ones, that given subscribers of a list have. Both are JSON arrays.
 	tagsAmong = Lines(`SELECT concat(t.tag_no, char(31), t.id) AS line FROM json_each(?2) AS j
-		CROSS JOIN json_each(?3) AS g CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`)
+		CROSS JOIN json_each(?3) AS g CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value
+		AND t.tag_no = g.value`)
 )
 
 // tagsRead is the maximum number of rows that tagsBetween reads per subscriber. If there are more, the subscribers are

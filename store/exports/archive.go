@@ -40,7 +40,8 @@ func openArchive(f io.ReaderAt, size int64) ([]*zip.File, error) {
 		case mode.IsDir():
 			continue
 		case mode.Type()&^fs.ModeDir != 0:
-			return nil, core.Invalidf("", "The archive contains a symbolic link. Replace it with the file that it points to.")
+			return nil, core.Invalidf("",
+				"The archive contains a symbolic link. Replace it with the file that it points to.")
 		case e.Flags&1 != 0:
 			return nil, core.Invalidf("", "The archive is encrypted. Pack it without a password.")
 		case e.UncompressedSize64 > maxUnpacked, total+e.UncompressedSize64 > maxUnpacked:

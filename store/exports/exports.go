@@ -39,7 +39,8 @@ func IsArchive(head []byte) bool {
 
 // isWorkbook reports whether an archive with this beginning is a spreadsheet.
 func isWorkbook(head []byte) bool {
-	return bytes.Contains(head, []byte("[Content_Types].xml")) || bytes.Contains(head, []byte("opendocument.spreadsheet"))
+	return bytes.Contains(head, []byte("[Content_Types].xml")) ||
+		bytes.Contains(head, []byte("opendocument.spreadsheet"))
 }
 
 // Open recognizes an export. If the file is something else, it returns ErrUnknown. The file must stay readable as long

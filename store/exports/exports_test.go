@@ -41,7 +41,8 @@ const mailchimpColumns = "Email Address,First Name,MEMBER_RATING,OPTIN_TIME,CONF
 // archives are exports as the programs write them.
 var archives = map[string][]string{
 	"substack": {
-		"posts/1.first.html", "<p>Hello email,name</p>", "posts/1.delivers.csv", "post_id,timestamp,email\n1,2,eve@e.org\n",
+		"posts/1.first.html", "<p>Hello email,name</p>",
+		"posts/1.delivers.csv", "post_id,timestamp,email\n1,2,eve@e.org\n",
 		"posts/1.opens.csv", "post_id,timestamp,email\n1,2,eve@e.org\n",
 		"posts.csv", "post_id,post_date,is_published,title,audience\n1.first,2024-05-01,true,First,everyone\n",
 		"email_list.cleaned-up.csv", "email,active_subscription,expiry,plan,email_disabled,created_at\n" +
@@ -49,7 +50,8 @@ var archives = map[string][]string{
 	},
 	"mailchimp": {
 		"subscribed_members_export_1.csv", mailchimpColumns + "\nann@e.org,Ann,2,2023-05-03 10:12:00,,1,a\n",
-		"unsubscribed_members_export_1.csv", mailchimpColumns + ",UNSUB_TIME\nbob@e.org,Bob,2,,,2,b,2024-01-01 10:00:00\n",
+		"unsubscribed_members_export_1.csv",
+		mailchimpColumns + ",UNSUB_TIME\nbob@e.org,Bob,2,,,2,b,2024-01-01 10:00:00\n",
 		"cleaned_members_export_1.csv", mailchimpColumns + "\ncy@e.org,Cy,2,,,3,c\n",
 		"nonsubscribed_members_export_1.csv", mailchimpColumns + "\ndee@e.org,Dee,2,,,4,d\n",
 	},
@@ -59,7 +61,8 @@ var archives = map[string][]string{
 		"read me.txt", "Hello",
 	},
 	"listmonk": {
-		"subscribers.csv", "uuid,email,name,attributes,status\n1,ann@e.org,Ann,{},enabled\n2,bob@e.org,Bob,{},blocklisted\n",
+		"subscribers.csv",
+		"uuid,email,name,attributes,status\n1,ann@e.org,Ann,{},enabled\n2,bob@e.org,Bob,{},blocklisted\n",
 	},
 	"kit": {
 		"confirmed.csv", "first_name,email_address,state,created_at\nAnn,ann@e.org,active,2023-01-02 03:04:05 UTC\n" +
@@ -125,7 +128,8 @@ func TestPeople(t *testing.T) {
 
 // Rows with errors stay errors in the merged file, and columns with the same name become one.
 func TestMergedFile(t *testing.T) {
-	file := pack(t, "a.csv", "email,name\nann@e.org,Ann\nbroken\n", "unsubscribed.csv", "E-Mail;name;Gr\xf6\xdfe\nbob@e.org;Bob;4\n\n")
+	file := pack(t, "a.csv", "email,name\nann@e.org,Ann\nbroken\n",
+		"unsubscribed.csv", "E-Mail;name;Gr\xf6\xdfe\nbob@e.org;Bob;4\n\n")
 	e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 // ghost returns a content export with tables, and a post of the last user.
 func ghost(tables string) opener {
 	return func() (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(`{"db":[{"data":{` + tables + `,"posts":[{"id":"1","html":"A"}]}}]}`)), nil
+		return io.NopCloser(strings.NewReader(`{"db":[{"data":{` + tables +
+			`,"posts":[{"id":"1","html":"A"}]}}]}`)), nil
 	}
 }
 

@@ -67,7 +67,9 @@ const (
 	postAudience
 )
 
-var htmlColumns = []string{"contenthtml", "html", "bodyhtml", "htmlcontent", "contentweb", "webcontent", "body", "content"}
+var htmlColumns = []string{
+	"contenthtml", "html", "bodyhtml", "htmlcontent", "contentweb", "webcontent", "body", "content",
+}
 
 // tableOf returns the table of posts with a header, or nil if the file is something else.
 func tableOf(header []string, open opener) *postTable {

@@ -47,12 +47,15 @@ var blogs = map[string]struct {
 }{
 	"substack": {
 		[]string{
-			"posts/11.first-post.html", "<p>One</p>", "posts/12.second.html", "<p>Two</p>", "posts/13.third.html", "<p>3</p>",
+			"posts/11.first-post.html", "<p>One</p>", "posts/12.second.html", "<p>Two</p>",
+			"posts/13.third.html", "<p>3</p>",
 			"posts/11.first-post.delivers.csv", "post_id,timestamp,email\n1,2,eve@e.org\n",
-			"posts.csv", postColumns + "11.first-post,2024-05-01T10:00:00.000Z,true,,newsletter,everyone,First,\"Sub, title\"\n" +
+			"posts.csv", postColumns +
+				"11.first-post,2024-05-01T10:00:00.000Z,true,,newsletter,everyone,First,\"Sub, title\"\n" +
 				"12.second,2024-05-02T10:00:00.000Z,true,,newsletter,only_paid,Second,\n" +
 				"12.second,2024-05-02T10:00:00.000Z,true,,newsletter,everyone,Again,\n" +
-				"13.third,,false,,newsletter,everyone,,\n14.no-page,2024-05-02T10:00:00.000Z,true,,podcast,everyone,Gone,\n",
+				"13.third,,false,,newsletter,everyone,,\n" +
+				"14.no-page,2024-05-02T10:00:00.000Z,true,,podcast,everyone,Gone,\n",
 		},
 		[]string{
 			"first-post|First|Sub, title||2024-05-01||<p>One</p>", "second|Second|||2024-05-02|paid|<p>Two</p>",
@@ -62,24 +65,31 @@ var blogs = map[string]struct {
 	"beehiiv": {
 		[]string{
 			"posts.csv", "id,title,subtitle,authors,slug,status,created_at,content_html\n" +
-				"post_1,Hello,Sub,Ada,hello-you,published,2024-05-01 10:00:00,<p>A</p>\npost_2,Idea,,,idea,draft,,<p>B</p>\n",
+				"post_1,Hello,Sub,Ada,hello-you,published,2024-05-01 10:00:00,<p>A</p>\n" +
+				"post_2,Idea,,,idea,draft,,<p>B</p>\n",
 		},
 		[]string{"hello-you|Hello|Sub|Ada|2024-05-01||<p>A</p>", "idea|Idea||||draft|<p>B</p>"},
 	},
 	"ghost": {
 		[]string{
-			"blog.ghost.json", `{"db":[{"meta":{"v":[1,{"a":[]}]},"data":{"posts":[{"id":"1","title":"T","slug":"t","html":"<p>A</p>",` +
-				`"status":"published","visibility":"members","published_at":"2024-05-01T10:00:00.000Z"},{"id":"2","html":null}],` +
-				`"posts_authors":[{"post_id":"1","author_id":"9"}],"tags":[{"x":{"y":1}}],"users":[{"id":"9","name":"Ada"}]}}]}`,
+			"blog.ghost.json", `{"db":[{"meta":{"v":[1,{"a":[]}]},"data":{` +
+				`"posts":[{"id":"1","title":"T","slug":"t","html":"<p>A</p>",` +
+				`"status":"published","visibility":"members","published_at":"2024-05-01T10:00:00.000Z"},` +
+				`{"id":"2","html":null}],` +
+				`"posts_authors":[{"post_id":"1","author_id":"9"}],"tags":[{"x":{"y":1}}],` +
+				`"users":[{"id":"9","name":"Ada"}]}}]}`,
 		},
 		[]string{"t|T||Ada|2024-05-01|paid|<p>A</p>", "skipped 1"},
 	},
 	"mailchimp": {
 		[]string{
 			"subscribed.csv", mailchimpColumns + "\nann@e.org,Ann,2,2023-05-03 10:12:00,,1,a\n",
-			"campaigns/1_may.html", "<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
+			"campaigns/1_may.html",
+			"<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
 		},
-		[]string{"|May & June|||||<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>"},
+		[]string{
+			"|May & June|||||<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
+		},
 	},
 }
 

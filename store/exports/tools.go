@@ -17,11 +17,15 @@ type tool struct {
 var tools = []tool{
 	{"substack", []string{"email activesubscription expiry", "email emaildisabled createdat"}, true},
 	{"mailchimp", []string{"memberrating leid", "memberrating euid", "optintime confirmtime", "leid euid"}, false},
-	{"ghost", []string{"subscribedtoemails complimentaryplan", "email labels tiers", "stripecustomerid deletedat"}, true},
+	{"ghost", []string{
+		"subscribedtoemails complimentaryplan", "email labels tiers", "stripecustomerid deletedat",
+	}, true},
 	{"buttondown", []string{"email notes tags creationdate", "email subscribertype creationdate"}, true},
 	{"listmonk", []string{"uuid attributes status", "uuid attribs status"}, true},
 	{"kit", []string{"firstname emailaddress state createdat", "firstname email state createdat"}, true},
-	{"beehiiv", []string{"email status utmsource utmmedium", "email subscriptiontier", "email subscriptionstatus"}, true},
+	{"beehiiv", []string{
+		"email status utmsource utmmedium", "email subscriptiontier", "email subscriptionstatus",
+	}, true},
 	{"mailerlite", []string{"subscriber sent opens clicks", "email subscribed optinip"}, false},
 	{"brevo", []string{"email addedtime modifiedtime", "contactid email", "email emailblacklisted"}, false},
 	{"sendy", []string{"name email joined", "email lastactivity status"}, false},
@@ -29,8 +33,8 @@ var tools = []tool{
 
 // eventColumns are columns of files in which one person has many rows, one for each email or event.
 var eventColumns = []string{
-	"postid", "campaignid", "broadcastid", "newsletterid", "automationid", "messageid", "event", "eventtype", "timestamp",
-	"openedat", "clickedat",
+	"postid", "campaignid", "broadcastid", "newsletterid", "automationid", "messageid", "event", "eventtype",
+	"timestamp", "openedat", "clickedat",
 }
 
 // fold folds the name of a column: lower-case letters and digits.

@@ -49,10 +49,10 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 			'waiting', 'running', 'checked')`, u.job.TenantID)
 		if err == nil {
 			var posts int64
-			posts, err = tx.Number(`SELECT count(*) FROM import_job AS j WHERE tenant_id = ? AND status = 'completed' AND
-				started_at = 0 AND posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id) AND NOT EXISTS (
-				SELECT 1 FROM import_post INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = j.id AND issue_no > 0)`,
-				u.job.TenantID) // only posts, and none is an issue
+			posts, err = tx.Number(`SELECT count(*) FROM import_job AS j WHERE tenant_id = ? AND status = 'completed'
+				AND started_at = 0 AND posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id)
+				AND NOT EXISTS (SELECT 1 FROM import_post INDEXED BY sqlite_autoindex_import_post_1
+				WHERE import_id = j.id AND issue_no > 0)`, u.job.TenantID) // only posts, and none is an issue
 			n += posts
 		}
 		if err == nil && n >= core.MaxOpenImports {
@@ -160,7 +160,8 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 			status, finished = core.ImportCompleted, now
 		}
 		err := tx.One(`UPDATE import_job SET status = ?, finished_at = ?, touched_at = ?, tool = ?, posts_skipped = ?
-			WHERE id = ? AND status = 'uploading'`, status, int64(finished), int64(now), u.Tool, u.PostsSkipped, u.job.ID)
+			WHERE id = ? AND status = 'uploading'`, status, int64(finished), int64(now), u.Tool,
+			u.PostsSkipped, u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}

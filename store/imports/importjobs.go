@@ -11,13 +11,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, bytes, status, dry_run, subscriber_status, source, mapping, lines,
+var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, bytes, status, dry_run,
+	subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
-	said, undo_resumed, undo_lifted, undo_untagged, tagged, new_tags, tags_skipped, known_only, no_address, typos, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	said, undo_resumed, undo_lifted, undo_untagged, tagged, new_tags, tags_skipped, known_only, no_address, typos,
+	brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
 	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
-	iif(finished_at > 0 AND brought + replaced + barred + said + tagged + new_tags > 0 AND undo_status = '', finished_at + ` +
-	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
+	iif(finished_at > 0 AND brought + replaced + barred + said + tagged + new_tags > 0 AND undo_status = '',
+	finished_at + ` + strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 const (
@@ -87,11 +89,13 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		tx.Kick(db.TopicImports)
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
-			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
+			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0,
+			evidence_future = 0,
 			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0, said = 0,
 			suppress = ?8, may_end = ?9, may_suppress = ?10,
 			known_only = ?11, no_address = 0, typos = '[]', announced = 0, done_id = '', done_rows = 0, brought = 0,
-			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, tagged = 0, new_tags = 0, tags_skipped = 0, failure_reason = '' WHERE id = ?1`,
+			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, tagged = 0, new_tags = 0, tags_skipped = 0,
+			failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
 			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress, in.KnownOnly)
 	})

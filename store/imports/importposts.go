@@ -30,9 +30,9 @@ func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body 
 	u.job.Posts++
 	return u.store.Bulk(ctx, func(tx *db.Tx) error {
 		tx.BringsFile()
-		_, err := tx.Exec(`INSERT INTO import_post (import_id, no, title, summary, slug, author, kind, posted_at, draft, paid,
-			body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, u.job.ID, p.No, p.Title, p.Summary, p.Slug, p.Author, p.Kind,
-			int64(p.PostedAt), p.Draft, p.Paid, body)
+		_, err := tx.Exec(`INSERT INTO import_post (import_id, no, title, summary, slug, author, kind, posted_at, draft,
+			paid, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, u.job.ID, p.No, p.Title, p.Summary, p.Slug, p.Author,
+			p.Kind, int64(p.PostedAt), p.Draft, p.Paid, body)
 		if err == nil {
 			err = tx.One("UPDATE import_job SET posts = posts + 1 WHERE id = ?", u.job.ID)
 		}
@@ -50,9 +50,9 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 }
 
 // PublishPosts adds the posts of an import to the archive of its list, the oldest first, in steps. A post that is an
-// issue already stays as it is, so an interrupted call can be repeated. text returns what the archive searches and lists
-// of a post with a title and a body; PublishPosts also returns its errors. If the tenant requires a second person and
-// the actor is none or has uploaded the export, it returns core.ErrApprovalRequired.
+// issue already stays as it is, so an interrupted call can be repeated. text returns what the archive searches and
+// lists of a post with a title and a body; PublishPosts also returns its errors. If the tenant requires a second person
+// and the actor is none or has uploaded the export, it returns core.ErrApprovalRequired.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (words, excerpt string, err error),
 ) error {
@@ -106,8 +106,8 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 			return err
 		}
 		issues[k] = campaigns.ImportedIssue{
-			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author, Kind: p.Kind,
-			Body: p.Body, At: p.PostedAt,
+			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author,
+			Kind: p.Kind, Body: p.Body, At: p.PostedAt,
 		}
 		if p.PostedAt <= 0 {
 			issues[k].At, issues[k].Undated = now, true

@@ -57,7 +57,8 @@ func (u *ImportUpload) spool(ctx context.Context, f *os.File, r io.Reader, now f
 // alive notes that a part of the file has arrived.
 func (u *ImportUpload) alive(ctx context.Context, now core.Instant) error {
 	return u.store.Bulk(ctx, func(tx *db.Tx) error {
-		err := tx.One("UPDATE import_job SET touched_at = ? WHERE id = ? AND status = 'uploading'", int64(now), u.job.ID)
+		err := tx.One("UPDATE import_job SET touched_at = ? WHERE id = ? AND status = 'uploading'",
+			int64(now), u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}

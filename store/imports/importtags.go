@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importTagged is the kind of import_chunk that lists the tags that an import gave. A chunk has the instant of a step in
-// milliseconds, followed by pairs of a subscription id and a tag's number.
+// importTagged is the kind of import_chunk that lists the tags that an import gave. A chunk has the instant of a step
+// in milliseconds, followed by pairs of a subscription id and a tag's number.
 const importTagged = 5
 
 // taggedAtOnce is the maximum number of pairs in a chunk, which an undo takes back in one operation.
@@ -184,7 +184,8 @@ func (u *undoing) untag() (more bool, err error) {
 			u.untagged++
 		}
 	}
-	_, err = u.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importTagged, c.No)
+	_, err = u.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?",
+		u.job.ID, importTagged, c.No)
 	if err != nil {
 		return false, err
 	}

@@ -45,7 +45,8 @@ func (im *importing) keepNoted(tx *db.Tx) error {
 
 // addNoted adds a chunk of a kind that an undo reads.
 func addNoted(tx *db.Tx, id string, kind int64, data []byte) error {
-	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id, kind)
+	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?",
+		id, kind)
 	if err == nil {
 		err = addImportChunk(tx, id, kind, no, data)
 	}

@@ -233,7 +233,8 @@ func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []str
 
 // matches reports whether a subscription matches the filter.
 func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
-	ended := f.Status == string(core.StatusSuppressed) && l.Status == core.SubscriptionUnsubscribed && l.Block == f.Status
+	ended := f.Status == string(core.StatusSuppressed) && l.Status == core.SubscriptionUnsubscribed &&
+		l.Block == f.Status
 	if f.Status != "" && l.Shown() != f.Status && !ended {
 		return false
 	}

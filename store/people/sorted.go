@@ -24,7 +24,8 @@ const (
 			AND (?3 = '' OR CAST(s.preferences ->> ?3 AS TEXT) = ?4)
 			AND (?5 = '' OR s.status = iif(?5 IN ('pending', 'unsubscribed'), ?5, 'active')
 				OR ?5 = 'suppressed' AND s.status = 'unsubscribed')
-			AND (?5 = '' OR iif(s.status = 'active' OR ?5 = 'suppressed', coalesce(nullif((SELECT b.block FROM subscriber AS b
+			AND (?5 = '' OR iif(s.status = 'active' OR ?5 = 'suppressed',
+				coalesce(nullif((SELECT b.block FROM subscriber AS b
 				WHERE b.list_id = s.list_id AND b.id = s.id), ''), (SELECT p.kind FROM suppression AS p
 				WHERE p.tenant_id = o.tenant_id AND p.email_key = s.email_key), s.status), s.status) = ?5)
 			AND (?6 = 0 OR (%[1]s, s.list_id, s.id) %[2]s (?7, ?8, ?9))

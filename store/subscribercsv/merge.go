@@ -68,8 +68,8 @@ type merging struct {
 	columns map[string]int // index in header by key
 	address string         // name of the column of addresses
 	status  int
-	// by column: the cell for rows of a file without it. A status column says then that the person has not left. An empty
-	// cell would be an error.
+	// by column: the cell for rows of a file without it. A status column says then that the person has not left. An
+	// empty cell would be an error.
 	absent  []string
 	at      [][]int // for each part, the index in header of its columns
 	surveys []*Survey

@@ -38,8 +38,8 @@ type ColumnMeaning struct {
 	Becomes string `json:"becomes,omitempty"`
 }
 
-// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status, evidence,
-// tags and preferences columns.
+// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status,
+// evidence, tags and preferences columns.
 func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
 	for i, name := range c.header {

@@ -26,8 +26,8 @@ type statusColumn struct {
 	about subject
 }
 
-// meaning interprets a cell that foldCell has folded. The result unknown means that the cell is not understood. It never
-// counts as consent.
+// meaning interprets a cell that foldCell has folded. The result unknown means that the cell is not understood. It
+// never counts as consent.
 type meaning func(cell string) standing
 
 // statusColumns maps column names, folded by foldWord, to the meaning of their cells.

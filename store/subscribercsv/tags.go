@@ -67,7 +67,9 @@ func splitTags(cell string) []string {
 		}
 	}
 	if strings.Contains(cell, severalValues) { // Google's own groups begin with a star
-		return slices.DeleteFunc(strings.Split(cell, severalValues), func(s string) bool { return strings.HasPrefix(s, "* ") })
+		return slices.DeleteFunc(strings.Split(cell, severalValues), func(s string) bool {
+			return strings.HasPrefix(s, "* ")
+		})
 	}
 	names := strings.FieldsFunc(cell, func(r rune) bool { return r == ',' || r == ';' })
 	for i := range names {

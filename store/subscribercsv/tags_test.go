@@ -63,7 +63,9 @@ func TestTagColumns(t *testing.T) {
 // Our own exports bring the tags back, whatever their names, also to a list with a field of that name.
 func TestExportedTagsComeBack(t *testing.T) {
 	tags := []string{`"quoted"`, "=sum", "[x]", "a ::: b", "* star", "Zürich"}
-	sub := &core.Subscription{Email: "a@b.example", Status: core.SubscriptionActive, Preferences: `{"tags":"mine","city":"Ulm"}`}
+	sub := &core.Subscription{
+		Email: "a@b.example", Status: core.SubscriptionActive, Preferences: `{"tags":"mine","city":"Ulm"}`,
+	}
 	for name, write := range map[string]func(*strings.Builder, []string) error{
 		"plain": func(b *strings.Builder, tags []string) error {
 			w := NewWriter(b, false)
@@ -84,7 +86,8 @@ func TestExportedTagsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			row, _, err := r.Next()
-			if err != nil || row.Tags != strings.Join(some, ";") || row.Preferences.Values()["tags"] == nil || r.BadTags > 0 {
+			if err != nil || row.Tags != strings.Join(some, ";") ||
+				row.Preferences.Values()["tags"] == nil || r.BadTags > 0 {
 				t.Errorf("%s: %q %s %v\n%s", name, row.Tags, row.Preferences, err, b.String())
 			}
 		}

@@ -30,7 +30,8 @@ var addTagged = db.InsertMany("INSERT INTO tagged (at, list_id, id, tag_no) SELE
 // triplesOf returns the lists of a tenant with the ids of people there, as triples. leaveOut is a list to leave out.
 func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people []Tagging) (string, error) {
 	var lists []string
-	err := q.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND id <> ?", tenantID, leaveOut)
+	err := q.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND id <> ?",
+		tenantID, leaveOut)
 	triples := make([][3]any, 0, len(lists)*len(people))
 	for _, list := range lists {
 		ids := d.SubscriptionIDs(list)

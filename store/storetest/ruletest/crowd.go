@@ -172,7 +172,9 @@ func (c *Crowd) consents() {
 		at := c.Time() - 900*day
 		for generation := range c.Random.IntN(4) {
 			for range c.Random.IntN(4) {
-				what := []string{"requested", "confirmed", "imported", "unsubscribed", "tracking_agreed"}[c.Random.IntN(5)]
+				what := []string{
+					"requested", "confirmed", "imported", "unsubscribed", "tracking_agreed",
+				}[c.Random.IntN(5)]
 				at += 1 + core.Instant(c.Random.Int64N(70*int64(day)))
 				reason := ""
 				if what == "imported" && c.Random.IntN(2) == 0 {

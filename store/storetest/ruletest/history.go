@@ -81,9 +81,9 @@ func (c *Crowd) read(j core.SendJob, tracking string) {
 	}
 	dbtest.SQL(c.DB, "UPDATE send_job SET status = 'completed', finished_at = started_at + 1, clicked = 9 WHERE no = ?",
 		j.No)
-	c.sql(fmt.Sprintf(`WITH v AS MATERIALIZED (SELECT value ->> 0 AS seq, value ->> 1 AS state, value ->> 2 AS ambiguous,
-		value ->> 3 AS marks FROM json_each(?)) UPDATE recipient SET state = v.state, ambiguous = v.ambiguous,
-		marks = v.marks FROM v WHERE job_no = %d AND recipient.seq = v.seq`, j.No), rows)
+	c.sql(fmt.Sprintf(`WITH v AS MATERIALIZED (SELECT value ->> 0 AS seq, value ->> 1 AS state, value ->> 2
+		AS ambiguous, value ->> 3 AS marks FROM json_each(?)) UPDATE recipient SET state = v.state,
+		ambiguous = v.ambiguous, marks = v.marks FROM v WHERE job_no = %d AND recipient.seq = v.seq`, j.No), rows)
 	if tracking != core.TrackingPersons {
 		return
 	}
@@ -91,6 +91,6 @@ func (c *Crowd) read(j core.SendJob, tracking string) {
 		dbtest.SQL(c.DB, "INSERT INTO link (job_no, no, url) VALUES (?, ?, 'https://acme.example/')", j.No, no)
 		c.Links = append(c.Links, core.RuleLink{Campaign: j.CampaignID, Link: int64(no)})
 	}
-	c.sql(fmt.Sprintf(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, class) SELECT %d,
-		value ->> 0, value ->> 1, 1, 1, 1, 0, value ->> 2 FROM json_each(?)`, j.No), clicks)
+	c.sql(fmt.Sprintf(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, class)
+		SELECT %d, value ->> 0, value ->> 1, 1, 1, 1, 0, value ->> 2 FROM json_each(?)`, j.No), clicks)
 }

@@ -24,8 +24,8 @@ const spaces = `char(9, 10, 11, 12, 13, 32, 133, 160, 5760, 8192, 8193, 8194, 81
 var facts = []string{
 	// Everyone on a list. heard is the time of the last event, agrees the consent to tracking.
 	`CREATE TEMP TABLE person AS SELECT s.list_id AS list, s.id, s.email_key AS mail, s.word_at AS heard,
-		lower(substr(s.email, instr(s.email, '@') + 1)) AS domain, iif(s.joined_at = 0, s.created_at, s.joined_at) AS since,
-		rule_day_of(iif(s.joined_at = 0, s.created_at, s.joined_at), '$ZONE') AS joined,
+		lower(substr(s.email, instr(s.email, '@') + 1)) AS domain, iif(s.joined_at = 0, s.created_at, s.joined_at)
+		AS since, rule_day_of(iif(s.joined_at = 0, s.created_at, s.joined_at), '$ZONE') AS joined,
 		coalesce(json_type(s.preferences, '$._tracking') = 'true', 0) AS agrees,
 		coalesce(nullif((SELECT language FROM list WHERE id = s.list_id), ''), 'en') AS language,
 		s.word = 'active' AND s.block = '' AND s.email_key NOT IN (SELECT email_key FROM suppression
@@ -39,16 +39,16 @@ var facts = []string{
 	`CREATE TEMP TABLE part AS SELECT list, id, key, type, raw FROM member WHERE type <> 'array'
 		UNION ALL SELECT m.list, m.id, m.key, e.type, m.raw -> e.fullkey FROM member AS m, json_each(m.raw) AS e
 		WHERE m.type = 'array'`,
-	`CREATE TEMP TABLE scalar AS SELECT list, id, key, type, CASE type WHEN 'text' THEN trim(raw ->> '$', ` + spaces + `)
-		WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'integer' THEN rule_plain(raw) WHEN 'real'
+	`CREATE TEMP TABLE scalar AS SELECT list, id, key, type, CASE type WHEN 'text' THEN trim(raw ->> '$', ` + spaces +
+		`) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'integer' THEN rule_plain(raw) WHEN 'real'
 		THEN rule_plain(raw) END AS text FROM part WHERE type NOT IN ('null', 'array')`,
 	`CREATE TEMP TABLE value AS SELECT *, rule_number(text) AS number, rule_day(text, '$ZONE') AS day FROM scalar
 		WHERE type = 'object' OR text <> ''`,
 	"CREATE INDEX value_key ON value (list, id, key)",
 	// The newest subscription of each person that has a consent or a request, and its source and newest consent.
 	`CREATE TEMP TABLE evidence AS SELECT list_id AS list, subscription_id AS id, at, what, source, generation,
-		iif(what = 'imported' AND reason LIKE 'opted in %', min(at, unixepoch(substr(reason, 10, 20)) * 1000), at) AS said
-		FROM consent WHERE what IN ('requested', 'confirmed', 'imported')`,
+		iif(what = 'imported' AND reason LIKE 'opted in %', min(at, unixepoch(substr(reason, 10, 20)) * 1000), at)
+		AS said FROM consent WHERE what IN ('requested', 'confirmed', 'imported')`,
 	`DELETE FROM evidence AS e WHERE generation < (SELECT max(generation) FROM evidence WHERE list = e.list
 		AND id = e.id)`,
 	"CREATE INDEX evidence_id ON evidence (list, id)",
@@ -80,8 +80,8 @@ var facts = []string{
 		WHEN r.marks & 8 = 0 THEN 0 WHEN r.marks & 32 <> 0 THEN NULL ELSE 1 END AS opened
 		FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no JOIN person AS p ON p.id = r.subscriber_id
 		WHERE r.state = 2 AND j.started_at >= p.since AND j.started_at < $NOW
-		AND CASE WHEN j.tracked & 12 = 4 THEN 0 WHEN $ASKS OR j.tracked & 8 <> 0 THEN p.agrees AND p.heard <= j.started_at
-		ELSE 1 END`,
+		AND CASE WHEN j.tracked & 12 = 4 THEN 0 WHEN $ASKS OR j.tracked & 8 <> 0 THEN p.agrees
+		AND p.heard <= j.started_at ELSE 1 END`,
 	"CREATE INDEX reading_id ON reading (list, id)",
 }
 
@@ -113,7 +113,8 @@ func (o *Oracle) Matching(rule string, lists ...string) (all []string) {
 	o.Helper()
 	rows, err := o.db.QueryContext(context.Background(), `SELECT p.mail FROM temp.person AS p WHERE p.mailable
 		AND p.list IN (`+quotedAll(lists)+`) AND NOT EXISTS (SELECT 1 FROM temp.person AS o WHERE o.mail = p.mail
-		AND o.mailable AND instr('`+strings.Join(lists, " ")+`', o.list) BETWEEN 1 AND instr('`+strings.Join(lists, " ")+`', p.list) - 1)
+		AND o.mailable AND instr('`+strings.Join(lists, " ")+`', o.list)
+		BETWEEN 1 AND instr('`+strings.Join(lists, " ")+`', p.list) - 1)
 		AND (`+o.expression(decoded(rule))+`) ORDER BY 1`)
 	if err != nil {
 		o.Fatalf("%s: %v", rule, err)
