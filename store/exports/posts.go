@@ -225,7 +225,8 @@ func textOf(page *zip.File) (string, error) {
 	return string(b), err
 }
 
-// pagePosts reads posts that are HTML files with a title, as Mailchimp exports sent emails.
+// pagePosts reads posts that are HTML files with a title, as Mailchimp exports emails and templates. No file says which
+// were sent, so all are drafts.
 func (e *Export) pagePosts(each func(Post) error) error {
 	for _, name := range slices.Sorted(maps.Keys(e.pages)) {
 		page := e.pages[name]
@@ -234,7 +235,7 @@ func (e *Export) pagePosts(each func(Post) error) error {
 			return err
 		}
 		p := Post{HTML: text, ImportedPost: core.ImportedPost{
-			Title: titleOf(text), PostedAt: core.At(page.Modified), Kind: "email",
+			Title: titleOf(text), PostedAt: core.At(page.Modified), Kind: "email", Draft: true,
 		}}
 		if page.Modified.Year() < 1990 { // the archive has no time
 			p.PostedAt = 0

@@ -88,7 +88,7 @@ var blogs = map[string]struct {
 			"<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
 		},
 		[]string{
-			"|May & June|||||<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
+			"|May & June||||draft|<!doctype html><html><head><title>May &amp; June</title></head><body>A</body></html>",
 		},
 	},
 }

@@ -33,7 +33,9 @@ func (f *form) bookkeeping(name string) bool {
 
 // paysFor reports whether a column of a Substack file says who pays. Another column says who has left.
 func paysFor(name string, names []string) bool {
-	return name == "active_subscription" && slices.Contains(names, "plan")
+	return foldWord(name) == "activesubscription" && slices.ContainsFunc(names, func(other string) bool {
+		return slices.Contains([]string{"plan", "expiry", "emaildisabled"}, foldWord(other))
+	})
 }
 
 // Questions returns the columns that say or may say who has left. It leaves out columns whose use is declared by their

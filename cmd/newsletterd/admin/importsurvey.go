@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/exports"
 	"newsletterd/store/subscribercsv"
@@ -66,6 +67,10 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
 	defer f.Close()
 	if err != nil {
 		return nil, err
+	}
+	if !e.HasPeople() {
+		return nil, core.Invalidf("", "The export contains posts but no people. Import the posts in the console or "+
+			"through the API.")
 	}
 	people := e.CSV(ctx)
 	defer people.Close()
