@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -26,6 +27,12 @@ type archivePath struct {
 	List string `path:"list,text"`
 }
 
+// archiveQuery describes the query that index reads.
+type archiveQuery struct {
+	Q      string `query:"q"`      // words to search for
+	Before string `query:"before"` // slug of an issue; the page lists those before it
+}
+
 // archiveRoutes adds the routes of the public archives.
 func (r *Room) archiveRoutes(t *web.Table) {
 	a := archive{r, new(feedCache), new(logoCache), newSearchLimiter()}
@@ -33,7 +40,8 @@ func (r *Room) archiveRoutes(t *web.Table) {
 		"Script for public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
 		"Redirect to the public archive of a list").Named("findArchive")
-	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Answers("text/html").Fails(core.NotFound),
+	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Answers("text/html").
+		DescribesQuery(reflect.TypeFor[archiveQuery]()).Fails(core.NotFound, core.TooMany),
 		"Show the public archive of a list, newest issue first").Named("showArchive")
 	t.Add("GET", "/a/:list/:issue", web.Public(), web.Page, web.Serve(a.issue).Answers("text/html",
 		"application/atom+xml").Fails(core.NotFound),
