@@ -52,15 +52,6 @@ func words(body *html.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// Words returns the words of an article's HTML, with a line for each block.
-func Words(page string) string {
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		return ""
-	}
-	return words(root)
-}
-
 // excerptLength is the maximum length of an excerpt in characters.
 const excerptLength = 200
 
