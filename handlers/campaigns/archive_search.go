@@ -3,6 +3,7 @@ package campaigns
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -82,14 +83,7 @@ type piece struct {
 	Hit  bool
 }
 
-func hit(all []piece) bool {
-	for _, p := range all {
-		if p.Hit {
-			return true
-		}
-	}
-	return false
-}
+func hit(all []piece) bool { return slices.ContainsFunc(all, func(p piece) bool { return p.Hit }) }
 
 // finder finds the words of a query in a text. Case and diacritics don't matter, as in the search.
 type finder [][]rune

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/article"
 )
 
 const (
@@ -159,24 +161,14 @@ func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue)
 		return text.HTML, nil
 	}
 	email, err := a.render(c, list, i)
-	return string(fragment(email)), err
+	return fragment(email), err
 }
 
-var (
-	bodyTag    = regexp.MustCompile(`(?i)<body(\s[^>]*)?>`)
-	bodyEnd    = regexp.MustCompile(`(?i)</body\s*>`)
-	outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
-)
+var outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
 
 // fragment returns the contents of a page's body in a form that another page can include.
-func fragment(page []byte) []byte {
-	if at := bodyTag.FindIndex(page); at != nil {
-		page = page[at[1]:]
-	}
-	if at := bodyEnd.FindAllIndex(page, -1); at != nil {
-		page = page[:at[len(at)-1][0]]
-	}
-	return bytes.TrimSpace(outOfPlace.ReplaceAll(page, nil))
+func fragment(page []byte) string {
+	return strings.TrimSpace(outOfPlace.ReplaceAllString(article.InBody(string(page)), ""))
 }
 
 // feedCache holds the latest form of feeds, because every email in a feed must be rendered.

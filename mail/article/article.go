@@ -100,7 +100,7 @@ func (s *Source) page() (string, error) {
 		return paragraphs(text), err
 	case core.ContentHTML:
 		page, err := s.fill(mail.PartHTML, markTexts(s.Text))
-		return htmlclean.Body(inBody(page)), err
+		return htmlclean.Body(InBody(page)), err
 	}
 	template, err := markup.Article(s.Kind, s.Text)
 	if err != nil {
@@ -129,8 +129,8 @@ var (
 	bodyEnd = regexp.MustCompile(`(?i)</body\s*>`)
 )
 
-// inBody returns the contents of the body of a document. A fragment stays unchanged.
-func inBody(page string) string {
+// InBody returns the contents of the body of an HTML document. A fragment stays unchanged.
+func InBody(page string) string {
 	if at := bodyTag.FindStringIndex(page); at != nil {
 		page = page[at[1]:]
 	}
