@@ -1,4 +1,4 @@
-// Gives the frame of an issue the height of its mail, which a page can't know before.
+// Sets the height of an issue's frame to that of its email, which is known only after loading.
 "use strict";
 const frame = document.querySelector("iframe.mail");
 const fit = () => {

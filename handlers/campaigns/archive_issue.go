@@ -32,10 +32,10 @@ var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr
 // shownIssue holds an issue in the form that pages show.
 type shownIssue struct {
 	Path, Title, Summary string
-	Date, At             string // in words, and machine-readable
+	Date, At             string // in words, and in the form of RFC 3339
 	Corrected            string // in words; empty: not corrected
 	Picture              string // address; empty: none
-	Width, Height        int    // of the picture
+	Width, Height        int    // of the picture, in pixels
 
 	Marked, Found []piece // for a search: title and text with what was found; empty: none
 }
@@ -49,7 +49,7 @@ func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue 
 	}
 }
 
-// joinBox is the signup form below an issue. It contains only the required fields.
+// joinBox is the signup form of an archive's pages. It contains only the required fields.
 type joinBox struct {
 	Action  string
 	Fields  []page.FormField
@@ -175,7 +175,7 @@ type logoCache struct {
 	known map[string]bool // by address; the address of a stored image changes with its content
 }
 
-// maxLogos is the number of logos that are remembered.
+// maxLogos is the maximum number of logos in a logoCache. At the limit, it starts again with none.
 const maxLogos = 1000
 
 func (k *logoCache) dark(address string, look func() bool) bool {

@@ -15,10 +15,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// These are the limits of a search in an archive. A longer query is cut off.
+// Limits of a search in an archive. Longer queries are cut off.
 const (
-	searchesPerMinute = 60 // of an address
-	maxQuery          = 200
+	searchesPerMinute = 60  // from an IP address
+	maxQuery          = 200 // in characters
 )
 
 func newSearchLimiter() *web.Limiter {
@@ -109,8 +109,8 @@ func folded(s string) []rune {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// next returns the next word of a folded text from a position that is searched for. Only the last word of a query may
-// be the beginning of it, if core.FindsLonger allows it. If there is none, from is -1.
+// next returns the position of the next word in text that matches the query, starting at at. text must be folded. Only
+// the last word of the query can match a longer word, if core.FindsLonger allows it. Without a match, from is -1.
 func (f finder) next(text []rune, at int) (from, to int) {
 	longer := len(f) > 0 && core.FindsLonger(string(f[len(f)-1]))
 	for i := at; i < len(text); i++ {
@@ -132,7 +132,7 @@ func (f finder) next(text []rune, at int) (from, to int) {
 	return -1, -1
 }
 
-// mark returns a text with the words that are searched for as pieces of their own.
+// mark splits a text into pieces, so that each word that matches the query is a piece of its own.
 func (f finder) mark(text string) (all []piece) {
 	runes, fold, at := []rune(text), folded(text), 0
 	for {
@@ -151,10 +151,10 @@ func (f finder) mark(text string) (all []piece) {
 	return all
 }
 
-// These are the lengths of the text around the first word that was found, in characters.
+// Lengths of the text around the first match, in characters.
 const beforeHit, afterHit = 60, 140
 
-// around returns the part of a text around the first word that is searched for, or "" if there is none.
+// around returns the part of a text around the first word that matches the query, or "" without a match.
 func (f finder) around(text string) string {
 	runes := []rune(strings.ReplaceAll(text, "\n", " "))
 	from, to := f.next(folded(string(runes)), 0)

@@ -135,7 +135,7 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	return b.Bytes(), err
 }
 
-// escapedSize returns the size of HTML as the text of an XML element.
+// escapedSize estimates the size in bytes of a text that encoding/xml has escaped.
 func escapedSize(s string) int {
 	n := len(s)
 	for _, c := range []byte(s) {
@@ -171,12 +171,12 @@ func fragment(page []byte) string {
 	return strings.TrimSpace(outOfPlace.ReplaceAllString(article.InBody(string(page)), ""))
 }
 
-// feedCache holds the latest form of feeds, because every email in a feed must be rendered.
+// feedCache holds the latest form of feeds, because writing one renders up to feedIssues issues.
 type feedCache struct {
 	writing sync.Mutex // held while a feed is written, so that concurrent requests don't write the same one
 	mu      sync.Mutex
 	feeds   map[string]keptFeed // by list
-	size    int
+	size    int                 // of all feeds, in bytes
 }
 
 type keptFeed struct {
@@ -193,7 +193,8 @@ func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	return f, f.key == key
 }
 
-// of returns the feed of a list. If the cache doesn't have it, or has it with other contents, of calls write.
+// of returns the feed of a list. If the cache doesn't have it with the contents that key identifies, it calls write and
+// returns its errors.
 func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (keptFeed, error) {
 	if f, ok := k.held(listID, key); ok {
 		return f, nil

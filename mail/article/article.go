@@ -24,11 +24,11 @@ type Source struct {
 	Vars mail.Vars
 	// Link returns the address that a link leads to.
 	Link func(address string) string
-	// Picture returns the size of an image that is stored here; 0 for any other.
+	// Picture returns the size in pixels of an image that is stored here, and 0 for other images.
 	Picture func(address string) (width, height int)
 }
 
-// Picture is an image of an article. Width and Height are 0 unless it is stored here.
+// Picture is an image of an article. Width and Height are in pixels, and 0 if it isn't stored here.
 type Picture struct {
 	Address, Alt  string
 	Width, Height int
@@ -65,7 +65,8 @@ func New(s *Source) (*Article, error) {
 	return a, err
 }
 
-// parse returns a body with the nodes of a page's fragment. Its error is that more than 512 elements are open.
+// parse returns a body with the nodes of an HTML fragment. If it is nested more than 512 levels deep, it returns an
+// error.
 func parse(page string) (*html.Node, error) {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(strings.NewReader(page), body)

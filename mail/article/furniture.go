@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// ownLink and ownWord replace links that only the recipient of an email has. What prints them is left out.
+// ownLink and ownWord replace links that only the recipient of an email has. Elements that contain them are left out.
 const (
 	ownWord = "own-link.invalid"
 	ownLink = "https://" + ownWord + "/"
@@ -88,8 +88,8 @@ func strip(body *html.Node) {
 	}
 }
 
-// remove removes the nodes of out from n, and the elements in which nothing is left then. It visits each node once. It
-// returns whether it removed a child of n, and whether n still has a word or an image.
+// remove removes the nodes of out from n, and elements that lose a child and then have no word or image left. It visits
+// each node once. removed reports whether n lost a child, and full whether n has a word or an image.
 func remove(n *html.Node, out map[*html.Node]bool) (removed, full bool) {
 	full = isWord(n) || n.DataAtom == atom.Img
 	var next *html.Node

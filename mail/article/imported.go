@@ -21,8 +21,7 @@ func Imported(title, page string) (*Article, error) {
 	return a, err
 }
 
-// ImportedText returns the words of such a post and an excerpt of them. Its errors are those of
-// Imported.
+// ImportedText returns the words of an imported post and an excerpt of them. Its errors are those of Imported.
 func ImportedText(title, page string) (words, excerpt string, err error) {
 	a, err := Imported(title, page)
 	if err != nil {

@@ -27,7 +27,7 @@ func isWord(n *html.Node) bool { return n.Type == html.TextNode && strings.TrimS
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// words returns the words in a node, with a line for each block.
+// words returns the text in a node, with a line for each block.
 func words(body *html.Node) string {
 	var b strings.Builder
 	var write func(n *html.Node)

@@ -1,6 +1,6 @@
-// Package htmlclean makes HTML of unknown origin safe to show as an article on our pages. It keeps text, links,
-// pictures, lists, tables and quotes. It removes scripts, forms, frames, styles, event attributes and URLs that run
-// code.
+// Package htmlclean makes HTML of unknown origin safe to show as an article on newsletterd's pages. It keeps text,
+// links, pictures, lists, tables and quotes. It removes scripts, forms, frames, styles, event attributes and URLs that
+// run code.
 //
 //	htmlclean.go   Body: the policy and the size of pictures in the text
 //

@@ -18,7 +18,8 @@ const (
 	maxDirectory = 8 << 20 // bytes of the archive's table of contents
 )
 
-// openArchive reads the table of contents of a zip archive and checks the limits.
+// openArchive reads the table of contents of a zip archive and returns its files. If the archive is damaged or exceeds
+// a limit, it returns a core.Invalid error.
 func openArchive(f io.ReaderAt, size int64) ([]*zip.File, error) {
 	m := &metered{f, maxDirectory}
 	z, err := zip.NewReader(m, size)
@@ -80,7 +81,8 @@ func (m *metered) ReadAt(p []byte, at int64) (int, error) {
 	return m.ReaderAt.ReadAt(p, at)
 }
 
-// openEntry opens an entry for at most its declared number of bytes.
+// openEntry opens an entry for at most its declared number of bytes. If the entry is damaged or longer, opening or
+// reading it returns a core.Invalid error.
 func openEntry(e *zip.File) (io.ReadCloser, error) {
 	r, err := e.Open()
 	if err != nil {

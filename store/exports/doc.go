@@ -1,6 +1,6 @@
 // Package exports recognizes whole exports of other newsletter programs: a zip archive with files of people and posts,
-// or the JSON file of a Ghost site. It decides by what the files contain. Names only tell what a file's people have in
-// common, such as unsubscribed_members.csv, and which page belongs to a post.
+// or the JSON file of a Ghost site. It recognizes files by their contents. A file's name only shows the status of the
+// people in it, such as unsubscribed_members.csv, or the post that a page belongs to.
 //
 //	exports.go   Open: what an export contains; CSV: its people as one file
 //	archive.go   the entries of a zip archive, within limits

@@ -26,14 +26,14 @@ type Export struct {
 // ErrUnknown is returned for a file that is not an export.
 var ErrUnknown = errors.New("not an export of a newsletter program")
 
-// headBytes is the size of the beginning of a file that shows what it is.
+// headBytes is the number of bytes at the beginning of a file by which Open recognizes it.
 const headBytes = 64 << 10
 
 // MayBe reports whether a file with this beginning can be an export.
-func MayBe(head []byte) bool { return IsArchive(head) || isGhost(head) }
+func MayBe(head []byte) bool { return isArchive(head) || isGhost(head) }
 
-// IsArchive reports whether a file with this beginning is a zip archive.
-func IsArchive(head []byte) bool {
+// isArchive reports whether a file with this beginning is a zip archive.
+func isArchive(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }
 
@@ -43,8 +43,8 @@ func isWorkbook(head []byte) bool {
 		bytes.Contains(head, []byte("opendocument.spreadsheet"))
 }
 
-// Open recognizes an export. If the file is something else, it returns ErrUnknown. The file must stay readable as long
-// as the Export is used.
+// Open recognizes an export. If the file is something else, it returns ErrUnknown. If it is a damaged archive or
+// exceeds a limit, it returns a core.Invalid error. The file must stay readable as long as the Export is used.
 func Open(f io.ReaderAt, size int64) (*Export, error) {
 	head := make([]byte, min(size, 4096))
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -55,7 +55,7 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 			return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
 		}}, nil
 	}
-	if !IsArchive(head) || isWorkbook(head) {
+	if !isArchive(head) || isWorkbook(head) {
 		return nil, ErrUnknown
 	}
 	entries, err := openArchive(f, size)
@@ -132,8 +132,9 @@ func (e *Export) note(file *zip.File) error {
 	return nil
 }
 
-// CSV returns all people of the export as one CSV file. If the export consists of several files, or the name of its
-// file tells a status, a column says which. The caller must close the file.
+// CSV returns all people of the export as one CSV file. If the export has several files, or the name of its file shows
+// a status, a column contains the status that the names show. The export must have people. The caller must close the
+// file.
 func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { _ = w.CloseWithError(e.write(ctx, w)) }()

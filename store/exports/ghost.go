@@ -17,6 +17,7 @@ func isGhost(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"db"`))
 }
 
+// ghostPost holds the columns that are read of a row of the table posts.
 type ghostPost struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
@@ -147,6 +148,7 @@ func ghostRows(open opener, tables map[string]func(*rowDecoder) error) error {
 	return err
 }
 
+// ghostObject calls field for each key of the next value, which must be an object. field must read the key's value.
 func ghostObject(d *rowDecoder, field func(key string) error) error {
 	return ghostNested(d, '{', func() error {
 		key, err := d.Token()
@@ -158,6 +160,7 @@ func ghostObject(d *rowDecoder, field func(key string) error) error {
 	})
 }
 
+// ghostArray calls element for each element of the next value, which must be an array. element must read it.
 func ghostArray(d *rowDecoder, element func() error) error { return ghostNested(d, '[', element) }
 
 func ghostNested(d *rowDecoder, kind json.Delim, each func() error) error {

@@ -21,7 +21,7 @@ import (
 
 // Limits of posts.
 const (
-	MaxPosts     = 5000
+	maxPosts     = 5000
 	maxPostBytes = 2 << 20
 )
 
@@ -37,9 +37,9 @@ type opener func() (io.ReadCloser, error)
 // postTable is a CSV file with a row for each post.
 type postTable struct {
 	open opener
-	html int    // column with the HTML; -1: in files of their own
-	at   []int  // by postColumns
-	tool string // by the columns
+	html int    // index of the column with the HTML; -1: each post has an HTML file
+	at   []int  // index of each of postColumns; -1: none
+	tool string // program that writes these columns
 }
 
 // postColumns lists the columns of a table of posts by their use, folded.
@@ -71,7 +71,7 @@ var htmlColumns = []string{
 	"contenthtml", "html", "bodyhtml", "htmlcontent", "contentweb", "webcontent", "body", "content",
 }
 
-// tableOf returns the table of posts with a header, or nil if the file is something else.
+// tableOf returns the table of posts with a folded header, or nil if the file is something else.
 func tableOf(header []string, open opener) *postTable {
 	t := &postTable{open: open, html: indexOf(header, htmlColumns), tool: "beehiiv"}
 	for _, names := range postColumns {
@@ -100,8 +100,8 @@ func indexOf(header, names []string) int {
 	return -1
 }
 
-// Posts calls take for each post, at most MaxPosts. skipped is the number of posts that were left out because they are
-// too large or have no content.
+// Posts calls take for each post, up to maxPosts. skipped is the number of other posts, and of posts that are too large
+// or have no content. If a file is damaged, Posts returns a core.Invalid error. It also returns the errors of take.
 func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int64, err error) {
 	n := 0
 	each := func(p Post) error {
@@ -110,7 +110,7 @@ func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int6
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case strings.TrimSpace(p.HTML) == "", len(p.HTML) > maxPostBytes, n == MaxPosts:
+		case strings.TrimSpace(p.HTML) == "", len(p.HTML) > maxPostBytes, n == maxPosts:
 			skipped++
 			return nil
 		}
@@ -135,7 +135,7 @@ func (e *Export) HasPosts() bool {
 	return e.table != nil || e.ghost != nil || e.Tool == "mailchimp" && len(e.pages) > 0
 }
 
-// oneLine returns a text without line breaks and control characters, of at most max characters.
+// oneLine returns a text as one line without NUL and invalid UTF-8, cut to limit characters.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	if r := []rune(s); len(r) > limit {

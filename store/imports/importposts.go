@@ -14,10 +14,11 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// maxPosts is the maximum size of all posts of an import.
+// maxPosts is the maximum size in bytes of the cleaned HTML of all posts of an import.
 const maxPosts = 256 << 20
 
-// KeepPost stores a post of the uploaded export. body is clean HTML. Without PostRoom, the post is skipped.
+// KeepPost stores a post of the uploaded export. body is clean HTML. If it is longer than PostRoom, KeepPost counts the
+// post as skipped instead. If the disk has no room, it returns an error of Room.
 func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string) error {
 	if int64(len(body)) > u.PostRoom {
 		u.PostsSkipped++
@@ -40,7 +41,8 @@ func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body 
 	})
 }
 
-// ImportedPosts returns the posts of an import in their order, until a week after its end.
+// ImportedPosts returns the posts of an import in the order of the export. A week after the end of the import, there
+// are none. Its only error is core.ErrStorage.
 func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.ImportedPost, err error) {
 	posts = []core.ImportedPost{}
 	err = s.All(ctx, &posts, `SELECT p.no, p.title, p.summary, p.slug, p.author, p.kind, p.posted_at, p.draft, p.paid,
@@ -81,7 +83,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 	return err
 }
 
-// hasPosts returns a Conflict if the posts of an import are no longer stored.
+// hasPosts returns a core.Conflict error if the posts of an import aren't stored, or no longer.
 func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	n, err := tx.Number("SELECT count(*) FROM (SELECT 1 FROM import_post WHERE import_id = ? LIMIT 1)", j.ID)
 	if err == nil && (n == 0 || j.Status == core.ImportUploading) {
@@ -137,7 +139,8 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// WithdrawPosts removes the issues that the posts of an import have become, in steps.
+// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated. If
+// the posts are no longer stored, it returns a core.Conflict error.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if err := hasPosts(tx, j); err != nil {
@@ -168,7 +171,7 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 	return err
 }
 
-// dropPosts deletes some posts of an import. Issues made of them stay.
+// dropPosts deletes up to postsStep posts of an import. Issues made of them stay.
 func (s *Store) dropPosts(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
