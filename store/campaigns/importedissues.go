@@ -10,7 +10,8 @@ import (
 // ImportedIssue is an issue that was published with another tool.
 type ImportedIssue struct {
 	Slug, Title, Summary string
-	Source, Author, Kind string
+	Source               string // the other tool
+	Author, Kind         string // both may be empty
 	Body                 string // clean HTML
 	Words, Excerpt       string // of Body
 	At                   core.Instant
@@ -18,7 +19,7 @@ type ImportedIssue struct {
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added it, it
-// returns 0.
+// returns 0. The only error is core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
 	if err != nil || same > 0 {
@@ -43,26 +44,31 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 	return no, err
 }
 
+const (
+	sameDated = `SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`
+	sameUndated = `SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
+		m.source = ?4 AND m.body = ?5`
+)
+
 // sameIssues counts the issues that are the same in an earlier import: by date and title, or without a date by slug,
 // title and body.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 	if i.Undated {
-		return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue
-			AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127)
-			AND i.title = ?3 AND m.source = ?4 AND m.body = ?5`, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
+		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
 	}
-	return tx.Number(`SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
-		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`, listID,
-		int64(i.At), i.Title, i.Source)
+	return tx.Number(sameDated, listID, int64(i.At), i.Title, i.Source)
 }
 
-// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text.
+// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there is
+// no such issue, it does nothing. The only error is core.ErrStorage.
 func RemoveImportedIssue(tx *db.Tx, no int64) error {
 	_, err := tx.Exec("DELETE FROM issue WHERE no = ? AND campaign_no < 0", no)
 	return err
 }
 
-// ImportedBody returns the clean HTML of an imported issue.
+// ImportedBody returns the clean HTML of an imported issue. If there is none, it returns core.ErrNotFound.
 func ImportedBody(ctx context.Context, s *db.DB, no int64) (body string, err error) {
 	err = s.Get(ctx, &body, "SELECT body FROM imported_issue WHERE issue_no = ?", no)
 	return body, err

@@ -104,3 +104,21 @@ func TestLookupsCountLinks(t *testing.T) {
 		t.Errorf("%d lookups without recipients and clicks, want 1", n)
 	}
 }
+
+// Imports find an earlier issue through its list and its date or slug, with any SQLite statistics.
+func TestImportedIssuesAreFoundByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		for q, want := range map[string]string{
+			sameDated:   "SEARCH i USING INDEX issue_sent (list_id=? AND sent_at=?)",
+			sameUndated: "SEARCH i USING INDEX sqlite_autoindex_issue_1 (list_id=? AND slug>? AND slug<?)",
+		} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			if len(plan) != 2 || plan[0] != want || plan[1] != "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" {
+				t.Errorf("%s\n%s", q, strings.Join(plan, "\n"))
+			}
+		}
+		s.SkewStatistics()
+	}
+}
