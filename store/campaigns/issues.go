@@ -26,7 +26,7 @@ type IssueText struct {
 	Words         string // of the article, a line for each block
 	Excerpt       string
 	Picture       string // address of the first picture that is stored here; empty: none
-	Width, Height int    // of the picture
+	Width, Height int    // of the picture, in pixels
 }
 
 // keep stores the text of an issue. Triggers update the search.
@@ -180,7 +180,7 @@ func issueMatch(l *core.List, query string) string {
 }
 
 // FillIssues adds the texts of at most limit issues that have none: those that were sent before texts were stored. It
-// returns whether there may be more. It also returns errors of text.
+// reports whether there may be more. It also returns errors of text.
 func (s *Store) FillIssues(ctx context.Context, limit int, text func(*core.Issue) (IssueText, error)) (more bool,
 	err error,
 ) {

@@ -14,7 +14,7 @@ import (
 // faster to read the other lists first.
 const (
 	rememberStep = 5000      // ids that one read returns
-	mostRemember = 2_000_000 // most ids that a count keeps; each takes about 16 bytes
+	mostRemember = 2_000_000 // most ids that a count keeps; each takes 19 to 39 bytes
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 		AND r.seq < ?3 AND (r.state <= ` + SqlRecipientSent + " OR r.ambiguous > 0)")
 )
 
-// idSet is a set of ids, as hashes.
+// idSet is a set of ids, stored as hashes of 64 bits.
 type idSet map[uint64]struct{}
 
 var idSeed = maphash.MakeSeed()
@@ -52,16 +52,17 @@ func (s idSet) among(d *db.DB, list string, keyed []candidate, found func(i int)
 	}
 }
 
-// onOther is a search for people who got a campaign through another list than the one that is counted: who got it or,
-// if link isn't 0, who clicked the link.
+// onOther identifies a set of people on another list than the one that is counted: the recipients of a part of a job
+// or, if link isn't 0, those of them who clicked the link. low is inclusive and high is exclusive.
 type onOther struct {
 	job, low, high, link int64
 }
 
 func (p sentPart) onOther(link int64) onOther { return onOther{p.jobNo, p.After + 1, p.To + 1, link} }
 
-// Remember reads the ids on other lists that a count of many subscribers of some lists would look up. sizes holds the
-// number of subscribers of the lists that the rule names.
+// Remember reads the ids on other lists that a count of many subscribers of some lists would look up. It leaves out sets
+// that are too large to keep, or so large that lookups are faster. sizes holds the number of subscribers of the lists
+// that the rule names. The only errors are core.ErrStorage and those of ctx.
 func (m *RuleMatch) Remember(ctx context.Context, s *db.DB, lists []string, many int64,
 	sizes map[string]core.ListCounts,
 ) error {
@@ -137,7 +138,7 @@ func (s idSet) readJob(ctx context.Context, d *db.DB, o onOther) error {
 	return nil
 }
 
-// Fork returns a match that another goroutine can use.
+// Fork returns a copy that another goroutine can use. Call it after Remember, whose sets both share.
 func (m *RuleMatch) Fork() *RuleMatch {
 	other := *m
 	other.jobs, other.language, other.scans = maps.Clone(m.jobs), maps.Clone(m.language), maps.Clone(m.scans)
@@ -145,5 +146,5 @@ func (m *RuleMatch) Fork() *RuleMatch {
 	return &other
 }
 
-// Lists returns the lists that the rule names.
+// Lists returns the ids of the lists that the rule names, or nil.
 func (m *RuleMatch) Lists() []string { return m.matcher.Lists }

@@ -53,7 +53,7 @@ func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people
 }
 
 // MissingTags removes from people the tags that they have on any list of the tenant, and those that would exceed
-// core.MaxTagsOfOne. It returns the number of the latter.
+// core.MaxTagsOfOne. It returns the number of the latter. The only error is core.ErrStorage.
 func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Tagging) (over int64, err error) {
 	triples, err := triplesOf(d, q, tenantID, listID, "", people)
 	if err != nil {
@@ -90,7 +90,8 @@ func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Taggi
 }
 
 // GiveTags gives people of a list the tags that they miss, as MissingTags returns them, on all lists of the tenant that
-// know them. The list itself must know all of them.
+// know them. The list itself must know all of them. at is stored as the time of the tags. The only error is
+// core.ErrStorage.
 func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Instant) error {
 	triples, err := triplesOf(tx.DB(), tx, tenantID, listID, listID, people)
 	if err != nil {
@@ -120,8 +121,8 @@ func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Inst
 	})
 }
 
-// UndoTag removes a tag from an address on all lists of a tenant where it was given at an instant. It reports whether
-// there was any.
+// UndoTag removes the tag with a number from an address on all lists of a tenant where it was given at an instant. It
+// reports whether it removed any. The only error is core.ErrStorage.
 func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (bool, error) {
 	pairs, err := IDsOf(tx, emailKey, tenantID)
 	if err != nil {
@@ -132,7 +133,8 @@ func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (b
 	return n > 0, err
 }
 
-// UnusedTag reports whether no person and no list has a tag, and it was never renamed.
+// UnusedTag reports whether no person and no list has a tag, and it was never renamed. It doesn't look at segments. The
+// only error is core.ErrStorage.
 func UnusedTag(q db.Querier, t *core.Tag) (unused bool, err error) {
 	list, err := ListWithTag(q, t)
 	if err != nil || list != "" || t.UpdatedAt != t.CreatedAt {

@@ -257,7 +257,8 @@ func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
 	return err
 }
 
-// TagSignup gives someone who has confirmed a signup the list's tag for signups, if there is one.
+// TagSignup gives someone who has confirmed a signup the list's tag for signups, if there is one. The only error is
+// core.ErrStorage.
 func TagSignup(tx *db.Tx, l *core.List, id string, now core.Instant) error {
 	if l.SignupTagID == "" {
 		return nil
@@ -272,7 +273,8 @@ func TagSignup(tx *db.Tx, l *core.List, id string, now core.Instant) error {
 	return err
 }
 
-// ListWithTag returns the name of a list that gives a tag to signups, or an empty string.
+// ListWithTag returns the name of a list that gives a tag to signups, or an empty string. The only error is
+// core.ErrStorage.
 func ListWithTag(q db.Querier, t *core.Tag) (name string, err error) {
 	err = q.Get(&name, `SELECT coalesce((SELECT name FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND
 		signup_tag_id = ? AND deleted_at = 0 ORDER BY name LIMIT 1), '')`, t.TenantID, t.ID)
@@ -283,7 +285,7 @@ const tagNames = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, g.name AS na
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no ORDER BY g.name_key`
 
-// TagNames returns the names of people's tags by name, by pairs of list and id.
+// TagNames returns the sorted names of people's tags, by pairs of list and id. People without tags are left out.
 func (s *Store) TagNames(ctx context.Context, people [][2]string) (map[[2]string][]string, error) {
 	pairs, err := json.Marshal(people)
 	if err != nil {
