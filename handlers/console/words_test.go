@@ -211,7 +211,7 @@ func readWordFile(t *testing.T, file string) (out map[string]string) {
 	return out
 }
 
-// Who owns one newsletter rents nothing: "tenant" is a word of the operators' pages and of the API.
+// Only server administrators and the API use the word "tenant": people who write one newsletter are not tenants.
 func TestTenantIsAWordOfOperators(t *testing.T) {
 	for text, file := range usedTexts(t) {
 		of := filepath.Base(file)
@@ -225,7 +225,7 @@ func TestTenantIsAWordOfOperators(t *testing.T) {
 	}
 }
 
-// One text has one meaning, so that no file can change what another says: a second meaning gets its own English.
+// Each English text has one translation. A text with a second meaning needs its own English.
 func TestEachTextHasOneTranslation(t *testing.T) {
 	for _, lang := range languages[1:] {
 		files, err := filepath.Glob("words/" + lang + "/*.json")
@@ -256,7 +256,7 @@ var homely = regexp.MustCompile(`(?i)\b(readers?|mailings?|mails|put away|tak(e|
 var heimelig = regexp.MustCompile(`\b(Leser(n|innen)?|Mailings?|Betreiber|zurückgenommen|weggelegt|abgeschaltet|` +
 	`gescheitert|hinausgegangen|ausgetragen|Schlagw[oö]rt(er)?|Geheimnis|Einzelheiten)\b|[0-9}]%|\bMails?\b`)
 
-// fillers matches what a text is filled with.
+// fillers matches the placeholders of a text.
 var fillers = regexp.MustCompile(`{{[^}]*}}|%[sdqv]`)
 
 // TestTextsUseTheTermsOfTheField holds the words of the glossary in what the console says, in both languages, and in
