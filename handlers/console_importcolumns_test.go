@@ -1,17 +1,14 @@
 package handlers
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 var (
@@ -39,7 +36,6 @@ func (e *peopleEnv) choices(at string) (form url.Values, offered map[string][]st
 func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		for _, file := range []string{
 			"Adresse;Status;Ort\nstays@reader.example;active;Bonn\nleft@reader.example;unsubscribed;Ulm\n",
 			"email;E-Mail;Status\nstays@reader.example;;active\nleft@reader.example;;unsubscribed\n",
@@ -50,7 +46,7 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 			form.Set("do", "run")
 			form.Set("column.1", map[string]string{"*": "*"}[form.Get("column.1")])
 			e.sends(at, http.StatusSeeOther, form)
-			importer.Step(t.Context(), time.Now())
+			e.runImports()
 			e.shows(at, http.StatusOK, "Import result")
 			if s := e.found("stays@reader.example"); s.Status != core.SubscriptionActive {
 				t.Errorf("%s: %+v", file, s)
@@ -67,7 +63,6 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		const rest = ";Vorname;Kunden Nr.;status;OPTIN_TIME;Stadt\na@reader.example;Ida;12;active;2020-01-01 10:00:00;Bonn\n"
 		for _, file := range []string{"email" + rest, "Adresse" + rest} {
 			for _, change := range []url.Values{
@@ -87,7 +82,7 @@ func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 					form.Set("column.1", "vorname")
 				}
 				e.sends(at, http.StatusSeeOther, form)
-				importer.Step(t.Context(), time.Now())
+				e.runImports()
 				after, then := e.choices(at)
 				if !reflect.DeepEqual(after, form) {
 					t.Errorf("%.20s: %v was chosen, and %v is", file, form, after)
@@ -106,7 +101,6 @@ func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 func TestConsoleImportsTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		at := e.uploads(e.list.ID, "a.csv", "email;Labels;Gruppe\nann@reader.example;VIP,Press;Club\n")
 		form, offered := e.choices(at)
 		if form.Get("column.1") != "tags" || offered["column.1"][1] != "tags Tags (recognized)" {
@@ -114,18 +108,18 @@ func TestConsoleImportsTags(t *testing.T) {
 		}
 		form.Set("column.2", "tags")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>1</strong> got tags from the file", "<strong>3</strong> tags created")
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		tags, err := e.store.TagsAt(t.Context(), e.list.TenantID, "ann@reader.example")
 		if err != nil || len(tags) != 3 {
 			t.Errorf("%v, %v", tags, err)
 		}
 		e.shows(at+"/undo", http.StatusOK, "<strong>1</strong> lose the tags from the file")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>3</strong> tags removed")
 
 		at = e.uploads(e.list.ID, "b.csv", "email;Tags\nbob@reader.example;unsubscribed\ncid@reader.example;VIP\n")
@@ -135,7 +129,7 @@ func TestConsoleImportsTags(t *testing.T) {
 		}
 		form.Set("column.1", "tags")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>2</strong> got tags from the file")
 	})
 }

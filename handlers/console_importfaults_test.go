@@ -1,15 +1,12 @@
 package handlers
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // A try says of the first faulty lines what is wrong with them, and has all of them as a spreadsheet reads them; one
@@ -17,7 +14,6 @@ import (
 func TestConsoleFaultsOfAnImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		file := "email,city,status\nnobody,Köln,active\n\"a \"\"b\"\" c\",Ulm,active\nx@reader.example,Ulm\n" +
 			"y@reader.example,Ulm,perhaps\n,Ulm,active\n,Bonn,active\n,Bonn,active\nnew@reader.example,Ulm,active\n"
 		j := e.seed.NewImportJob(e.list.ID, file)
@@ -25,7 +21,7 @@ func TestConsoleFaultsOfAnImport(t *testing.T) {
 			SubscriberStatus: core.SubscriptionActive, DryRun: true,
 		}, "user:1", e.seed.Time())
 		e.must(err)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		at := "/imports/" + j.ID
 		e.shows(at, http.StatusOK, "Line 2: “nobody” isn't an email address.", "Line 3: “a \"b\" c” isn't an email address.",
 			"Line 4: This row has 2 cells, but the header has 3.",

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // A file of Excel for Mac in UTF-16 is read in the wizard: the person says which number of its dates is the day,
@@ -23,7 +21,6 @@ import (
 func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		file, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(
 			"sep=;\rE-Mail-Adresse;Vorname;Joined;Intern\rÄnne <anne@gmial.com>;Änne;3/5/2023;x\r")
 		e.must(err)
@@ -34,13 +31,13 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("column.2", "subscribed_at:mdy")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "Possible typos", "gmial.com: did you mean gmail.com?",
 			`value="subscribed_at:mdy" selected`)
 		form, _ = e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		s := e.found("anne@gmial.com")
 		if s.Preferences != `{"first_name":"Änne"}` {
 			t.Errorf("%+v", s)
@@ -66,7 +63,7 @@ func TestConsoleImportShowsValues(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("agreed", core.SubscriptionActive)
 		e.sends(at, http.StatusSeeOther, form)
-		worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>6</strong> new subscribers", `<span class="badge good">Dry run done`)
 	})
 }
@@ -76,7 +73,6 @@ func TestConsoleImportShowsValues(t *testing.T) {
 func TestConsoleImportsAnExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		var b bytes.Buffer
 		z := zip.NewWriter(&b)
 		for name, rows := range map[string]string{
@@ -95,7 +91,7 @@ func TestConsoleImportsAnExport(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		j, err := e.store.ImportJob(t.Context(), at[len("/imports/"):])
 		e.must(err)
 		if j.Tool != "mailchimp" || j.Added != 1 || j.Unsubscribed != 1 || j.Bounced != 1 || j.Failed != 0 {

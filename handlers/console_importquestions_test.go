@@ -1,15 +1,12 @@
 package handlers
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // TestConsoleImportsAskWhoUnsubscribed: the wizard shows the column that may say who unsubscribed, with its cells, and
@@ -17,7 +14,6 @@ import (
 func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		status := func(email core.Email) string {
 			sub, err := e.store.Subscription(t.Context(), e.list.ID, email)
 			if core.KindOf(err) == core.NotFound {
@@ -33,7 +29,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "imported as unsubscribed", "-This column marks")
 		if got := status("left@reader.example"); got != core.SubscriptionUnsubscribed {
 			t.Errorf("left: %q", got)
@@ -43,25 +39,25 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form, _ = e.choices(at)
 		form.Set("column.1", "")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "Dry run result", "-This column marks")
 		form, _ = e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		if a, b := status("new@reader.example"), status("left@reader.example"); a != "active" || b != "unsubscribed" {
 			t.Errorf("%q, %q", a, b)
 		}
 
 		at = e.uploads(e.list.ID, "c.csv", "email\nno@reader.example\n")
 		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"suppress"}, "do": {"run"}})
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "added to the suppression list")
 		if got := status("no@reader.example"); got != "" {
 			t.Errorf("no: %q", got)
 		}
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "no longer on the suppression list")
 	})
 }
@@ -71,13 +67,12 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		at := e.uploads(e.list.ID, "a.csv", "email;status\nnew@reader.example;unsubscribed\ncid@reader.example;bounced\n")
 		e.shows(at, http.StatusOK, "-No, never email these people")
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed",
 			"<strong>1</strong> skipped: only administrators can block or unsubscribe people through an import")
 		e.sends(at, http.StatusForbidden, url.Values{"agreed": {"suppress"}, "do": {"run"}})

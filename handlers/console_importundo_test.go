@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"testing"
@@ -9,21 +8,19 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // A publisher has no button to take an import of another person back, nor the page that asks.
 func TestConsoleImportOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		done := func(by string) string {
 			j := e.seed.NewImportJob(e.list.ID, "email\n"+core.NewID()+"@reader.example\n",
 				func(j *core.ImportJob) { j.CreatedBy = by })
 			_, err := e.store.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive},
 				by, e.seed.Time())
 			e.must(err)
-			importer.Step(t.Context(), time.Now())
+			e.runImports()
 			return "/imports/" + j.ID
 		}
 		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
@@ -41,7 +38,6 @@ func TestConsoleImportOfAnother(t *testing.T) {
 func TestConsoleImportGivesFieldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		ctx := t.Context()
 		for _, email := range []core.Email{"anna@reader.example", "ben@reader.example"} {
 			e.seed.Active(e.list.ID, email)
@@ -53,7 +49,7 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		_, err := e.store.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1",
 			e.seed.Time())
 		e.must(err)
-		importer.Step(ctx, time.Now())
+		e.runImports()
 		at := "/imports/" + j.ID
 		e.shows(at, http.StatusOK, "This also restores the previous values of 2 existing subscribers", at+`/undo"`)
 		time.Sleep(time.Second)
@@ -65,7 +61,7 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 			"-about")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
-		importer.Step(ctx, time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
 			"<strong>1</strong> left unchanged: existed before the import, or changed or removed since")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {

@@ -1,16 +1,13 @@
 package handlers
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // A file whose every row says that the person left asks for no consent. It does if the column is no longer imported as
@@ -18,7 +15,6 @@ import (
 func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		const asks = "Have these people agreed"
 		for file, left := range map[string]bool{
 			"Email Address,UNSUB_TIME\nada@x.example,2024-05-06 12:00:00\nbob@x.example,2024-05-07 12:00:00\n": true,
@@ -42,7 +38,7 @@ func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 			form.Del("column.1")
 			form.Set("do", "run")
 			e.sends(at, http.StatusSeeOther, form)
-			importer.Step(t.Context(), time.Now())
+			e.runImports()
 		}
 		e.shows("/people?q=ada", http.StatusOK, "Unsubscribed</span>")
 		at := "/people/" + e.found("ada@x.example").ID
@@ -59,11 +55,10 @@ func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		run := func(file, agreed, do string) (at string) {
 			at = e.uploads(e.list.ID, "a.csv", file)
 			e.sends(at, http.StatusSeeOther, url.Values{"agreed": {agreed}, "do": {do}})
-			importer.Step(t.Context(), time.Now())
+			e.runImports()
 			return at
 		}
 		run("Email Address,OPTIN_TIME\nada@x.example,2023-02-02 10:00:00\n", "active", "run")

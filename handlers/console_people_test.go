@@ -388,6 +388,11 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 	})
 }
 
+// runImports runs the imports and undos that wait.
+func (e *peopleEnv) runImports() {
+	worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(e.Context(), time.Now())
+}
+
 // uploads sends the form with a file, and returns the status, the page and where it leads to.
 func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
 	e.Helper()
@@ -447,7 +452,6 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 func TestConsoleImports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		e.shows("/imports", http.StatusOK, "No imports yet", "Import file")
 		e.shows("/new-import", http.StatusOK, "List", "multipart/form-data")
 		at := e.uploads(e.list.ID, "readers.csv",
@@ -473,7 +477,7 @@ func TestConsoleImports(t *testing.T) {
 		if to := e.sends(at, http.StatusSeeOther, form); to != at {
 			t.Errorf("leads to %s", to)
 		}
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "Dry run result", "</strong> row with an error",
 			"<strong>1</strong> already on the list or repeated in the file, unchanged", "Error<",
 			"Start import", `value="city" selected`,
@@ -494,7 +498,7 @@ func TestConsoleImports(t *testing.T) {
 		}
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "Import result", "-Start import", "-Cancel import")
 		if s := e.found("new@reader.example"); s.Status != core.SubscriptionActive || s.Preferences != `{"city":"Bonn"}` {
 			t.Errorf("what was chosen for the columns does not hold: %+v", s)
@@ -507,7 +511,7 @@ func TestConsoleImports(t *testing.T) {
 			t.Errorf("leads to %s", to)
 		}
 		e.shows(at, http.StatusOK, "Undoing", `data-poll="2"`, "-Cancel import")
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> removed from the list", "-data-poll", "-/undo")
 		e.shows(at+"/undo", http.StatusFound)
 		e.shows("/people", http.StatusOK, "-new@reader.example")
@@ -519,7 +523,6 @@ func TestConsoleImports(t *testing.T) {
 func TestConsoleImportsKnowNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		at := e.uploads(e.list.ID, "a.csv", "email;Vorname;Nachname\nnew@reader.example;Grace;Hopper\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "Save as “Vorname”")
 		form := url.Values{
@@ -527,7 +530,7 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"column.2": {"Nachname"},
 		}
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		if s := e.found("new@reader.example"); s.Preferences != `{"first_name":"Grace","Nachname":"Hopper"}` {
 			t.Errorf("%+v", s)
 		}
@@ -546,7 +549,7 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"column.3": {"Kontaktname"}, "column.4": {"city"}, "column.5": {""}, "column.6": {""}, "column.7": {""},
 		}
 		e.sends(at, http.StatusSeeOther, form)
-		importer.Step(t.Context(), time.Now())
+		e.runImports()
 		e.shows(at, http.StatusOK, `value="Kontaktname" selected`, `value="first_name" selected`) // as it was tried
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/worker"
 )
 
 // blog returns the export of a Substack with one person and three posts.
@@ -113,7 +111,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
-		worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
+		e.runImports()
 		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
 			t.Errorf("bob is %s", s.Status)
 		}
