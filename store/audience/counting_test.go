@@ -1,29 +1,39 @@
-package audience
+package audience_test
 
 import (
-	"math/rand/v2"
+	"context"
+	"errors"
+	"strings"
 	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/storetest"
 )
 
-// For every share of matches, at least 97 of 100 samples have the true number within their limits.
-func TestLimitsOfEstimates(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const all, size = 1_000_000, 15_625
-	for _, matching := range []int64{0, 100, 1000, 20_000, 500_000, 999_000, all} {
-		within := 0
-		for range 1000 {
-			n := tally{all: size}
-			for range size {
-				if rng.Int64N(all) < matching {
-					n.matches++
-				}
+// A count reports the error that stopped it, not that its other goroutine was canceled.
+func TestACountReportsItsError(t *testing.T) {
+	f := storetest.NewFaults(t)
+	w := &world{storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver})).At(start)}
+	l := w.NewList()
+	w.Readers(l, 100)
+	q := w.question(`{"field": "first_name", "exists": true}`, l)
+	if n := w.exact(q); n != 100 {
+		t.Fatalf("%d people", n)
+	}
+	q.Exact = true
+	for failing := range 2 {
+		reads := 0
+		f.FailWhen(func(query string) bool {
+			if !strings.Contains(query, "s.preferences") {
+				return false
 			}
-			if _, low, high := estimate(n, all); low <= matching && matching <= high {
-				within++
-			}
-		}
-		if within < 970 {
-			t.Errorf("%d of %d: %d of 1000 samples have it within their limits", matching, all, within)
+			reads++
+			return reads == failing+1
+		})
+		_, err := w.CountSegment(w.Context(), q)
+		if core.KindOf(err) != core.KindOf(core.ErrStorage) || errors.Is(err, context.Canceled) {
+			t.Errorf("read %d fails: %v", failing, err)
 		}
 	}
 }
