@@ -42,7 +42,7 @@ func TestFigures(t *testing.T) {
 	f.Stop()
 	second := f.Serve()
 	f.Line("start", "first %v, second %v", first.Round(time.Millisecond), second.Round(time.Millisecond))
-	wait := figurestest.AtMost(f, 5*time.Second, time.Second)
+	wait := figurestest.AtMost(f, 15*time.Second, time.Second)
 	if os.Getenv("NEWSLETTERD_FIGURES_IDLE") != "" {
 		wait = time.Minute
 	}

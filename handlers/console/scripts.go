@@ -58,11 +58,13 @@ func (o *Console) scriptRoutes(t *web.Table) {
 		if !packed {
 			continue
 		}
-		body, err := fs.ReadFile(assets.Files, f.Name())
-		if err != nil {
-			panic(err) // the file is embedded
-		}
-		file := web.NewPackedFile(types[path.Ext(name)], body)
+		file := web.NewPackedFile(types[path.Ext(name)], func() []byte {
+			body, err := fs.ReadFile(assets.Files, f.Name())
+			if err != nil {
+				panic(err) // the file is embedded
+			}
+			return body
+		})
 		t.Add("GET", Path+"/"+name, web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {
 			c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 			return file.For(c), nil

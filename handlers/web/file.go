@@ -38,11 +38,12 @@ func NewLazyFile(mediaType string, make func() []byte) *File {
 	})}
 }
 
-// NewPackedFile returns a file that is already compressed with gzip. It is unpacked on the first request that doesn't
-// accept gzip.
-func NewPackedFile(mediaType string, packed []byte) *File {
+// NewPackedFile returns a file that is already compressed with gzip. It is read on the first request, and unpacked on
+// the first that doesn't accept gzip.
+func NewPackedFile(mediaType string, read func() []byte) *File {
+	packed := sync.OnceValue(read)
 	return &File{mediaType, sync.OnceValue(func() []byte {
-		r, err := gzip.NewReader(bytes.NewReader(packed))
+		r, err := gzip.NewReader(bytes.NewReader(packed()))
 		if err != nil {
 			panic(err) // the file is embedded
 		}
@@ -51,7 +52,7 @@ func NewPackedFile(mediaType string, packed []byte) *File {
 			panic(err)
 		}
 		return body
-	}), func() []byte { return packed }}
+	}), packed}
 }
 
 // For returns the file in the coding that the request accepts.

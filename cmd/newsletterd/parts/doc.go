@@ -4,4 +4,5 @@
 //	relay.go      mail servers, and the test email
 //	mailkeys.go   keys of the links and names in emails
 //	process.go    settings of the Go runtime for the whole process
+//	program_*.go  memory that holds the program's own file
 package parts

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // Only this file changes settings of the Go runtime, because they apply to the whole process. Packages that know when a
@@ -69,5 +70,13 @@ func ExtraThread() (release func()) {
 	}
 }
 
+// startTakes is the time after which the first steps of all workers have ended.
+const startTakes = 10 * time.Second
+
 // FreeMemory returns memory that only the start needed to the system, so an idle daemon is small. It doesn't wait.
-func FreeMemory() { go debug.FreeOSMemory() }
+func FreeMemory() {
+	time.AfterFunc(startTakes, func() {
+		debug.FreeOSMemory()
+		freeProgram()
+	})
+}
