@@ -99,6 +99,27 @@ func TestTwentyCopiesInParallel(t *testing.T) {
 	}
 }
 
+// A batch that contains an address twice applies both in order, also if the address was unknown.
+func TestABatchAppliesASubscriberTwice(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Tell(l, "active", "known@example.org")
+	start := sendNow.Add(time.Hour)
+	f := s.At(start).Batch(l, core.NewID(), 1, 1, "known@example.org", "new@example.org")
+	for i := range 2 {
+		again := f.Subscribers[i]
+		again.Status, again.Preferences = "unsubscribed", `{"city":"Ulm"}`
+		f.Subscribers = append(f.Subscribers, again)
+	}
+	s.Must(s.ApplyBatch(t.Context(), s.Nonce(), f, start))
+	for _, email := range []core.Email{"known@example.org", "new@example.org"} {
+		sub, err := s.Subscriber(t.Context(), l.ID, email)
+		if s.Must(err); sub.Status() != "unsubscribed" || sub.Preferences != `{"city":"Ulm"}` {
+			t.Errorf("%s: %s, %s", email, sub.Status(), sub.Preferences)
+		}
+	}
+}
+
 func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

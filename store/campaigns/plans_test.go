@@ -21,9 +21,9 @@ func TestSendPathScansNothing(t *testing.T) {
 		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
-		recipientsOfList, SelectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
-		jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark, startedJobs,
-		sendableJobs, startedAmong, sendableAmong, stillSendable,
+		recipientsOfList, SelectSubscriber, selectKnown, selectAbsent, markSent, markSentDeferred, nextDeferred,
+		jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark,
+		startedJobs, sendableJobs, startedAmong, sendableAmong, stillSendable,
 	}
 	skewed := len(queries)
 	for i, q := range append(queries, queries...) {

@@ -73,8 +73,16 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
+	_, err = a.apply(tx, &sub, err == nil, p, now)
+	return err
+}
+
+// apply is ApplySubscriber for a subscriber that was read, or was found to be unknown. It reports whether it stored the
+// result in sub.
+func (a *Applying) apply(tx *db.Tx, sub *core.Subscriber, known bool, p core.EventSubscriber, now core.Instant) (bool,
+	error,
+) {
 	sub.ListID = a.ListID
-	known := err == nil
 	if !known && a.erased != nil {
 		sub.Block = tenants.ErasedBlock(a.erased[p.Email.Key()])
 	}
@@ -84,17 +92,55 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 		sub.SyncNo, changed = a.syncNo, true
 	}
 	if !changed {
-		return nil
+		return false, nil
 	}
 	if mailable && !sub.Mailable() {
 		if err := departs(tx, a.ListID); err != nil {
+			return false, err
+		}
+	}
+	if err := SaveSubscriber(tx, was, sub); err != nil || known {
+		return err == nil, err
+	}
+	return true, tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
+}
+
+// selectKnown selects the subscribers of a list among some ids.
+const selectKnown = "SELECT " + subscriberColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber
+	WHERE list_id = ?1 AND subscriber.id = j.value`
+
+// applyAll is ApplySubscriber for many subscribers, which it reads in one statement.
+func (a *Applying) applyAll(tx *db.Tx, all []core.EventSubscriber, now core.Instant) error {
+	ids, of := make(core.Strings, len(all)), tx.DB().SubscriptionIDs(a.ListID)
+	for i := range all {
+		ids[i] = of.Of(all[i].Email.Key())
+	}
+	var stored []core.Subscriber
+	err := tx.All(&stored, selectKnown, a.ListID, ids.Column())
+	if err != nil {
+		return err
+	}
+	known := make(map[string]*core.Subscriber, len(all))
+	for i := range stored {
+		known[stored[i].ID] = &stored[i]
+	}
+	for i, p := range all {
+		p.ID = ids[i]
+		sub := known[p.ID]
+		if sub != nil {
+			_, err = a.apply(tx, sub, true, p, now)
+		} else {
+			sub = &core.Subscriber{}
+			var saved bool
+			if saved, err = a.apply(tx, sub, false, p, now); saved {
+				known[p.ID] = sub
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := SaveSubscriber(tx, was, &sub); err != nil || known {
-		return err
-	}
-	return tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
+	return nil
 }
 
 // departs marks that someone may have become unmailable on a list.
@@ -144,7 +190,7 @@ const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, rem
 // core.ErrDuplicateBatch for a repeated batch. If the batch contradicts others of its sync, it returns an Invalid
 // error on batch_total or list_id.
 func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync, now core.Instant) error {
-	return s.Bulk(ctx, func(tx *db.Tx) error {
+	return s.Background(ctx, func(tx *db.Tx) error {
 		list, err := tenants.ListOf(tx, f.TenantID, f.ListID)
 		if err != nil {
 			return err
@@ -171,10 +217,9 @@ func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync
 		if err != nil {
 			return err
 		}
-		for _, p := range f.Subscribers {
-			if err := ApplySubscriber(tx, Applying{f.ListID, "", f.OccurredAt, rs.No, kinds}, p, now); err != nil {
-				return err
-			}
+		a := Applying{f.ListID, "", f.OccurredAt, rs.No, kinds}
+		if err := a.applyAll(tx, f.Subscribers, now); err != nil {
+			return err
 		}
 		return countBatch(tx, rs, removes && list.SyncRemovesAbsent, now)
 	})
@@ -231,7 +276,7 @@ func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, 
 	if err != nil || open == 0 {
 		return false, err
 	}
-	err = s.Bulk(ctx, func(tx *db.Tx) error {
+	err = s.Background(ctx, func(tx *db.Tx) error {
 		var rs receivedSync
 		err := tx.Get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync INDEXED BY received_sync_open "+
 			"WHERE removing = 1 ORDER BY no LIMIT 1")
@@ -246,10 +291,19 @@ func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, 
 	return err == nil, err
 }
 
+// selectAbsent selects the subscribers in a range of ids that a sync didn't contain.
+const selectAbsent = "SELECT " + subscriberColumns + ` FROM subscriber WHERE list_id = ? AND id > ? AND id <= ?
+	AND sync_no < ? ORDER BY id`
+
 func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
-	var subs []core.Subscriber
-	err := tx.All(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
-		ORDER BY id LIMIT +?`, rs.ListID, rs.RemovedTo, removeStep)
+	end := db.LastID
+	err := tx.Get(&end, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET +?", rs.ListID,
+		rs.RemovedTo, removeStep-1)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	var subs []core.Subscriber // few, because most were in the sync
+	err = tx.All(&subs, selectAbsent, rs.ListID, rs.RemovedTo, end, rs.No)
 	if err != nil {
 		return err
 	}
@@ -269,8 +323,8 @@ func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 			return err
 		}
 	}
-	if len(subs) < removeStep {
+	if end == db.LastID {
 		return tx.One("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
 	}
-	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
+	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", end, rs.No)
 }

@@ -226,7 +226,8 @@ func (s *DB) startWriter(ctx context.Context, left leftover) error {
 	}
 	w := &writer{
 		store: s, conn: conn, tries: daemonTries,
-		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64), late: make(chan *op, 16),
+		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64), background: make(chan *op, 64),
+		late: make(chan *op, 16),
 		quit: make(chan struct{}), stopped: make(chan struct{}), checkpointRequests: make(chan func()),
 	}
 	if s.opts.Mode == Command {

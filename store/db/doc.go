@@ -4,7 +4,7 @@
 // # How a write works
 //
 //	Store.Confirm(ctx, …)                an operation of a room: one function of a *Tx
-//	  └ Update / UpdateRepeatable / Bulk      queues it and waits
+//	  └ Update / Bulk / Background / …   queues it and waits
 //	       └ writer.run                  one goroutine takes the queue: up to 256 operations and one bulk operation
 //	            ├ begin                  BEGIN IMMEDIATE; retries while another process holds the lock
 //	            ├ SAVEPOINT, fn(*Tx)     each operation separately; a failed one is rolled back alone

@@ -66,7 +66,7 @@ func (s *DB) Stats() Stats {
 	return Stats{
 		Batches: s.stats.batches.Load(), Ops: s.stats.ops.Load(), Busy: time.Duration(s.stats.busy.Load()),
 		WAL: s.stats.wal.Load(), Statements: s.stats.statements.Load(),
-		Waiting: len(s.writer.interactive) + len(s.writer.bulk) + len(s.writer.late),
+		Waiting: s.writer.waiting(),
 		Sizes:   s.stats.sizes.read(BatchSizes), Times: s.stats.times.read(BatchTimes),
 	}
 }

@@ -46,7 +46,7 @@ func (w *writer) joinBulk() (joined []*op) {
 		return nil
 	}
 	n := len(w.batch)
-	w.fill(nil, nil)
+	w.fill(nil, nil, nil)
 	w.take(n)
 	return w.batch[n:]
 }

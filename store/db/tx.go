@@ -96,8 +96,7 @@ func (tx *Tx) BringsFile() { tx.Store.writer.checkpoint.file = true }
 
 // Awaited reports whether another operation waits for this one. An operation that could do more work should end then.
 func (tx *Tx) Awaited() bool {
-	w := tx.Store.writer
-	return !tx.alone || len(w.interactive)+len(w.bulk)+len(w.late) > 0
+	return !tx.alone || tx.Store.writer.waiting() > 0
 }
 
 // Translate is like the function Translate, and remembers that the disk has failed the operation.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ type op struct {
 	fn         func(*Tx) error
 	repeatable bool // whether fn may run twice; see UpdateRepeatable
 	bulk       bool // whether the operation may take long; see Bulk
+	background bool // whether it gets only a share of the writer; see Background
 	err        error
 	done       chan struct{} // closed when the operation is done; nil means that after is called instead
 	after      func(error)
@@ -53,6 +55,7 @@ type writer struct {
 
 	interactive chan *op
 	bulk        chan *op
+	background  chan *op // bulk operations that take only a share of the writer; see Background
 	late        chan *op // operations that run after all others of a batch
 	quit        chan struct{}
 	stopped     chan struct{}
@@ -67,7 +70,8 @@ type writer struct {
 	replica    atomic.Bool // whether the replica receives commits
 	commands   int64       // last command number that answerCommands has handled
 	tries      time.Duration
-	batch      []*op // reused between batches
+	batch      []*op         // reused between batches
+	owed       time.Duration // time that other operations get before the next one of Background
 }
 
 // Update runs one operation in the writer and returns after its commit. If it returns nil, everything fn wrote is on
@@ -94,6 +98,12 @@ func (s *DB) Bulk(ctx context.Context, fn func(*Tx) error) error {
 // BulkRepeatable is like Bulk, for an operation that may run twice; see UpdateRepeatable.
 func (s *DB) BulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true, bulk: true})
+}
+
+// Background is like Bulk, for work that may take long in total, such as a sync of a list. While other operations wait,
+// it gets at most a fifth of the writer's time.
+func (s *DB) Background(ctx context.Context, fn func(*Tx) error) error {
+	return s.submit(ctx, s.writer.background, &op{fn: fn, bulk: true, background: true})
 }
 
 func (s *DB) submit(ctx context.Context, queue chan *op, o *op) error {
@@ -173,20 +183,33 @@ func (w *writer) run() {
 	defer close(w.stopped)
 	idle := time.NewTicker(w.store.opts.WatchEvery)
 	defer idle.Stop()
+	quiet := time.NewTimer(0)
+	defer quiet.Stop()
 	for {
 		w.batch = w.batch[:0]
+		background, unused := w.background, (<-chan time.Time)(nil)
+		if w.owed > 0 {
+			quiet.Reset(unusedFor)
+			background, unused = nil, quiet.C
+		}
 		select {
 		case o := <-w.interactive:
 			giveWay()
 			w.batch = append(w.batch, o)
-			w.fill(w.bulk, w.late)
+			w.fill(w.bulk, background, w.late)
 		case o := <-w.bulk:
 			w.batch = append(w.batch, o)
-			w.fill(nil, w.late)
+			w.fill(nil, nil, w.late)
+		case o := <-background:
+			w.batch = append(w.batch, o)
+			w.fill(nil, nil, w.late)
 		case o := <-w.late:
 			giveWay()
-			w.fill(w.bulk, nil)
+			w.fill(w.bulk, background, nil)
 			w.batch = append(w.batch, o)
+		case <-unused:
+			w.owed = 0
+			continue
 		case <-idle.C:
 			if err := w.watch(); err != nil {
 				w.store.log.Warn("database: data_version", slog.Any("error", err))
@@ -209,10 +232,10 @@ func (w *writer) run() {
 // commit. It returns immediately if none is runnable.
 func giveWay() { runtime.Gosched() }
 
-// fill takes queued operations without waiting, so batches grow under load. It takes at most one operation each from
-// bulk and late. A nil channel means that the batch already has one. The after of a late operation is called before
-// the next batch begins.
-func (w *writer) fill(bulk, late <-chan *op) {
+// fill takes queued operations without waiting, so batches grow under load. It takes at most one operation from bulk or
+// background, and one from late. A nil channel means that the batch already has one, or must not have one. The after of
+// a late operation is called before the next batch begins.
+func (w *writer) fill(bulk, background, late <-chan *op) {
 	for len(w.batch) < maxBatch {
 		select {
 		case o := <-w.interactive:
@@ -225,6 +248,8 @@ func (w *writer) fill(bulk, late <-chan *op) {
 	select {
 	case o := <-bulk:
 		w.batch = append(w.batch, o)
+	case o := <-background:
+		w.batch = append(w.batch, o)
 	default:
 	}
 	select {
@@ -234,10 +259,15 @@ func (w *writer) fill(bulk, late <-chan *op) {
 	}
 }
 
+// waiting returns the number of queued operations.
+func (w *writer) waiting() int {
+	return len(w.interactive) + len(w.bulk) + len(w.background) + len(w.late)
+}
+
 func (w *writer) drain() {
 	for {
 		w.batch = w.batch[:0]
-		w.fill(w.bulk, w.late)
+		w.fill(w.bulk, w.background, w.late)
 		if len(w.batch) == 0 {
 			return
 		}
@@ -260,7 +290,9 @@ func (w *writer) commit() {
 		}
 	}
 	w.noteFailure(taken)
-	w.store.stats.batch(len(taken), time.Since(began))
+	took := time.Since(began)
+	w.share(taken, took)
+	w.store.stats.batch(len(taken), took)
 	w.announce(taken)
 	for _, o := range taken {
 		if o.done != nil {
@@ -271,6 +303,22 @@ func (w *writer) commit() {
 	}
 	if w.store.opts.Mode == Command && w.store.DaemonRuns() {
 		time.Sleep(time.Since(began)) // give the daemon a turn, because it competes for the same lock
+	}
+}
+
+// The share of Background: after a commit with one of its operations, other commits get othersShare times as long, unless
+// the writer is unused for a moment. Clients that send their next request after each response need less than that moment.
+const (
+	othersShare = 4
+	unusedFor   = time.Millisecond
+)
+
+// share counts the time of a batch for the share of Background.
+func (w *writer) share(ops []*op, took time.Duration) {
+	if !slices.ContainsFunc(ops, func(o *op) bool { return o.background }) {
+		w.owed = max(0, w.owed-took)
+	} else if len(ops) > 1 || len(w.interactive) > 0 {
+		w.owed = othersShare * took
 	}
 }
 
