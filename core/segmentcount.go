@@ -3,7 +3,7 @@ package core
 import "math"
 
 // SegmentSample is the sampling rate for a large list: a sampled count checks one person in this many.
-const SegmentSample = 64
+const SegmentSample = 48
 
 // Limits of coarse counts, in people. For a sampled count they apply to the people in the sample, because each of them
 // changes the count by SegmentSample.
