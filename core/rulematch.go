@@ -43,6 +43,7 @@ type Mailing struct {
 type History struct {
 	Last  int     // number of mailings that track opens, and of those that track clicks
 	Since Instant // 0: none by time
+	Marks Marks   // marks of which at least one decides a condition
 }
 
 // truth is the result of a condition. If a condition can't be decided for a subscriber, it is neither true nor false,
@@ -228,8 +229,10 @@ func (m *Matcher) compile(r *Rule) func(*seen) truth {
 			return most
 		}
 	case r.Opened != nil:
+		m.History.Marks |= MarkOpened | MarkClicked | MarkReadByPerson | MarkReadUnclear
 		return m.engaged(r.Opened, Mailing.opened)
 	case r.Clicked != nil:
+		m.History.Marks |= MarkClicked
 		return m.engaged(r.Clicked, Mailing.clicked)
 	case r.ClickedLink != nil:
 		return m.clickedLink(*r.ClickedLink)

@@ -988,6 +988,15 @@ CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
 
 CREATE INDEX recipient_marked ON recipient (job_no, seq, marks) WHERE marks > 1;
 
+CREATE TABLE recipient_page (
+  job_no    INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  first_id  TEXT NOT NULL,
+  states    BLOB NOT NULL, -- a byte for each recipient: 0 got nothing, 1 may have got the email, 2 got it
+  ids       BLOB NOT NULL, -- 16 bytes for each
+  PRIMARY KEY (job_no, first_seq)
+) STRICT;
+
 CREATE TABLE recipient_word (
   job_no INTEGER NOT NULL,
   word   TEXT NOT NULL,
@@ -1107,7 +1116,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0, lists INTEGER NOT NULL DEFAULT 1, narrowing TEXT NOT NULL DEFAULT '', expected INTEGER NOT NULL DEFAULT 0, duplicates INTEGER NOT NULL DEFAULT 0, excluded INTEGER NOT NULL DEFAULT 0, transport TEXT NOT NULL DEFAULT '') STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0, lists INTEGER NOT NULL DEFAULT 1, narrowing TEXT NOT NULL DEFAULT '', expected INTEGER NOT NULL DEFAULT 0, duplicates INTEGER NOT NULL DEFAULT 0, excluded INTEGER NOT NULL DEFAULT 0, transport TEXT NOT NULL DEFAULT '', paged INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
 
@@ -1122,6 +1131,8 @@ CREATE INDEX send_job_retry ON send_job (retry_of) WHERE retry_of <> '';
 CREATE INDEX send_job_running ON send_job (no) WHERE status = 'running';
 
 CREATE INDEX send_job_tenant ON send_job (tenant_id, no);
+
+CREATE INDEX send_job_unpaged ON send_job (no) WHERE finished_at > 0 AND paged = 0 AND recipients >= 4096;
 
 CREATE TABLE sender_domain (
   id           TEXT PRIMARY KEY,

@@ -6,6 +6,7 @@
 //	store/files         chunks of files
 //	store/identity      users, tokens, passkeys, clients, teams
 //	store/devices       devices, agents, models, shares
+//	store/mailed        recipients of ended jobs, in pages
 //	store/campaigns     the send side: campaigns, jobs, recipients, subscribers
 //	store/members       the member side: subscriptions and consents
 //	store/audience      segments and tags, and who matches rules

@@ -157,6 +157,8 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 			`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT j.no, substr(s.id, 2), s.id,
 				'e', 4
 				FROM send_job j JOIN subscription s ON s.list_id = j.list_id WHERE ?1`,
+			`INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) SELECT job_no, seq, '', x'', x''
+				FROM recipient WHERE seq % 20 = 1 AND ?1`,
 			"INSERT INTO attempt (job_no, seq, at, outcome, reply) SELECT job_no, seq, 1, 'deferred', 'e' FROM " +
 				"recipient WHERE ?1",
 			"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) SELECT job_no, seq, " +
@@ -193,7 +195,7 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 	for table, want := range map[string]int{
 		"tenant": 1, "list": 1, "list_count": 1, "subscription": 700, "suppression": 700, "disabled": 700,
 		"send_job":  2,
-		"recipient": 700, "attempt": 700, "engagement": 700, "provider_event": 700,
+		"recipient": 700, "recipient_page": 35, "attempt": 700, "engagement": 700, "provider_event": 700,
 	} {
 		if n := count(table); n != want {
 			t.Errorf("%s: %d rows, want %d", table, n, want)

@@ -167,6 +167,7 @@ var personColumns = map[string]struct {
 		person: "subscriber_id email_key reason",
 		other:  "job_no seq state tries due_at finished_at ambiguous marks",
 	},
+	"recipient_page":   {person: "first_id ids", other: "job_no first_seq states"},
 	"refresh":          {other: "hash family_id created_at expires_at used_at successor"},
 	"role":             {person: "user_id", other: "role tenant_id created_at pending"},
 	"schema_migration": {other: "number name checksum applied_at"},
@@ -180,7 +181,7 @@ var personColumns = map[string]struct {
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +
-			"first_few first_until lists narrowing expected duplicates excluded",
+			"first_few first_until lists narrowing expected duplicates excluded paged",
 	},
 	"theme": {
 		other: "id tenant_id name base light dark font heading_font size heading_weight width padding radius masthead " +

@@ -50,6 +50,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		'unknown: <' || ? || '>')`, id, key, string(email))
 	friend := core.NewID()
 	for _, q := range []string{
+		"INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (1, 2, ?5, x'02', " +
+			"unhex(replace(?5, '-', '')))",
 		"INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (1, 2, 5, 'deferred', '450 ' || ?1)",
 		"INSERT INTO link (job_no, no, url) VALUES (1, 1, 'https://shop.example/')",
 		"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, " +
@@ -143,12 +145,13 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	return u.ID
 }
 
-// find returns the columns of all tables that contain a text.
+// find returns the columns of all tables that contain a text, or the bytes of an id.
 func find(n *storetest.Seeder, text string) (found []string) {
 	n.Helper()
 	for table, columns := range n.Columns() {
 		for _, c := range columns {
-			if n.Count(`SELECT count(*) FROM "`+table+`" WHERE instr(lower(CAST("`+c+`" AS TEXT)), ?)`, text) > 0 {
+			if n.Count(`SELECT count(*) FROM "`+table+`" WHERE instr(lower(CAST("`+c+`" AS TEXT)), ?1) OR
+				instr(lower(hex("`+c+`")), replace(?1, '-', ''))`, text) > 0 {
 				found = append(found, table+"."+c)
 			}
 		}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -63,4 +64,27 @@ func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.I
 		return Never
 	}
 	return l
+}
+
+const (
+	pagePause = 20 * time.Millisecond // between pages, to give requests priority
+	pageRetry = time.Minute           // delay after an error
+)
+
+// Pages returns the loop that stores the recipients of ended jobs in pages, which are faster to read.
+func Pages(s *store.Store, log *slog.Logger) *Loop {
+	return &Loop{Name: "pages", Step: func(ctx context.Context, now time.Time) time.Time {
+		no, err := campaigns.UnpagedJob(ctx, s.DB)
+		if errors.Is(err, core.ErrNotFound) {
+			return now.Add(housekeepingEvery)
+		}
+		if err == nil {
+			_, err = campaigns.AddPage(ctx, s.DB, no)
+		}
+		if err != nil {
+			log.Warn("segments: storing recipients in pages", slog.Any("error", err))
+			return now.Add(pageRetry)
+		}
+		return now.Add(pagePause)
+	}}
 }

@@ -26,12 +26,13 @@ var mayImport = map[string][]string{
 	"store/identity":  {"core", "store/db", "store/tenants"},
 	"store/devices":   {"core", "store/db", "store/files"},
 	"store/members":   {"core", "store/db", "store/tenants"},
-	"store/campaigns": {"core", "store/db", "store/files", "store/tenants"},
+	"store/mailed":    {"core", "store/db"},
+	"store/campaigns": {"core", "store/db", "store/files", "store/mailed", "store/tenants"},
 	"store/audience":  {"core", "store/campaigns", "store/db", "store/tenants"},
 	"store/imports":   {"core", "store/campaigns", "store/db", "store/files", "store/members", "store/tenants"},
 	"store/people": {
 		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
-		"store/identity", "store/imports", "store/members", "store/tenants",
+		"store/identity", "store/imports", "store/mailed", "store/members", "store/tenants",
 	},
 	"store/bulk": {
 		"core", "store/audience", "store/campaigns", "store/db", "store/imports", "store/members", "store/people",

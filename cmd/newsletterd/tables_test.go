@@ -29,6 +29,7 @@ var tablesOf = map[string]string{
 		"disable_request engaged_hour engagement frozen_body frozen_content further_list idempotency imported_issue " +
 		"issue issue_search issue_text link link_proposal media media_chunk media_file provider_event queue_id " +
 		"received_sync recipient recipient_word send_job subscriber suppression total",
+	"mailed":   "recipient_page",
 	"audience": "segment",
 	"imports":  "import_before import_chunk import_job import_post import_word",
 	"bulk":     "bulk_action bulk_person",

@@ -83,6 +83,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Mailer(mailer),
 		worker.Imports(s, parts.SmallHeap, log),
 		worker.Bulk(s, log),
+		worker.Pages(s, log),
 		worker.TenantMailer(mailer, relay),
 		worker.Issues(s, func(ctx context.Context, i *core.Issue) (campaigns.IssueText, error) {
 			return drafts.IssueText(ctx, s, i)

@@ -2,6 +2,7 @@ package audience_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -66,8 +68,36 @@ func spread(name string, all []time.Duration) {
 func TestFiguresOfSegments(t *testing.T) {
 	c := figuresOf(t)
 	line("segments", "%d people, %d campaigns", c.n, figureJobs)
+	c.figuresOfPages()
 	c.figuresOfKinds(t)
 	c.figuresOfEstimates(t)
+}
+
+// figuresOfPages stores the recipients in pages, unless NEWSLETTERD_FIGURES_PAGES is 0 or the database has them.
+func (c *crowd) figuresOfPages() {
+	if os.Getenv("NEWSLETTERD_FIGURES_PAGES") == "0" {
+		return
+	}
+	var slowest time.Duration
+	pages := 0
+	_, cpu := cost(func() {
+		for {
+			no, err := campaigns.UnpagedJob(c.Context(), c.DB)
+			if errors.Is(err, core.ErrNotFound) {
+				return
+			}
+			c.Must(err)
+			began := time.Now()
+			_, err = campaigns.AddPage(c.Context(), c.DB, no)
+			c.Must(err)
+			slowest = max(slowest, time.Since(began))
+			pages++
+		}
+	})
+	if pages > 0 {
+		line("pages of recipients", "%d, %v CPU each, slowest %v", pages, figureDuration(cpu/time.Duration(pages)),
+			figureDuration(slowest))
+	}
 }
 
 // figuresOfKinds counts exactly by one condition of each kind, in rounds.

@@ -68,11 +68,13 @@ func TestRulesAfterATenantStoppedAsking(t *testing.T) {
 	}
 }
 
-// checkRules compares random rules. It returns how many of them match some people and not all, and how many differ.
+// checkRules compares random rules, without pages of recipients and again with them. It returns how many of them match
+// some people and not all, and how many differ.
 func checkRules(t *testing.T, c *ruletest.Crowd, rules int, kinds map[string]int) (some, differ int) {
 	o := c.NewOracle()
 	one, both := []string{c.Lists[0].ID}, []string{c.Lists[1].ID, c.Lists[0].ID}
 	all := o.Mailable(both...)
+	var again []func()
 	for k := range rules {
 		text := c.RandomRule()
 		if k < len(ruletest.Leaves) {
@@ -95,21 +97,36 @@ func checkRules(t *testing.T, c *ruletest.Crowd, rules int, kinds map[string]int
 			q.ListIDs = both[:1]
 		}
 		wanted := o.Matching(text, q.ListIDs...)
-		if got := matching(c, q); !slices.Equal(got, wanted) {
-			differ++
-			t.Errorf("%s: %d people, want %d: %s", text, len(got), len(wanted), difference(got, wanted))
+		asked := q
+		compare := func() {
+			if got := matching(c, asked); !slices.Equal(got, wanted) {
+				differ++
+				t.Errorf("%s: %d people, want %d: %s", text, len(got), len(wanted), difference(got, wanted))
+			}
 		}
+		compare()
+		again = append(again, compare)
 		if k%10 > 0 {
 			continue
 		}
 		q.ListIDs = both
-		n, err := c.CountSegment(c.Context(), q)
-		c.Must(err)
-		if *n.Exact != int64(len(want)) || n.Of < int64(all) {
-			differ++
-			t.Errorf("%s: %d of %d on both lists, want %d of %d", text, *n.Exact, n.Of, len(want), all)
+		count := func() {
+			n, err := c.CountSegment(c.Context(), q)
+			c.Must(err)
+			if *n.Exact != int64(len(want)) || n.Of < int64(all) {
+				differ++
+				t.Errorf("%s: %d of %d on both lists, want %d of %d", text, *n.Exact, n.Of, len(want), all)
+			}
 		}
+		count()
+		again = append(again, count)
 		if differ > 20 {
+			t.Fatal("too many")
+		}
+	}
+	c.Pages()
+	for _, compare := range again {
+		if compare(); differ > 20 {
 			t.Fatal("too many")
 		}
 	}

@@ -56,7 +56,8 @@ func TestRulesJudgeInSteps(t *testing.T) {
 					VALUES (?, ?, 1, 1, 1, 1, 0, ?)`, j.No, seq+1, int(core.ClassPerson))
 			}
 		}
-		w.sql("UPDATE send_job SET status = 'completed', finished_at = ?, tracked = 3, clicked = 9 WHERE no = ?",
+		w.sql(`UPDATE send_job SET status = 'completed', sent = recipients, finished_at = ?, tracked = 3, clicked = 9
+			WHERE no = ?`,
 			int64(w.Time()), j.No)
 		jobs = append(jobs, j)
 		w.Seeder = w.At(w.Time() + day)
@@ -73,6 +74,18 @@ func TestRulesJudgeInSteps(t *testing.T) {
 				[]string{"a\x1eb\x1fc", "ü", ""}[i%3], []string{"", "x\x1f\x1e 2024-01-02"}[i/2%2])
 		}
 	}
+	w.judgeTheSame(subs, jobs, other)
+	w.Pages()
+	if n := w.number("SELECT count(*) FROM recipient_page"); n != 5 { // two for the job to two lists
+		t.Errorf("%d pages", n)
+	}
+	w.judgeTheSame(subs, jobs, other)
+}
+
+// judgeTheSame judges subscribers in steps of several sizes.
+func (w *world) judgeTheSame(subs []core.Subscriber, jobs []core.SendJob, other core.List) {
+	w.Helper()
+	own := subs[0].ListID
 	for _, text := range []string{
 		fmt.Sprintf(`{"received":%q}`, jobs[0].CampaignID), fmt.Sprintf(`{"not":{"received":%q}}`, jobs[3].CampaignID),
 		`{"opened":{"last":2}}`, `{"opened":{"within_days":3}}`, fmt.Sprintf(`{"on_list":%q}`, other.ID),
@@ -87,27 +100,27 @@ func TestRulesJudgeInSteps(t *testing.T) {
 			rule = w.question(text).Rule
 		}
 		match := func() *campaigns.RuleMatch {
-			m, err := campaigns.MatchRule(w.Reads(t.Context()), w.TenantID, rule, w.Time())
+			m, err := campaigns.MatchRule(w.Reads(w.Context()), w.TenantID, rule, w.Time())
 			w.Must(err)
 			return m
 		}
 		want := w.judgedInSteps(match(), subs, len(subs), 0)
 		if len(want) < 3 || len(want) > len(subs)-3 {
-			t.Errorf("%s: %d of %d match", text, len(want), len(subs))
+			w.Errorf("%s: %d of %d match", text, len(want), len(subs))
 		}
 		set := match()
-		w.Must(set.Remember(t.Context(), w.DB, []string{l.ID}, 1_000_000,
+		w.Must(set.Remember(w.Context(), w.DB, []string{own}, 1_000_000,
 			map[string]core.ListCounts{other.ID: {Mailable: 150}}))
 		for _, size := range []int{1, 2, 9, 50} {
 			if got := w.judgedInSteps(match(), subs, size, 0); !slices.Equal(got, want) {
-				t.Errorf("%s: %d match in steps of %d, want %d", text, len(got), size, len(want))
+				w.Errorf("%s: %d match in steps of %d, want %d", text, len(got), size, len(want))
 			}
 			if got := w.judgedInSteps(set, subs, size, 0); !slices.Equal(got, want) {
-				t.Errorf("%s: %d match in steps of %d by sets, want %d", text, len(got), size, len(want))
+				w.Errorf("%s: %d match in steps of %d by sets, want %d", text, len(got), size, len(want))
 			}
 			for _, id := range w.judgedInSteps(match(), subs, size, 2) {
 				if !slices.Contains(want, id) {
-					t.Errorf("%s: %s matches in every other step of %d", text, id, size)
+					w.Errorf("%s: %s matches in every other step of %d", text, id, size)
 				}
 			}
 		}

@@ -72,7 +72,7 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 		}
 		m.jobs[list] = jobs
 	}
-	lacking, ids := make([]lack, len(subs)), make([]string, 0, len(subs))
+	lacking, wanted := make([]lack, len(subs)), make([]int, 0, len(subs))
 	room := min(max(need.Last, 8), 32)
 	if len(m.room) < room*len(subs) {
 		m.room = make([]core.Mailing, room*len(subs))
@@ -91,13 +91,13 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		ids = ids[:0]
+		wanted = wanted[:0]
 		for k := range subs {
 			if counts(k, j) && lacking[k].wants(j, &need) {
-				ids = append(ids, subs[k].ID)
+				wanted = append(wanted, k)
 			}
 		}
-		err := m.mailed(q, j, subs, ids, func(k int, r *Mailed) {
+		err := m.mailed(q, j, subs, wanted, need.Marks, func(k int, r *Mailed) {
 			if r.Sent && counts(k, j) {
 				l := core.Mailing{At: j.At, Opens: j.Tracked&1 != 0, Clicks: j.Tracked&2 != 0, Marks: r.Marks}
 				ps[k].Mailings = append(ps[k].Mailings, l)

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/mailed"
 )
 
 // The same states as SQL literals, because query plans depend on them.
@@ -181,4 +182,64 @@ func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
 	err = s.All(ctx, &nos,
 		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
 	return nos, err
+}
+
+// unpagedJob selects the newest ended job whose recipients aren't stored in pages. It has enough of them.
+const unpagedJob = `SELECT no FROM send_job INDEXED BY send_job_unpaged WHERE finished_at > 0 AND paged = 0 AND
+		recipients >= 4096 AND sent + failed + skipped >= recipients ORDER BY no DESC LIMIT 1`
+
+// UnpagedJob returns the newest ended job whose recipients aren't stored in pages yet. If there is none, it returns
+// core.ErrNotFound.
+func UnpagedJob(ctx context.Context, s *db.DB) (no int64, err error) {
+	err = s.Get(ctx, &no, unpagedJob)
+	return no, err
+}
+
+// AddPage stores the next recipients of an ended job as a page; see package mailed. more reports whether some are left.
+// If there is no such job, it returns core.ErrJobNotFound.
+func AddPage(ctx context.Context, s *db.DB, no int64) (more bool, err error) {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		more = false
+		j, err := sendJobNo(tx, no)
+		if err != nil || !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients {
+			return err
+		}
+		first, err := mailed.Next(tx, no)
+		if err != nil {
+			return err
+		}
+		parts, err := jobParts(tx, &j)
+		if err != nil {
+			return err
+		}
+		next := min(first+mailed.Size, parts[partOf(parts, first)].To+1)
+		if next > first {
+			if more, err = addPage(tx, no, first, next); err != nil {
+				return err
+			}
+		}
+		if more = more && next <= j.Recipients; more {
+			return nil
+		}
+		return tx.One("UPDATE send_job SET paged = 1 WHERE no = ?", no)
+	})
+	return more && err == nil, err
+}
+
+// addPage stores the page of a range of recipients of a job, of which next is exclusive. If they can't be stored as a
+// page, for example because they were removed, it returns false.
+func addPage(tx *db.Tx, no, first, next int64) (added bool, err error) {
+	var text string
+	if err := tx.Get(&text, mailedBetween, no, first, next); err != nil {
+		return false, err
+	}
+	rows := parseMailed(make([]Mailed, 0, mailed.Size), text)
+	if len(rows) == 0 || int64(len(rows)) < next-first {
+		return false, nil
+	}
+	recipients := make([]mailed.Recipient, len(rows))
+	for i, r := range rows {
+		recipients[i] = mailed.Recipient{ID: r.ID, State: byte(count(r.Got) + count(r.Sent))}
+	}
+	return mailed.Add(tx, no, first, recipients)
 }

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/mailed"
 )
 
 // RuleMatch decides which subscribers of a tenant match a rule at a given moment.
@@ -20,9 +21,11 @@ type RuleMatch struct {
 	language map[string]string        // of each list, as needed
 	active   map[string]idSet         // ids on lists that the rule names; see Remember
 	sent     map[onOther]idSet
-	scans    map[[2]int64]scan // by job and first recipient
-	rows     []Mailed          // used again
-	room     []core.Mailing    // used again
+	scans    map[[2]int64]scan           // by job and first recipient
+	pages    map[[2]int64]*mailed.Cursor // the same; nil: no pages
+	rows     []Mailed                    // used again
+	room     []core.Mailing              // used again
+	keys     []mailed.Key                // of the subscribers that are judged; used again
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
@@ -44,7 +47,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
 		language: map[string]string{}, active: map[string]idSet{}, sent: map[onOther]idSet{},
-		scans: map[[2]int64]scan{},
+		scans: map[[2]int64]scan{}, pages: map[[2]int64]*mailed.Cursor{},
 	}
 	sent, tags := map[string][]sentPart{}, map[string]core.Tag{}
 	seen := map[string]bool{}
@@ -115,6 +118,7 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 		p.Email, p.Preferences, p.JoinedAt = subs[i].Email, subs[i].Preferences, subs[i].Joined()
 		p.OnList, p.Received, flags = flags[:lists], flags[lists:lists+campaigns], flags[lists+campaigns:]
 	}
+	m.setKeys(subs)
 	keyed := candidatesOf(subs)
 	for at, list := range m.matcher.Lists {
 		if err := m.on(s, q, list, keyed, func(i int) { ps[i].OnList[at] = true }); err != nil {
@@ -173,11 +177,11 @@ func (m *RuleMatch) got(s *db.DB, q db.Querier, p sentPart, subs []core.Subscrib
 			return q.All(places, sentAmong, p.jobNo, p.After+1, p.To, idsOn(s, keyed, p.ListID))
 		})
 	}
-	ids := make([]string, len(subs))
-	for i := range subs {
-		ids[i] = subs[i].ID
+	all := make([]int, len(subs))
+	for i := range all {
+		all[i] = i
 	}
-	return m.mailed(q, p.measured(), subs, ids, func(i int, r *Mailed) {
+	return m.mailed(q, p.measured(), subs, all, 0, func(i int, r *Mailed) {
 		if r.Got {
 			found(i)
 		}

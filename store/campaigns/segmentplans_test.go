@@ -62,7 +62,7 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 	for range 2 {
 		for _, q := range []string{
 			measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList,
-			tagsBetween, tagsAmong, heardAmong, clickedBetween, activeOf, sentOf, idOfRecipient,
+			tagsBetween, tagsAmong, heardAmong, clickedBetween, activeOf, sentOf, idOfRecipient, marksBetween, marksAmong,
 		} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)
@@ -76,6 +76,25 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 			}
 			if all := strings.Join(plan, "\n"); strings.Contains(all, "AUTOMATIC") {
 				t.Errorf("%s\n%s", q, all)
+			}
+		}
+		s.SkewStatistics()
+	}
+}
+
+// Jobs without pages are found by their index, and marks without reading the rows, with any SQLite statistics.
+func TestMarksAndJobsWithoutPagesAreFoundByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		for q, want := range map[string]string{
+			unpagedJob:   "SCAN send_job USING INDEX send_job_unpaged",
+			marksBetween: "SEARCH r USING COVERING INDEX recipient_marked (job_no=? AND seq>? AND seq<?)",
+			marksAmong:   "SEARCH r USING COVERING INDEX recipient_marked (job_no=? AND seq=? AND marks>?)",
+		} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			if !slices.Contains(plan, want) {
+				t.Errorf("%s\n%s", q, strings.Join(plan, "\n"))
 			}
 		}
 		s.SkewStatistics()

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/mailed"
 )
 
 // People on other lists have other ids there, so each is looked up, which costs 5 to 50 µs. To count a long list, it is
@@ -142,7 +143,8 @@ func (s idSet) readJob(ctx context.Context, d *db.DB, o onOther) error {
 func (m *RuleMatch) Fork() *RuleMatch {
 	other := *m
 	other.jobs, other.language, other.scans = maps.Clone(m.jobs), maps.Clone(m.language), maps.Clone(m.scans)
-	other.rows, other.room = nil, nil
+	other.pages = map[[2]int64]*mailed.Cursor{}
+	other.rows, other.room, other.keys = nil, nil, nil
 	return &other
 }
 

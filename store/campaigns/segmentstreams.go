@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/mailed"
 )
 
 // A rule needs a few columns of many rows. They are read as one text, joined by the query, because that costs a third
@@ -159,21 +160,135 @@ type scan struct {
 }
 
 // mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It
-// may leave out those whose ids aren't in the list ids. It continues where it stopped for earlier subscribers.
-func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, ids []string,
+// may leave out those whose indexes aren't wanted, and those who got nothing. Of the marks, it knows only those that
+// include one of the given ones.
+func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int, marks core.Marks,
 	found func(i int, r *Mailed),
 ) error {
-	if len(ids) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
+	paged, err := m.mailedPages(q, j, subs, wanted, marks, found)
+	if paged || err != nil {
+		return err
+	}
+	return m.mailedRows(q, j, subs, wanted, found)
+}
+
+// setKeys prepares the search for subscribers in pages.
+func (m *RuleMatch) setKeys(subs []core.Subscriber) {
+	m.keys = m.keys[:0]
+	if len(m.received)+len(m.links) == 0 && m.matcher.History == (core.History{}) {
+		return
+	}
+	for i := range subs {
+		k, ok := mailed.KeyOf(subs[i].ID)
+		if !ok {
+			m.keys = m.keys[:0]
+			return
+		}
+		m.keys = append(m.keys, k)
+	}
+}
+
+// mailedPages is mailed for a job whose recipients are stored in pages. Otherwise it returns false.
+func (m *RuleMatch) mailedPages(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int, marks core.Marks,
+	found func(i int, r *Mailed),
+) (done bool, err error) {
+	if len(m.keys) == 0 {
+		return false, nil
+	}
+	key := [2]int64{j.No, j.Low}
+	cursor, known := m.pages[key]
+	if !known {
+		if cursor, err = mailed.NewCursor(q, j.No, j.Low, j.High); err != nil {
+			return false, err
+		}
+		m.pages[key] = cursor
+	}
+	if cursor == nil {
+		return false, nil
+	}
+	all, ok, err := cursor.Find(q, m.keys, wanted, func(i int) string { return subs[i].ID })
+	if err != nil || !ok || len(all) == 0 {
+		return ok, err
+	}
+	text := ""
+	if marks != 0 {
+		first, last := all[0].Seq, all[len(all)-1].Seq
+		if int64(len(all))*oneMark > last-first {
+			err = q.Get(&text, marksBetween, j.No, first, last, int(marks))
+		} else {
+			seqs := make([]int64, len(all))
+			for i := range all {
+				seqs[i] = all[i].Seq
+			}
+			err = q.Get(&text, marksAmong, j.No, db.JsonOf(seqs), nil, int(marks))
+		}
+	}
+	marked := markReader{text: text}
+	for _, r := range all {
+		found(r.At, &Mailed{Sent: r.State == mailed.Sent, Got: true, Marks: marked.of(r.Seq)})
+	}
+	return true, err
+}
+
+// oneMark is a divisor. If fewer recipients than 1/oneMark of a range are asked about, their marks are looked up one by
+// one.
+const oneMark = 8
+
+const (
+	// marksBetween selects the recipients of a job between two seqs with one of the marks in ?4, as text.
+	marksBetween = selectMarks + ` FROM recipient AS r INDEXED BY recipient_marked WHERE job_no = ?1 AND seq >= ?2
+		AND seq <= ?3 AND marks > 1 AND marks & ?4 <> 0 ORDER BY seq)`
+	// marksAmong is marksBetween for the seqs in a JSON array.
+	marksAmong = selectMarks + ` FROM json_each(?2) AS j CROSS JOIN recipient AS r INDEXED BY recipient_marked
+		ON job_no = ?1 AND seq = j.value AND marks > 1 AND marks & ?4 <> 0)`
+
+	// markBits is the number of bits of core.Marks.
+	markBits    = 10
+	selectMarks = "SELECT coalesce(group_concat(line, ' '), '') FROM (SELECT (seq << 10) | marks AS line"
+)
+
+// markReader reads the text of marksBetween.
+type markReader struct {
+	text string
+	seq  int64
+	last core.Marks
+}
+
+// of returns the marks of a recipient. The seq must be higher than in the last call.
+func (r *markReader) of(seq int64) core.Marks {
+	for r.seq < seq && r.text != "" {
+		n, i := int64(0), 0
+		for ; i < len(r.text) && r.text[i] != ' '; i++ {
+			n = 10*n + int64(r.text[i]-'0')
+		}
+		r.text = r.text[min(i+1, len(r.text)):]
+		r.seq, r.last = n>>markBits, core.Marks(n&(1<<markBits-1))
+	}
+	if r.seq != seq {
+		return 0
+	}
+	return r.last
+}
+
+// mailedRows is mailed for a job without pages. It continues where it stopped for earlier subscribers.
+func (m *RuleMatch) mailedRows(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int,
+	found func(i int, r *Mailed),
+) error {
 	var text string
 	lookUp := func() error {
+		ids := make([]string, len(wanted))
+		for i, k := range wanted {
+			ids[i] = subs[k].ID
+		}
 		err := q.Get(&text, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
 		m.rows = parseMailed(m.rows[:0], text)
 		merged(subs, m.rows, (*Mailed).id, found)
 		return err
 	}
-	if len(ids)*oneByOne <= len(subs) {
+	if len(wanted)*oneByOne <= len(subs) {
 		return lookUp()
 	}
 	first, last := subs[0].ID, subs[len(subs)-1].ID
@@ -185,7 +300,7 @@ func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber,
 				return err
 			}
 			var far string
-			err := q.Get(&far, idOfRecipient, j.No, at.seq+int64(len(ids))*oneByOne)
+			err := q.Get(&far, idOfRecipient, j.No, at.seq+int64(len(wanted))*oneByOne)
 			if err == nil && far <= last {
 				return lookUp()
 			}

@@ -8,6 +8,7 @@ import (
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/imports"
+	"newsletterd/store/mailed"
 	"newsletterd/store/members"
 	"newsletterd/store/tenants"
 )
@@ -195,6 +196,9 @@ func (e *erasing) recipient(place personPlace) error {
 	err = e.do([]any{place.jobNo, place.seq, id[:keep], e.key},
 		"UPDATE recipient SET subscriber_id = ?3, email_key = '', reason = iif(instr(lower(reason), ?4), '', "+
 			"reason) WHERE job_no = ?1 AND seq = ?2")
+	if err == nil {
+		err = mailed.Erase(e.Tx, place.jobNo, place.seq, id[:keep])
+	}
 	if err != nil {
 		return err
 	}

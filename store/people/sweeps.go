@@ -182,6 +182,7 @@ var expired = []sweep{
 
 // remainsOfJobs holds the sweeps of the recipient data of ended jobs.
 var remainsOfJobs = []sweep{
+	pages(ofEndedJobs("recipient_page", "job_no, first_seq", keptRecipients)),
 	ofEndedJobs("recipient", "job_no, seq", keptRecipients),
 	ofEndedJobs("engagement", "job_no, seq, link_no", keptTracking).ofEngagement(),
 	ofEndedJobs("recipient_word", "job_no, word, seq", keptRecipients),
@@ -209,11 +210,13 @@ var remainsOfDeleted = []sweep{
 	ofDeleted("list", "bulk_action", "id", "bulk_action_list"),
 	ofDeleted("list", "list_count", "list_id, day", ""),
 	ofDeleted("list", "issue", "no", "issue_sent"),
+	pages(ofFirstList("recipient_page", "job_no, first_seq")),
 	ofFirstList("recipient", "job_no, seq"),
 	ofFirstList("recipient_word", "job_no, word, seq"),
 	ofFirstList("attempt", "job_no, seq, at"),
 	ofFirstList("engagement", "job_no, seq, link_no").ofEngagement(),
 	ofFirstList("provider_event", "id"),
+	pages(ofFurtherList("recipient_page", "job_no, first_seq")),
 	ofFurtherList("recipient", "job_no, seq"),
 	ofFurtherList("recipient_word", "job_no, word, seq"),
 	ofFurtherList("attempt", "job_no, seq, at"),
@@ -331,6 +334,13 @@ func ofImports(table, key string) sweep {
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
 		"list_deleted CROSS JOIN import_job j INDEXED BY import_job_list ON j.list_id = p.id CROSS JOIN " + table +
 		" x ON x.import_id = j.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?"}
+}
+
+// pages reduces the batches of a sweep of pages, each of which holds thousands of recipients. It comes before the sweep
+// of the recipients, and so no page outlives its recipients for long.
+func pages(sw sweep) sweep {
+	sw.find = strings.ReplaceAll(strings.TrimSuffix(sw.find, "+?")+"(+?) / 25", "x.seq", "x.first_seq")
+	return sw
 }
 
 // ofRecipients returns a table of recipient data with the index that finds the rows of a job.

@@ -420,3 +420,19 @@ func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Medi
 	s.Must(err)
 	return m
 }
+
+// Pages stores the recipients of all ended jobs in pages, as the daemon does for those with many.
+func (s *Seeder) Pages() {
+	s.Helper()
+	var jobs []int64
+	s.Must(s.All(s.Context(), &jobs, "SELECT no FROM send_job WHERE finished_at > 0 AND paged = 0 AND recipients > 0"))
+	for _, no := range jobs {
+		for more := true; more; {
+			var err error
+			more, err = campaigns.AddPage(s.Context(), s.DB, no)
+			s.Must(err)
+		}
+		var first int64
+		s.Must(s.Get(s.Context(), &first, "SELECT min(first_seq) FROM recipient_page WHERE job_no = ?", no))
+	}
+}
