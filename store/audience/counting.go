@@ -1,10 +1,12 @@
 package audience
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,7 +27,7 @@ const (
 
 // CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
 // A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
-// unless q.Exact is set. If the rule can't be evaluated, it returns a core.Undecided error. If a list does not
+// or as much of it as the time permits, unless q.Exact is set. If the rule can't be evaluated, it returns a core.Undecided error. If a list does not
 // belong to the tenant, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
 	a, err := s.ask(s.Reads(ctx), &q)
@@ -41,7 +43,7 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 	}
 	if !q.Exact && c.Of > campaigns.CountedOneByOne {
 		ranges := campaigns.SampledIDs()
-		n, err := s.countRanges(ctx, a, ranges[:]...)
+		n, err := s.countRanges(ctx, a, time.Now().Add(cmp.Or(q.Within, core.AudienceBudget)), ranges[:]...)
 		if err != nil {
 			return c, err
 		}
@@ -69,14 +71,19 @@ func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err 
 		}
 	}
 	const half = "8" // no id is this short
-	return s.countRanges(ctx, a, [2]string{"", half}, [2]string{half, db.LastID})
+	return s.countRanges(ctx, a, time.Time{}, [2]string{"", half}, [2]string{half, db.LastID})
 }
 
-// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines. The first error stops
-// both.
-func (s *Store) countRanges(ctx context.Context, a *asked, ranges ...[2]string) (tally, error) {
-	const workers = 2
-	var n [workers]tally
+// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines, with a reading
+// connection each, unless another count already does: then it uses one. After the time until, unless it is zero, it
+// leaves out the rest of the ranges, but not the first. The first error stops both goroutines.
+func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, ranges ...[2]string) (tally, error) {
+	workers := 1
+	if s.second.TryLock() {
+		defer s.second.Unlock()
+		workers = 2
+	}
+	var n [2]tally
 	group, ctx := errgroup.WithContext(ctx)
 	for w := range workers {
 		a := &asked{a.Question, a.Fork()}
@@ -86,12 +93,17 @@ func (s *Store) countRanges(ctx context.Context, a *asked, ranges ...[2]string) 
 					err = fmt.Errorf("panic while counting: %v\n%s", p, debug.Stack())
 				}
 			}()
-			for place := range a.ListIDs {
-				for i := w; i < len(ranges) && err == nil; i += workers {
-					err = s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1])
+			for i := w; i < len(ranges); i += workers {
+				if n[w].all > 0 && !until.IsZero() && time.Now().After(until) {
+					return nil
+				}
+				for place := range a.ListIDs {
+					if err := s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1]); err != nil {
+						return err
+					}
 				}
 			}
-			return err
+			return nil
 		})
 	}
 	err := group.Wait()

@@ -1,6 +1,8 @@
 package audience
 
 import (
+	"time"
+
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
@@ -11,8 +13,9 @@ import (
 type Question struct {
 	TenantID string
 	ListIDs  []string
-	Rule     *core.Rule // may refer to segments
-	Exact    bool       // for CountSegment: count everyone, however long it takes
+	Rule     *core.Rule    // may refer to segments
+	Exact    bool          // for CountSegment: count everyone, however long it takes
+	Within   time.Duration // for CountSegment: time for a sample; 0: core.AudienceBudget
 	Now      core.Instant
 }
 

@@ -171,6 +171,16 @@ func TestCountsOfALongList(t *testing.T) {
 			t.Errorf("%s: the audience is about %+v, and exactly %+v", rule, a, all)
 		}
 	}
+	q := w.question(`{"field": "first_name", "starts_with": "R1"}`, l, other)
+	whole, err := w.CountSegment(t.Context(), q)
+	w.Must(err)
+	q.Within = 1 // the sample ends early
+	part, err := w.CountSegment(t.Context(), q)
+	w.Must(err)
+	if *part.High-*part.Low < (*whole.High-*whole.Low)*3/2 || *part.Low > 12_111 || *part.High < 12_111 {
+		t.Errorf("%d to %d from a part of the sample, %d to %d from all of it", *part.Low, *part.High, *whole.Low,
+			*whole.High)
+	}
 	f := core.CampaignFields{ListIDs: []string{other.ID}}
 	f.SegmentID = w.segment("R2", `{"field": "first_name", "starts_with": "R2"}`).ID
 	a, err := w.CountAudience(t.Context(), w.TenantID, &f, core.AudienceEstimate)

@@ -1,6 +1,8 @@
 package audience
 
 import (
+	"sync"
+
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/tenants"
@@ -17,7 +19,10 @@ type Store struct {
 	*db.DB
 	*tenantStore
 	*campaignStore
+	second sync.Mutex // held by the count that uses a second goroutine
 }
 
 // New returns the store of segments in a file that is not open yet.
-func New(d *db.DB, t *tenants.Store, c *campaigns.Store) *Store { return &Store{d, t, c} }
+func New(d *db.DB, t *tenants.Store, c *campaigns.Store) *Store {
+	return &Store{DB: d, tenantStore: t, campaignStore: c}
+}

@@ -65,7 +65,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 	}
 	if budget < 0 {
 		budget = core.AudienceBudget
-		if estimated, ok, err := estimateAudience(ctx, s, a, tenantID, f, match, counts); ok || err != nil {
+		if estimated, ok, err := estimateAudience(ctx, s, a, tenantID, f, match, counts, budget); ok || err != nil {
 			return estimated, err
 		}
 	}
@@ -154,12 +154,12 @@ func addCounts(a *core.Audience, of core.ListCounts) {
 	a.Active += of.Bounced + of.Complaint + of.Suppressed + of.Mailable
 }
 
-// estimateAudience estimates the audience of long lists from the sample that counts of segments use. If the lists are
-// short enough to be counted, ok is false.
+// estimateAudience estimates the audience of long lists from the sample that counts of segments use, or from as much of
+// it as the budget permits. If the lists are short enough to be counted, ok is false.
 func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID string, f *core.CampaignFields,
-	match *RuleMatch, counts map[string]core.ListCounts,
+	match *RuleMatch, counts map[string]core.ListCounts, budget time.Duration,
 ) (_ core.Audience, ok bool, err error) {
-	whole, sample := a, core.Audience{}
+	whole, sample, begun := a, core.Audience{}, time.Now()
 	for _, id := range f.ListIDs {
 		addCounts(&whole, counts[id])
 	}
@@ -167,8 +167,11 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 	if all <= CountedOneByOne {
 		return a, false, nil
 	}
-	for place := range f.ListIDs {
-		for _, ids := range SampledIDs() {
+	for i, ids := range SampledIDs() {
+		if i > 0 && sample.Active > 0 && time.Since(begun) > budget {
+			break // the ranges so far are a smaller sample
+		}
+		for place := range f.ListIDs {
 			for after, more := ids[0], true; more && err == nil && ctx.Err() == nil; {
 				err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 					after, more, err = countStep(s.DB, r, &sample, tenantID, f, match, place, after, ids[1])
