@@ -6,7 +6,7 @@ CREATE TABLE recipient_page (
   first_id  TEXT NOT NULL,
   states    BLOB NOT NULL, -- a byte for each recipient: 0 got nothing, 1 may have got the email, 2 got it
   ids       BLOB NOT NULL, -- 16 bytes for each
-  PRIMARY KEY (job_no, first_seq)
+  PRIMARY KEY (job_no, first_seq, first_id) -- the search for an id reads only the index
 ) STRICT;
 
 ALTER TABLE send_job ADD COLUMN paged INTEGER NOT NULL DEFAULT 0;

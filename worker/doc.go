@@ -22,8 +22,8 @@
 //	firstfew.go      first recipients of a job, and the wait for their bounces; firstlinks.go: checks its links
 //	notices.go       content of transactional emails; signing.go: DKIM signers
 //	replica.go       lets workers wait for the replica
-//	housekeeping.go  deletes expired records, runs SQLite's optimizer, and adds the texts of old issues; snapshot.go:
-//	                 a copy of the database file that can be backed up at any moment; drill.go: weekly restore test of
+//	housekeeping.go  deletes expired records, runs SQLite's optimizer, adds the texts of old issues, and stores the
+//	                 recipients of ended jobs in pages; snapshot.go: a copy of the database file that can be backed up at any moment; drill.go: weekly restore test of
 //	                 the replica
 //	backoff.go       retry delays of events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
 //	                 relays use smtp.RelayError.Backoff

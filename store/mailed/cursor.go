@@ -13,14 +13,12 @@ const (
 )
 
 // pageOf selects the number of the last page whose first id isn't above ?5, counted from the page that starts with
-// recipient ?2. The pages have ?4 recipients, and the last one starts before recipient ?3.
-const pageOf = `WITH RECURSIVE half (low, high) AS (SELECT 0, (?3 - ?2 + ?4 - 1) / ?4 - 1 UNION ALL
-	SELECT iif(` + notAbove + `, (low + high + 1) / 2, low), iif(` + notAbove + `, high, (low + high + 1) / 2 - 1)
-		FROM half WHERE low < high)
-	SELECT low FROM half WHERE low = high`
-
-const notAbove = `coalesce((SELECT first_id <= ?5 FROM recipient_page WHERE job_no = ?1 AND
-	first_seq = ?2 + (low + high + 1) / 2 * ?4), 0)`
+// recipient ?2. The pages have ?4 recipients, and the last one ends before recipient ?3. It is one of n pages from low
+// on, which each step halves.
+const pageOf = `WITH RECURSIVE half (low, n) AS (SELECT 0, (?3 - ?2 + ?4 - 1) / ?4 UNION ALL
+	SELECT low + n / 2 * coalesce((SELECT first_id <= ?5 FROM recipient_page WHERE job_no = ?1 AND
+		first_seq = ?2 + (low + n / 2) * ?4), 0), n - n / 2 FROM half WHERE n > 1)
+	SELECT low FROM half WHERE n = 1`
 
 // Cursor is a position in the pages of a job's recipients through one list.
 type Cursor struct {

@@ -241,9 +241,10 @@ func TestPlans(t *testing.T) {
 		for query, want := range map[string]string{
 			selectPage: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
 			hasPage:    "COVERING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
-			pageOf:     "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
-			lastPage:   "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=?)",
-			pageWith:   "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq<?)",
+			pageOf: "SEARCH recipient_page USING COVERING INDEX sqlite_autoindex_recipient_page_1 " +
+				"(job_no=? AND first_seq=?)",
+			lastPage: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=?)",
+			pageWith: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq<?)",
 		} {
 			plan, err := d.Explain(t.Context(), query)
 			if err != nil {
