@@ -126,7 +126,8 @@
 //
 //	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
 //	approval.go digest.go frozen.go correction.go   approvals, frozen content, corrections
-//	narrowing.go firstfew.go openinghours.go issue.go   exclusions, first recipients, best times, the archive
+//	narrowing.go firstfew.go openinghours.go issue.go oldpath.go   exclusions, first recipients, best times, the
+//	              archive
 //	rule.go ruleread.go rulevalue.go rulematch.go segment.go segmentcount.go   rules, segments and their counts
 //	tag.go   tags of people
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients

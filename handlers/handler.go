@@ -93,6 +93,7 @@ type Handler struct {
 	subscribes     *web.OriginLimits // requests to subscribe
 	leaves         *web.OriginLimits // requests for unsubscribe tokens
 	forgets        *web.OriginLimits // password reset emails, through API and page
+	moved          func(c *web.Call, path string) (string, error)
 	openapi        openAPIFiles
 	operationCache sync.Map // for the page /openapi: the operations of each document, []referenceOperation
 }
@@ -158,12 +159,13 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	h.openapi = h.newOpenAPIFiles()
+	table := h.table()
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL,
 		TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
-		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
-		SmallHeap: o.SmallHeap,
-	}, h.table())
+		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Moved: h.moved, Fallback: h.fallback,
+		ErrorPage: errorPage, SmallHeap: o.SmallHeap,
+	}, table)
 	if err != nil {
 		return nil, err
 	}

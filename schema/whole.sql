@@ -604,7 +604,9 @@ CREATE TABLE imported_issue (
   author   TEXT NOT NULL,
   kind     TEXT NOT NULL,
   body     TEXT NOT NULL -- clean HTML
-) STRICT;
+, tenant_id TEXT NOT NULL DEFAULT '', old_path TEXT NOT NULL DEFAULT '') STRICT;
+
+CREATE INDEX imported_issue_old ON imported_issue (tenant_id, old_path);
 
 CREATE TABLE invitation (
   id         TEXT PRIMARY KEY,

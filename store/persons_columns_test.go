@@ -88,7 +88,7 @@ var personColumns = map[string]struct {
 		other: "id hash tenant_id role created_at expires_at",
 	},
 	"import_post":    {other: "import_id no title summary slug author kind posted_at draft paid body issue_no"},
-	"imported_issue": {other: "issue_no source author kind body"},
+	"imported_issue": {other: "issue_no source author kind body tenant_id old_path"},
 	"import_before":  {person: "subscription_id fields", other: "import_id"},
 	"import_chunk":   {stays: "data", other: "import_id kind no"},
 	"import_word":    {person: "email_key", stays: "import_id", other: "tenant_id list_id kind reason at said_at"},

@@ -15,6 +15,7 @@
 //	archive.go           the public archive: the list of issues
 //	archive_issue.go archive_data.go   an issue, and what search engines read
 //	archive_search.go    the search in an archive
+//	archive_moved.go     addresses of imported issues at other tools
 //	feed.go              the Atom feed of an archive
 //	mailcache.go         compiled emails for pages
 //	media.go media_turns.go   images, attachments, and the memory for decoding them

@@ -260,15 +260,32 @@ func (h *Handler) noRoute(c *Call, path string) {
 		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
-// noPath responds to a path that is not in the table with the fallback page or an error.
+// movedAge is the time in seconds for which browsers may remember where a path was moved. Without a limit, they would
+// still go there after an import was undone.
+const movedAge = "3600"
+
+// noPath responds to a path that is not in the table with a redirect, the fallback page or an error.
 func (h *Handler) noPath(c *Call, path string) {
+	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
+	defer cancel()
+	c.Context = ctx
+	if m := c.Request.Method; h.options.Moved != nil && (m == http.MethodGet || m == http.MethodHead) {
+		to, err := h.options.Moved(c, path)
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		if to != "" {
+			c.Header().Set("Location", ASCII(to))
+			c.Header().Set("Cache-Control", "max-age="+movedAge)
+			c.w.WriteHeader(http.StatusMovedPermanently)
+			return
+		}
+	}
 	if h.options.Fallback == nil || h.dialectOf(c, path) != Page {
 		c.fail(ErrNoRoute)
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
-	defer cancel()
-	c.Context = ctx
 	v, err := h.options.Fallback(c, path)
 	switch {
 	case err != nil:

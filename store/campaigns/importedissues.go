@@ -15,7 +15,8 @@ type ImportedIssue struct {
 	Body                 string // clean HTML
 	Words, Excerpt       string // of Body
 	At                   core.Instant
-	Undated              bool // At is not from the other tool
+	Undated              bool   // At is not from the other tool
+	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added it, it
@@ -34,8 +35,8 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 			VALUES (?1, ?2, -?1, ?3, ?4, ?5, ?6)`, no, listID, slug, i.Title, i.Summary, int64(i.At))
 	}
 	if err == nil {
-		_, err = tx.Exec("INSERT INTO imported_issue (issue_no, source, author, kind, body) VALUES (?, ?, ?, ?, ?)", no,
-			i.Source, i.Author, i.Kind, i.Body)
+		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath)
 	}
 	if err == nil {
 		text := IssueText{Words: i.Words, Excerpt: i.Excerpt}
@@ -72,4 +73,17 @@ func RemoveImportedIssue(tx *db.Tx, no int64) error {
 func ImportedBody(ctx context.Context, s *db.DB, no int64) (body string, err error) {
 	err = s.Get(ctx, &body, "SELECT body FROM imported_issue WHERE issue_no = ?", no)
 	return body, err
+}
+
+// issuesAtOldPath is the number of issues with the same old path that IssuesAt returns at most.
+const issuesAtOldPath = 10
+
+const issuesAt = `SELECT i.no, i.list_id, i.slug FROM imported_issue AS m INDEXED BY imported_issue_old
+	CROSS JOIN issue AS i ON i.no = m.issue_no WHERE m.tenant_id = ?1 AND m.old_path = ?2 ORDER BY m.issue_no LIMIT +?3`
+
+// IssuesAt returns the issues of a tenant that were at a path at another tool, the one imported first at the beginning.
+// Only number, list and slug are set. The path must have the form of core.OldPath. The only error is core.ErrStorage.
+func IssuesAt(ctx context.Context, s *db.DB, tenantID, path string) (is []core.Issue, err error) {
+	err = s.All(ctx, &is, issuesAt, tenantID, path, issuesAtOldPath)
+	return is, err
 }

@@ -109,7 +109,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		}
 		issues[k] = campaigns.ImportedIssue{
 			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author,
-			Kind: p.Kind, Body: p.Body, At: p.PostedAt,
+			Kind: p.Kind, Body: p.Body, At: p.PostedAt, TenantID: j.TenantID, OldPath: core.OldPath(j.Tool, p.Slug),
 		}
 		if p.PostedAt <= 0 {
 			issues[k].At, issues[k].Undated = now, true
