@@ -88,7 +88,10 @@ var toolNames = map[string]string{
 }
 
 // ToolName returns the name of the program whose export the file is, or an empty string if it is unknown.
-func (j *ImportJob) ToolName() string { return toolNames[j.Tool] }
+func (j *ImportJob) ToolName() string { return ToolName(j.Tool) }
+
+// ToolName returns the name of a program whose exports are recognized, or an empty string for others.
+func ToolName(tool string) string { return toolNames[tool] }
 
 // Ended reports whether the import is completed, failed or cancelled.
 func (j *ImportJob) Ended() bool {

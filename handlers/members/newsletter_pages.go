@@ -48,6 +48,9 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 		web.Query(mailed.askPreferences).Fails(core.NotFound),
 		"Show the preference page; without a token, the form to request a link").
 		Refuses(web.BadEmail)
+	t.Add("GET", "/moved/:tool", web.Public(), web.Page,
+		web.Query(mailed.askMoved).Fails(core.NotFound),
+		"Show the form to request an unsubscribe link, for emails that were sent with another tool").Named("showMoved")
 	t.Add("POST", "/preferences", web.Public(), web.Page,
 		web.Values(mailed.changePreferences).
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),

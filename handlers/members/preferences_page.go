@@ -280,6 +280,48 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 // fieldPrefix distinguishes the fields of a list from those of the page, whatever their names are.
 const fieldPrefix = "p."
 
+// askMoved shows the page for links in emails that were sent with another tool. Their tokens can't be read, so the page
+// asks for the address.
+func (p newsletterPages) askMoved(c *web.Call, in movedPath) (web.HTML, error) {
+	tool := core.ToolName(in.Tool)
+	if tool == "" {
+		return web.HTML{}, web.ErrNotFound
+	}
+	if in.List == "" {
+		owners, err := p.Store.TenantsAt(c, web.HostOf(c.Request.Host))
+		if err != nil {
+			return web.HTML{}, err
+		}
+		for k := range owners {
+			lists, err := p.Store.Lists(c, []string{owners[k].ID}, false, core.Page{Limit: 1})
+			if err != nil {
+				return web.HTML{}, err
+			}
+			if len(lists) > 0 {
+				in.List = lists[0].ID // the emailed link leads to all lists of the tenant
+				break
+			}
+		}
+	}
+	list, err := p.Store.ListWithTenant(c, in.List)
+	if err != nil {
+		return web.HTML{}, page.LinkError(c, err)
+	}
+	page.ApplyList(c, list, "")
+	w := page.WordsOf(c)
+	return page.Render(c, 0, "asklink", page.View{Title: w.MovedTitle, Data: linkRequest{
+		List: list.ID, Text: page.StyleOf(c).Expand(strings.ReplaceAll(w.MovedText, "{{tool}}", tool)),
+	}})
+}
+
+type movedPath struct {
+	Tool string `path:"tool,text"`
+	List string `query:"list"` // for tenants without a host of their own
+}
+
+// linkRequest is the Data of handlers/page/pages/asklink.html.
+type linkRequest struct{ List, Text string }
+
 // askLink shows the page for a visitor without a link.
 func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
 	list, err := p.Store.ListWithTenant(c, listID)
@@ -291,7 +333,9 @@ func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web
 	if fault != "" {
 		status = http.StatusBadRequest
 	}
-	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
+	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: linkRequest{
+		List: list.ID, Text: page.StyleOf(c).Expand(w.AskText),
+	}})
 }
 
 // sendLink responds the same way whether or not the address is known.

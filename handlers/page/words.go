@@ -83,6 +83,8 @@ type Words struct {
 	LinkSent           string `json:"link_sent"`
 	AskTitle           string `json:"ask_title"`
 	AskText            string `json:"ask_text"`
+	MovedTitle         string `json:"moved_title"`
+	MovedText          string `json:"moved_text"`
 	Back               string `json:"back"`
 	LinkExpired        string `json:"link_expired"`
 	LinkBroken         string `json:"link_broken"`
