@@ -5,7 +5,7 @@
 //	check.go             Look, Check, Ready: the findings about a version
 //	fields.go            coverage of the fields that subscribers have
 //	links.go sender.go   Checks: whether links respond, and the sender's DNS records
-//	article.go           ArticleOf: what archives show of a campaign
+//	article.go           ArticleOf: what archives show of a campaign; post.go: posts of other tools
 //	themes.go            themes of tenants: a new one, and a sample newsletter
 //	trial.go             Preview; Trial: preview and test of a send job; test of a template
 package drafts

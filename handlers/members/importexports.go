@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/article"
-	"newsletterd/mail/htmlclean"
 	"newsletterd/store/exports"
 	"newsletterd/store/imports"
 )
@@ -52,7 +52,7 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 	export, err := exports.Open(f, size)
 	if err == nil {
 		up.Tool = export.Tool
-		if err = a.keepPosts(c, up, export); err == nil && export.HasPeople() {
+		if err = drafts.KeepPosts(c, up, export); err == nil && export.HasPeople() {
 			made := export.CSV(c)
 			people.Reader, people.made = made, made
 			return people, nil
@@ -72,23 +72,6 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		return nil, err
 	}
 	return people, nil
-}
-
-// keepPosts stores the posts of an export, cleaned.
-func (a importsAPI) keepPosts(c *web.Call, up *imports.ImportUpload, e *exports.Export) error {
-	var no int64
-	skipped, err := e.Posts(c, func(p exports.Post) error {
-		body := htmlclean.Body(p.HTML)
-		if _, _, err := article.ImportedText(p.Title, body); err != nil || body == "" {
-			up.PostsSkipped++
-			return nil
-		}
-		no++
-		p.No = no
-		return up.KeepPost(c, &p.ImportedPost, body)
-	})
-	up.PostsSkipped += skipped
-	return err
 }
 
 // postRoutes adds the routes for the posts of an export.

@@ -10,8 +10,21 @@ import (
 
 // Article compiles Markdown or blocks into the HTML of a web page: the same blocks as Compile, as elements without
 // styles, layout tables, masthead and footer. It is a template, as that of Compile. Errors are those of Compile.
-func Article(kind, source string) (string, error) {
-	d := &document{options: &Options{Theme: &themes[0]}, octets: len(source)}
+func Article(kind, source string) (string, error) { return articleOf(kind, source, false) }
+
+// braces is in place of a brace that begins a placeholder, so that it is text. Sources don't contain it afterwards.
+const braces = "\uE000"
+
+// Page compiles the Markdown of another tool into HTML as Article does. It keeps HTML in the source, so the result isn't
+// safe, and placeholders are text. Errors are those of Compile.
+func Page(source string) (string, error) {
+	source = strings.NewReplacer(braces, "", "{{", braces+braces, "{%", braces+"%", "{#", braces+"#").Replace(source)
+	page, err := articleOf(KindMarkdown, source, true)
+	return strings.ReplaceAll(page, braces, "{"), err
+}
+
+func articleOf(kind, source string, allowHTML bool) (string, error) {
+	d := &document{options: &Options{Theme: &themes[0], AllowHTML: allowHTML}, octets: len(source)}
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	var err error
 	switch {
@@ -92,6 +105,8 @@ func (w *articleWriter) block(n node) {
 		w.blocks(n.body)
 	case tags:
 		w.WriteString(w.text(strings.TrimSpace(n.text)))
+	case rawHTML:
+		w.WriteString(n.text)
 	}
 }
 
@@ -212,6 +227,8 @@ func (w *articleWriter) spans(spans []span) {
 			w.WriteString("</a>")
 		case picture:
 			w.picture(&s)
+		case rawSpan:
+			w.WriteString(string(s))
 		}
 	}
 }

@@ -5,7 +5,7 @@
 //	exports.go   Open: what an export contains; CSV: its people as one file
 //	archive.go   the entries of a zip archive, within limits
 //	tools.go     which program wrote a file, and what file names say about people
-//	posts.go     posts in tables and pages; ghost.go: posts in the JSON file of a Ghost site
+//	posts.go     posts in tables and pages; ghost.go: in the JSON file of a Ghost site; matter.go: in Markdown files
 //
 // # Invariants
 //

@@ -18,9 +18,13 @@ import (
 type Export struct {
 	Tool   string // program that wrote it; empty if unknown
 	people []subscribercsv.Part
-	table  *postTable           // of posts; nil if there is none
+	tables []*postTable
 	pages  map[string]*zip.File // HTML files by name, without folder and ending
+	texts  map[string]*zip.File // Markdown files, likewise
 	ghost  opener               // content of a Ghost site; nil if there is none
+
+	matters   []*zip.File // Markdown files whose front matter describes a post
+	mailchimp bool        // a page is an email of Mailchimp
 }
 
 // ErrUnknown is returned for a file that is not an export.
@@ -65,14 +69,19 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 	if slices.ContainsFunc(entries, func(e *zip.File) bool { return e.Name == "[Content_Types].xml" }) {
 		return nil, ErrUnknown // a workbook
 	}
-	e := &Export{pages: map[string]*zip.File{}}
+	e := &Export{pages: map[string]*zip.File{}, texts: map[string]*zip.File{}}
 	for _, file := range entries {
 		if err := e.note(file); err != nil {
 			return nil, err
 		}
 	}
-	if e.table != nil {
-		e.Tool = e.table.tool
+	switch {
+	case len(e.tables) > 0:
+		e.Tool = e.tables[0].tool
+	case len(e.matters) > 0 && e.Tool == "":
+		e.Tool = "buttondown"
+	case e.mailchimp && e.Tool == "":
+		e.Tool = "mailchimp"
 	}
 	if len(e.people) == 0 && !e.HasPosts() {
 		return nil, ErrUnknown
@@ -99,19 +108,30 @@ func (e *Export) note(file *zip.File) error {
 		return err
 	}
 	open := func() (io.ReadCloser, error) { return openEntry(file) }
+	name := path.Base(strings.ReplaceAll(file.Name, `\`, "/"))
+	base := strings.TrimSuffix(name, path.Ext(name))
 	switch {
+	case strings.EqualFold(path.Ext(name), ".md"):
+		e.texts[base] = file
+		if isMatter(string(head[:n])) {
+			e.matters = append(e.matters, file)
+		}
+		return nil
 	case isGhost(head[:n]):
 		e.Tool, e.ghost = "ghost", open
 		return nil
 	case bytes.HasPrefix(bytes.TrimLeft(head[:n], "\xef\xbb\xbf \t\r\n"), []byte("<")):
-		name := path.Base(strings.ReplaceAll(file.Name, `\`, "/"))
-		e.pages[strings.TrimSuffix(name, path.Ext(name))] = file
+		e.pages[base] = file
+		if mailchimpMark.Match(head[:n]) {
+			e.mailchimp = true
+		}
 		return nil
 	}
 	header, people := subscribercsv.HeaderOf(head[:n])
 	header = folded(header)
 	if t := tableOf(header, open); t != nil && !people {
-		e.table = t
+		t.late = strings.Contains(name, "draft") || strings.Contains(name, "scheduled")
+		e.tables = append(e.tables, t)
 		return nil
 	}
 	if !people {

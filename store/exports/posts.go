@@ -28,7 +28,8 @@ const (
 // Post is a post of another tool. Its HTML is as the tool wrote it.
 type Post struct {
 	core.ImportedPost
-	HTML string
+	HTML     string
+	Markdown bool // HTML is Markdown that may contain HTML
 }
 
 // opener opens a file of an export.
@@ -37,9 +38,10 @@ type opener func() (io.ReadCloser, error)
 // postTable is a CSV file with a row for each post.
 type postTable struct {
 	open opener
-	html int    // index of the column with the HTML; -1: each post has an HTML file
+	html int    // index of the column with the HTML; -1: each post has a file
 	at   []int  // index of each of postColumns; -1: none
 	tool string // program that writes these columns
+	late bool   // the table has posts that were not published yet, by its name
 }
 
 // postColumns lists the columns of a table of posts by their use, folded.
@@ -81,7 +83,11 @@ func tableOf(header []string, open opener) *postTable {
 	if substack {
 		t.html, t.tool = -1, "substack"
 	}
-	if t.at[postTitle] < 0 || !substack && t.html < 0 {
+	buttondown := t.html < 0 && hasAll(header, "subject publishdate slug")
+	if buttondown {
+		t.tool = "buttondown"
+	}
+	if t.at[postTitle] < 0 || !substack && !buttondown && t.html < 0 {
 		return nil
 	}
 	return t
@@ -89,7 +95,7 @@ func tableOf(header []string, open opener) *postTable {
 
 // publicStates are the states of posts that everyone or all subscribers could read. Without such a state, a post is a
 // draft.
-var publicStates = []string{"true", "1", "yes", "published", "sent", "confirmed", "live"}
+var publicStates = []string{"true", "1", "yes", "published", "sent", "confirmed", "live", "imported"}
 
 func indexOf(header, names []string) int {
 	for _, name := range names {
@@ -118,13 +124,18 @@ func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int6
 		n++
 		return take(p)
 	}
-	if e.table != nil {
-		err = e.tablePosts(each)
+	for _, t := range e.tables {
+		if err == nil {
+			err = e.tablePosts(t, each)
+		}
 	}
 	if err == nil && e.ghost != nil {
 		err = ghostPosts(e.ghost, each)
 	}
-	if err == nil && e.table == nil && e.Tool == "mailchimp" {
+	if err == nil && len(e.tables) == 0 {
+		err = e.matterPosts(each)
+	}
+	if err == nil && len(e.tables) == 0 && e.Tool == "mailchimp" {
 		err = e.pagePosts(each)
 	}
 	return skipped, err
@@ -132,7 +143,7 @@ func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int6
 
 // HasPosts reports whether the export has files with posts.
 func (e *Export) HasPosts() bool {
-	return e.table != nil || e.ghost != nil || e.Tool == "mailchimp" && len(e.pages) > 0
+	return len(e.tables) > 0 || e.ghost != nil || len(e.matters) > 0 || e.Tool == "mailchimp" && len(e.pages) > 0
 }
 
 // oneLine returns a text as one line without NUL and invalid UTF-8, cut to limit characters.
@@ -145,8 +156,8 @@ func oneLine(s string, limit int) string {
 }
 
 // tablePosts reads the posts of a table.
-func (e *Export) tablePosts(each func(Post) error) error {
-	f, err := e.table.open()
+func (e *Export) tablePosts(t *postTable, each func(Post) error) error {
+	f, err := t.open()
 	if err != nil {
 		return err
 	}
@@ -155,6 +166,9 @@ func (e *Export) tablePosts(each func(Post) error) error {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord, rows.LazyQuotes, rows.ReuseRecord = -1, true, true
 	pages := maps.Clone(e.pages)
+	if t.tool == "buttondown" {
+		pages = maps.Clone(e.texts)
+	}
 	for line := 0; ; line++ {
 		in.n = 0
 		row, err := rows.Read()
@@ -166,7 +180,7 @@ func (e *Export) tablePosts(each func(Post) error) error {
 		case line == 0:
 			continue
 		}
-		p, err := e.postOf(row, pages)
+		p, err := t.postOf(row, pages)
 		if err == nil {
 			err = each(p)
 		}
@@ -177,9 +191,9 @@ func (e *Export) tablePosts(each func(Post) error) error {
 }
 
 // postOf returns the post in a row. It takes the page of the post from pages, because each page belongs to one post.
-func (e *Export) postOf(row []string, pages map[string]*zip.File) (Post, error) {
+func (t *postTable) postOf(row []string, pages map[string]*zip.File) (Post, error) {
 	cell := func(use int) string {
-		if i := e.table.at[use]; i >= 0 && i < len(row) {
+		if i := t.at[use]; i >= 0 && i < len(row) {
 			return strings.Clone(strings.TrimSpace(row[i]))
 		}
 		return ""
@@ -188,27 +202,37 @@ func (e *Export) postOf(row []string, pages map[string]*zip.File) (Post, error) 
 		Title: cell(postTitle), Summary: cell(postSubtitle), Author: cell(postAuthor), Kind: cell(postKind),
 		PostedAt: timeOf(cell(postDate)), Slug: core.Slug(path.Base("/" + strings.TrimRight(cell(postSlug), "/"))),
 	}}
-	state, audience := fold(cell(postState)), fold(cell(postAudience))
-	p.Draft = !slices.Contains(publicStates, state)
-	p.Paid = audience != "" && !slices.Contains([]string{"everyone", "public", "free", "all", "both"}, audience)
+	p.Draft, p.Paid = !slices.Contains(publicStates, fold(cell(postState))), !forEveryone(cell(postAudience))
 	id := cell(postID)
 	if _, slug, ok := strings.Cut(id, "."); ok && p.Slug == "" {
 		p.Slug = core.Slug(slug)
 	}
-	if e.table.html >= 0 {
-		if e.table.html < len(row) {
-			p.HTML = strings.Clone(row[e.table.html])
+	if t.html >= 0 {
+		if t.html < len(row) {
+			p.HTML = strings.Clone(row[t.html])
 		}
 		return p, nil
+	}
+	if t.tool == "buttondown" { // it writes the sent emails into one table, and others into tables of their own
+		p.Draft = t.late || p.PostedAt == 0 || t.at[postState] >= 0 && p.Draft
+		p.Kind, p.Paid = "email", !forEveryone(cell(postKind))
+		id = cell(postSlug)
 	}
 	page := pages[id]
 	if page == nil {
 		return p, nil
 	}
 	delete(pages, id)
-	var err error
-	p.HTML, err = textOf(page)
+	text, err := textOf(page)
+	if p.HTML = text; t.tool == "buttondown" {
+		_, p.HTML, p.Markdown = matterOf(text)
+	}
 	return p, err
+}
+
+// forEveryone reports whether everyone can read posts with an audience. An empty string means everyone.
+func forEveryone(audience string) bool {
+	return slices.Contains([]string{"", "everyone", "public", "free", "all", "both"}, fold(audience))
 }
 
 // textOf returns the text of an entry, or an empty string if it is too large for a post.
@@ -234,8 +258,8 @@ func (e *Export) pagePosts(each func(Post) error) error {
 		if err != nil {
 			return err
 		}
-		p := Post{HTML: text, ImportedPost: core.ImportedPost{
-			Title: titleOf(text), PostedAt: core.At(page.Modified), Kind: "email", Draft: true,
+		p := Post{HTML: mergeTag.ReplaceAllString(text, ""), ImportedPost: core.ImportedPost{
+			Title: titleOf(text, name), PostedAt: core.At(page.Modified), Kind: "email", Draft: true,
 		}}
 		if page.Modified.Year() < 1990 { // the archive has no time
 			p.PostedAt = 0
@@ -247,15 +271,25 @@ func (e *Export) pagePosts(each func(Post) error) error {
 	return nil
 }
 
-var titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
+var (
+	titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
+	// mergeTag matches a placeholder of Mailchimp.
+	mergeTag = regexp.MustCompile(`\*\|[A-Za-z][\w:, =!<>"'-]{0,100}\|\*`)
+	// mailchimpMark matches what only emails of Mailchimp contain.
+	mailchimpMark = regexp.MustCompile(`\*\|(?:MC:|UNSUB|ARCHIVE|LIST:|FNAME|MC_PREVIEW)|class="mcn[A-Z]|\smc:edit=|mcusercontent\.com|` +
+		`\.list-manage\d*\.com`)
+	// fileNumber matches the number at the beginning of the names of Mailchimp's files.
+	fileNumber = regexp.MustCompile(`^\d+[_-]+`)
+)
 
-// titleOf returns the title of an HTML page.
-func titleOf(page string) string {
-	m := titleTag.FindStringSubmatch(page[:min(len(page), 64<<10)])
-	if m == nil {
-		return ""
+// titleOf returns the title of a page, or if it is a placeholder, that in the file's name.
+func titleOf(page, name string) string {
+	m := titleTag.FindStringSubmatch(page[:min(len(page), headBytes)])
+	if m != nil && !strings.Contains(m[1], "*|") && strings.TrimSpace(m[1]) != "" {
+		return html.UnescapeString(m[1])
 	}
-	return html.UnescapeString(m[1])
+	name = fileNumber.ReplaceAllString(name, "")
+	return strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name))
 }
 
 // rowBytes is the maximum size of a row in a table of posts or in JSON. A longer one would be held in memory.
@@ -278,7 +312,8 @@ func (a *allowance) Read(p []byte) (int, error) {
 
 // timeForms are forms of dates in exports. Times without a zone are UTC.
 var timeForms = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04",
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 MST", "2006-01-02 15:04",
 	time.DateOnly, time.RFC1123Z, time.RFC1123, time.UnixDate,
 }
 

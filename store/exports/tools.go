@@ -16,19 +16,28 @@ type tool struct {
 
 var tools = []tool{
 	{"substack", []string{"email activesubscription expiry", "email emaildisabled createdat"}, true},
-	{"mailchimp", []string{"memberrating leid", "memberrating euid", "optintime confirmtime", "leid euid"}, false},
+	{"mailchimp", []string{
+		"memberrating lastchanged", "memberrating leid", "memberrating euid", "memberrating optintime",
+		"memberrating confirmtime", "optintime confirmtime", "optintime optinip", "confirmtime confirmip", "leid euid",
+		"unsubtime unsubcampaignid", "cleantime cleancampaignid",
+	}, false},
 	{"ghost", []string{
 		"subscribedtoemails complimentaryplan", "email labels tiers", "stripecustomerid deletedat",
 	}, true},
-	{"buttondown", []string{"email notes tags creationdate", "email subscribertype creationdate"}, true},
+	{"buttondown", []string{
+		"notes tags creationdate", "subscribertype creationdate", "type creationdate secondaryid",
+		"type creationdate metadata",
+	}, true},
 	{"listmonk", []string{"uuid attributes status", "uuid attribs status"}, true},
-	{"kit", []string{"firstname emailaddress state createdat", "firstname email state createdat"}, true},
+	{"kit", []string{"emailaddress state createdat"}, true},
 	{"beehiiv", []string{
 		"email status utmsource utmmedium", "email subscriptiontier", "email subscriptionstatus",
 	}, true},
-	{"mailerlite", []string{"subscriber sent opens clicks", "email subscribed optinip"}, false},
+	{"mailerlite", []string{
+		"subscriber sent opens clicks", "email subscribed optinip", "subscriber subscribed location",
+	}, false},
 	{"brevo", []string{"email addedtime modifiedtime", "contactid email", "email emailblacklisted"}, false},
-	{"sendy", []string{"name email joined", "email lastactivity status"}, false},
+	{"sendy", []string{"email joined lastactivity", "email lastactivity status"}, false},
 }
 
 // eventColumns are columns of files in which one person has many rows, one for each email or event.

@@ -20,7 +20,7 @@ var emailNames = foldedNames(
 // otherEmailNames lists names that mean the address column only if no column has one of emailNames.
 var otherEmailNames = foldedNames("user email, subscriber email, contact email, customer email, billing email, " +
 	"billing email address, member email, recipient, primary email, primary email address, email id, e-mail1, " +
-	"email1, your email, your email address, kunden-e-mail, e-mail (required)")
+	"subscriber, email1, your email, your email address, kunden-e-mail, e-mail (required)")
 
 // furtherEmailNames lists the names of the columns with further addresses of a contact.
 var furtherEmailNames = foldedNames("e-mail 2 - value, e-mail 3 - value, e-mail 4 - value, e-mail 2 address, " +

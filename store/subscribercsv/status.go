@@ -71,8 +71,9 @@ var exportStatus = []struct {
 	marks  []string
 	mean   meaning
 }{
-	{"type", []string{"email", "notes", "tags", "creationdate"}, byWord},  // Buttondown
-	{"state", []string{"firstname", "createdat", "emailaddress"}, byWord}, // Kit
+	{"type", []string{"email", "notes", "tags", "creationdate"}, byWord}, // Buttondown
+	{"type", []string{"metadata", "creationdate"}, byWord},
+	{"state", []string{"createdat", "emailaddress"}, byWord}, // Kit
 	{"state", []string{"firstname", "createdat", "email"}, byWord},
 }
 

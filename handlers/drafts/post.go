@@ -1,0 +1,55 @@
+package drafts
+
+import (
+	"context"
+
+	"newsletterd/mail/article"
+	"newsletterd/mail/htmlclean"
+	"newsletterd/mail/markup"
+	"newsletterd/store/exports"
+	"newsletterd/store/imports"
+)
+
+// EachPost calls take for each post of an export that archives can show, with its content as clean HTML. skipped is the
+// number of other posts. Errors are those of exports.Export.Posts.
+func EachPost(ctx context.Context, e *exports.Export, take func(p *exports.Post, body string) error) (skipped int64,
+	err error,
+) {
+	var no, hidden int64
+	skipped, err = e.Posts(ctx, func(p exports.Post) error {
+		body := postBody(&p)
+		if body == "" {
+			hidden++
+			return nil
+		}
+		no++
+		p.No = no
+		return take(&p, body)
+	})
+	return skipped + hidden, err
+}
+
+// KeepPosts stores the posts of an uploaded export. Errors are those of EachPost and imports.ImportUpload.KeepPost.
+func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export) error {
+	skipped, err := EachPost(ctx, e, func(p *exports.Post, body string) error {
+		return up.KeepPost(ctx, &p.ImportedPost, body)
+	})
+	up.PostsSkipped += skipped
+	return err
+}
+
+// postBody returns the content of a post as clean HTML, or an empty string if archives can't show it.
+func postBody(p *exports.Post) string {
+	page := p.HTML
+	if p.Markdown {
+		var err error
+		if page, err = markup.Page(page); err != nil {
+			return ""
+		}
+	}
+	body := htmlclean.Body(page)
+	if _, _, err := article.ImportedText(p.Title, body); err != nil {
+		return ""
+	}
+	return body
+}
