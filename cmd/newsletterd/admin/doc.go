@@ -9,7 +9,8 @@
 //	jobs.go recipients.go watch.go preview.go send jobs: creation and end; who got them; progress; previews and tests
 //	subscribers.go subscriptions.go persons.go history.go   subscribers; their subscriptions; export and erasure; why
 //	segments.go tags.go bulk.go               segments, tags, bulk actions
-//	imports.go importsurvey.go suppressionimport.go   imports of files; questions about a file before
+//	imports.go importsurvey.go suppressionimport.go importposts.go   imports of files; questions about a file before;
+//	                posts of exports
 //	suppressions.go outbox.go                 blocked addresses; queued events
 //	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails,
 //	                providers

@@ -50,8 +50,8 @@ The uploaded file is deleted.
 
    newsletterd admin import cancel --id ID`
 	return &cli.Command{
-		Name: "import", Usage: "manage imports uploaded through the console or API",
-		Subcommands: []*cli.Command{all, show, cancel},
+		Name: "import", Usage: "manage uploaded imports; import posts",
+		Subcommands: append([]*cli.Command{all, show, cancel}, p.postCommands()...),
 	}
 }
 

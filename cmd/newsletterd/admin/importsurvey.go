@@ -69,8 +69,8 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
 		return nil, err
 	}
 	if !e.HasPeople() {
-		return nil, core.Invalidf("", "The export contains posts but no people. Import the posts in the console or "+
-			"through the API.")
+		return nil, core.Invalidf("", "The export contains posts but no people. To import the posts: newsletterd "+
+			"admin import posts")
 	}
 	people := e.CSV(ctx)
 	defer people.Close()

@@ -63,6 +63,7 @@ unsubscribed wins; these rows are reported as contradicted.
 EXPORTS. FILE can be the zip export of another tool, as you downloaded it.
 Its files of people become one import. The column file_status contains what
 the names of the files say, such as unsubscribed_members.csv.
+To import the posts in an export: newsletterd admin import posts
 Files from Mailchimp and listmonk are recognized. Columns for
 email, first name and last name are recognized in English, German, French,
 Spanish, Italian, Dutch and Portuguese, unless the list has a field of that
@@ -168,7 +169,7 @@ func (p commands) finish(c *cli.Context, run *importing) (err error) {
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.Err, "… and %d more. To save them all, pass --errors FILE.\n", run.shown-maxShownErrors)
 	}
-	if err := p.Printer(c).Record(importRow{run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
+	if err := p.Printer(c).Record(importRow{run.DryRun, run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
 		return err
 	}
 	p.hintAtFile(run.reader)
@@ -210,7 +211,8 @@ func openFaulty(name, source string) (*os.File, error) {
 
 // importRow is the output of an import.
 type importRow struct {
-	Rows int64 `json:"rows"`
+	DryRun bool  `json:"dry_run"` // nothing was imported
+	Rows   int64 `json:"rows"`
 	core.ImportCounts
 	Typos core.DomainTypos `json:"typos"`
 }

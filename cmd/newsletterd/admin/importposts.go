@@ -1,0 +1,170 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/mail/article"
+	"newsletterd/store"
+	"newsletterd/store/exports"
+	"newsletterd/store/people"
+)
+
+// postCommands returns the commands for the posts of an export.
+func (p commands) postCommands() []*cli.Command {
+	posts := p.Command("posts", "import the posts of an export into the archive of a list", []cli.Flag{
+		cli.Reference("list", people.NounList, "list (`ID` or name)"),
+		cli.String("file", "export to read: a zip `FILE` or Ghost's JSON file, or - for standard input"),
+		cli.Bool("drafts", "also import posts that were never published"),
+		cli.Bool("paid", "also import posts that only members or paying subscribers could read"),
+		cli.Bool("dry-run", "dry run: list the posts, without importing"),
+	}, []string{"list", "file"}, p.importPosts)
+	posts.Description = `Reads the posts in an export of Substack, Ghost, Buttondown, beehiiv or
+Mailchimp and adds them to the archive, with title, date, author and text.
+Nobody gets an email. Importing the same export again adds no post twice.
+Drafts and posts for paying subscribers are left out, because everyone can
+read the archive. To import the people in an export: newsletterd admin subscriber
+import
+
+   newsletterd admin import posts --list ID --file export.zip --dry-run
+   newsletterd admin import posts --list ID --file export.zip`
+	remove := p.Command("remove-posts", "remove the posts of an import from the archive",
+		[]cli.Flag{cli.ID(people.NounImport)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			err := s.WithdrawPosts(c.Context, c.String("id"), cli.Actor(), now())
+			return cli.Missing(err, "import", c.String("id"))
+		})
+	remove.Description = `Works for a week after the import. The posts stay uploaded for that week, so
+the console can add them again.
+
+   newsletterd admin import remove-posts --id ID`
+	return []*cli.Command{posts, remove}
+}
+
+// postsRow is the output of an import of posts.
+type postsRow struct {
+	ID      string `json:"id"`
+	Tool    string `json:"tool"`
+	Posts   int64  `json:"posts"`   // in the export
+	Issues  int64  `json:"issues"`  // in the archive now
+	Drafts  int64  `json:"drafts"`  // not in the archive: never published
+	Paid    int64  `json:"paid"`    // not in the archive: for a limited audience
+	Present int64  `json:"present"` // in the archive from an earlier import
+	Skipped int64  `json:"skipped"` // without content that can be shown
+}
+
+// count counts a post by what an import does with it.
+func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
+	r.Posts++
+	switch {
+	case in:
+		r.Issues++
+	case wanted:
+		r.Present++
+	case post.Draft:
+		r.Drafts++
+	case post.Paid:
+		r.Paid++
+	}
+}
+
+// wanted reports whether a post is to be imported.
+func wanted(in core.PostsInput, post *core.ImportedPost) bool {
+	return (in.Drafts || !post.Draft) && (in.Paid || !post.Paid)
+}
+
+func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) error {
+	f, err := p.openTwice(c.String("file"), filepath.Dir(s.Path()))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	e, err := exports.Open(f, fi.Size())
+	if errors.Is(err, exports.ErrUnknown) || err == nil && !e.HasPosts() {
+		return core.Invalidf("", "%s has no posts that newsletterd recognizes. Pass the zip export as you downloaded it, "+
+			"or Ghost's JSON file.", filepath.Base(c.String("file")))
+	}
+	if err != nil {
+		return err
+	}
+	in := core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid")}
+	if c.Bool("dry-run") {
+		return p.listPosts(c, e, in)
+	}
+	return p.publishPosts(c, s, e, in)
+}
+
+// dryPost is a post in the output of a dry run.
+type dryPost struct {
+	core.ImportedPost
+	Import bool `json:"import"` // it would be imported
+}
+
+// listPosts prints what an import would do.
+func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInput) error {
+	rows, sum := []dryPost{}, postsRow{}
+	skipped, err := drafts.EachPost(c.Context, e, func(post *exports.Post, _ string) error {
+		row := dryPost{post.ImportedPost, wanted(in, &post.ImportedPost)}
+		rows = append(rows, row)
+		sum.count(&row.ImportedPost, row.Import, row.Import)
+		return nil
+	})
+	if err == nil {
+		err = cli.List(p.Printer(c), rows, "posted_at", "title", "author", "draft", "paid", "import")
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paying subscribers, and %d "+
+		"without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
+		cli.Counted(sum.Paid, "post"), skipped)
+	return nil
+}
+
+// publishPosts stores the posts of an export and adds them to the archive.
+func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export, in core.PostsInput) error {
+	up, err := s.NewImportUpload(c.Context, core.ImportJob{
+		ID: core.NewID(), ListID: c.String("list"), Name: filepath.Base(c.String("file")), CreatedBy: cli.Actor(),
+		CreatedAt: now(),
+	}, 0)
+	if err != nil {
+		return cli.Missing(err, "list", c.String("list"))
+	}
+	defer up.Close(c.Context)
+	up.Tool, up.PostsOnly = e.Tool, true
+	if err := drafts.KeepPosts(c.Context, up, e); err != nil {
+		return err
+	}
+	if up.Job().Posts == 0 {
+		return core.Invalidf("", "The export has no posts with content.")
+	}
+	j, err := up.Commit(c.Context, now())
+	if err != nil {
+		return err
+	}
+	err = s.PublishPosts(c.Context, j.ID, in, cli.Actor(), now(), article.ImportedText)
+	if core.KindOf(err) == core.Forbidden {
+		fmt.Fprintf(p.Err, "The posts are uploaded (import %s). Another person can import them in the console.\n", j.ID)
+	}
+	if err != nil {
+		return err
+	}
+	posts, err := s.ImportedPosts(c.Context, j.ID)
+	if err != nil {
+		return err
+	}
+	row := postsRow{ID: j.ID, Tool: j.Tool, Skipped: j.PostsSkipped}
+	for k := range posts {
+		row.count(&posts[k], wanted(in, &posts[k]), posts[k].Issue != "")
+	}
+	return p.Printer(c).Record(row)
+}
