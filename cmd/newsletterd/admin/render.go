@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/frontmatter"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
@@ -106,7 +107,7 @@ func (p commands) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 	return r, nil
 }
 
-// sourceOf reads the file of --markdown or --blocks, and returns its kind.
+// sourceOf reads the file of --markdown or --blocks without its front matter, and returns its kind.
 func sourceOf(c *cli.Context) (kind, source string, err error) {
 	kind = markup.KindMarkdown
 	if c.IsSet("blocks") {
@@ -115,8 +116,11 @@ func sourceOf(c *cli.Context) (kind, source string, err error) {
 	if c.IsSet("markdown") == c.IsSet("blocks") {
 		return "", "", cli.UsageError(c, "--markdown or --blocks is missing")
 	}
-	err = readBody(c.String(kind), &source)
-	return kind, source, err
+	if err = readBody(c.String(kind), &source); err != nil || kind != markup.KindMarkdown {
+		return kind, source, err
+	}
+	m, err := frontmatter.Read(c.String(kind), source)
+	return kind, strings.Repeat("\n", m.Before) + m.Body, err // lines keep their numbers
 }
 
 // Render returns the command that prints an email.
