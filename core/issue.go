@@ -35,7 +35,7 @@ type Issue struct {
 	JobNo      int64  `db:"job_no"` // first job that sent emails of it
 
 	Imported bool   `db:"imported"` // published with another tool; it has no campaign and no job
-	Author   string `db:"author"`   // of an imported issue; empty if unknown
+	Author   string `db:"author"`   // of an imported issue, or set by drafts.IssueAuthor; empty if unknown
 }
 
 // maxSlug is the maximum length of the slug of a list or an issue, in characters.

@@ -62,6 +62,35 @@ func TestIssuesAreArticles(t *testing.T) {
 	}
 }
 
+// The author is the sender's name of the campaign, otherwise that of the tenant. The brand is none.
+func TestAuthorsOfIssues(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="May" from="Ada L."`)
+	e.step(`sent-campaign june list=weekly subject="June" at=2026-06-01`)
+	e.step(`sent-campaign july list=weekly subject="July" at=2026-07-01 from="acme"`)
+	author := func(issue string) string {
+		_, _, body := e.page("/a/weekly/" + issue)
+		by, _ := ld(t, body)["author"].(map[string]any)
+		name := fmt.Sprint(by["@type"], " ", by["name"])
+		if person := by["@type"] == "Person"; person != strings.Contains(body, fmt.Sprint(by["name"], "</span>")) {
+			t.Errorf("%s: %s in\n%s", issue, name, body)
+		}
+		return name
+	}
+	if got := []string{author("may"), author("june"), author("july")}; got[0] != "Person Ada L." ||
+		got[1] != "Organization acme" || got[2] != "Organization acme" {
+		t.Errorf("%q", got)
+	}
+	_, err := e.store.UpdateTenant(t.Context(), e.names["acme"], "test", func(t *core.Tenant) error {
+		t.MailFromName = "Bob"
+		return nil
+	})
+	e.must(err)
+	if got := []string{author("may"), author("june")}; got[0] != "Person Ada L." || got[1] != "Person Bob" {
+		t.Errorf("%q", got)
+	}
+}
+
 // ld returns the JSON-LD of a page.
 func ld(t *testing.T, body string) (thing map[string]any) {
 	t.Helper()

@@ -30,6 +30,7 @@ func init() {
 		j := e.campaign(e.value(args["list"]), day.Add(12*time.Hour), func(f *core.CampaignFields) {
 			f.Subject, f.Preheader = argOr(args, "subject", name), args["preheader"]
 			f.Content.Kind, f.Content.Source = core.ContentHTML, argOr(args, "source", "<p>Hello</p>")
+			f.FromName = args["from"]
 		})
 		if shown := args["archive"]; shown != "" {
 			_, err := e.store.EditCampaign(e.t.Context(), campaigns.CampaignEdit{

@@ -93,6 +93,9 @@ func (a archive) issue(c *web.Call) error {
 	if err != nil {
 		return err
 	}
+	if i.Author, err = drafts.IssueAuthor(c, a.Store, &i); err != nil {
+		return err
+	}
 	data := archiveIssue{
 		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i),
 		All: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
@@ -138,8 +141,8 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 	return nil
 }
 
-// authorOf returns the author of an imported issue, or the person in whose name a list's emails are sent. It returns ""
-// if that is the brand.
+// authorOf returns the author of an issue, or the person in whose name a list's emails are sent. It returns "" if that is
+// the brand.
 func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	name := cmp.Or(i.Author, list.Tenant.MailFromName)
 	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {

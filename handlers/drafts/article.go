@@ -92,6 +92,16 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.
 	return ArticleOf(ctx, s, &fields, content, mended.Links, i.Title, i.SentAt)
 }
 
+// IssueAuthor returns the author of an imported issue, or the sender's name that a campaign has of its own. It returns an
+// empty string if there is none.
+func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, error) {
+	if i.Imported {
+		return i.Author, nil
+	}
+	fields, err := ShownFields(ctx, s, i.CampaignID)
+	return fields.FromName, err
+}
+
 // ArticleOf makes the article that archives show of a campaign, for a subscriber with no details. fields has the text
 // to show, content what its emails are made from. title is already shown above the article.
 func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
