@@ -91,6 +91,30 @@ func TestAuthorsOfIssues(t *testing.T) {
 	}
 }
 
+// Archives load their font first, and italics only where there are some. Other pages load none.
+func TestArchiveFont(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="May" source="<p>Text with <em>stress</em></p>"`)
+	e.step(`sent-campaign june list=weekly subject="June" at=2026-06-01`)
+	preloads := regexp.MustCompile(`<link rel="preload" href="([^"]+)" as="font" type="font/woff2" crossorigin>`)
+	for path, want := range map[string]int{
+		"/a/weekly/": 1, "/a/weekly/?q=text": 1, "/a/weekly/may": 2, "/a/weekly/june": 1, "/login": 0,
+	} {
+		_, _, body := e.page(path)
+		fonts := preloads.FindAllStringSubmatch(body, -1)
+		if len(fonts) != want {
+			t.Errorf("%s: %d fonts", path, len(fonts))
+		}
+		for _, font := range fonts {
+			status, head, file := e.page(font[1])
+			if status != http.StatusOK || head.Get("Content-Type") != "font/woff2" || !strings.HasPrefix(file, "wOF2") ||
+				!strings.Contains(head.Get("Cache-Control"), "immutable") {
+				t.Errorf("%s: %d %v", font[1], status, head)
+			}
+		}
+	}
+}
+
 // ld returns the JSON-LD of a page.
 func ld(t *testing.T, body string) (thing map[string]any) {
 	t.Helper()

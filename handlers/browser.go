@@ -40,6 +40,10 @@ func dialectOf(c *web.Call, path string) web.Dialect {
 func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
 		"Stylesheet for all pages")
+	t.Add("GET", page.FontPath, web.Public(), web.Page, web.Query(page.ServeFont).Answers("font/woff2"),
+		"Font of public archives")
+	t.Add("GET", page.ItalicFontPath, web.Public(), web.Page, web.Query(page.ServeItalicFont).Answers("font/woff2"),
+		"Italic font of public archives")
 }
 
 // areas lists the paths with their own dialect of errors.

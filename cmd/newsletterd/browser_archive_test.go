@@ -167,6 +167,34 @@ func TestArchiveInABrowser(t *testing.T) {
 	b.Do(browsertest.Scripts(true))
 }
 
+// An archive is set in its font. Nothing moves while it loads, whether the font is early, late or missing.
+func TestArchiveFontInABrowser(t *testing.T) {
+	b := browsertest.New(t)
+	d := start(t, nil)
+	letters(d.seed, 6, d.cfg.Origin())
+	archive := d.cfg.Origin() + "/a/garden/"
+	b.Do(browsertest.OnEachPage(countShifts))
+	for _, latency := range []float64{0, 20, 50, 90, 150, 400} {
+		line := browsertest.Online
+		line.Latency = latency
+		for _, path := range []string{"", "apples-and-where-to-keep-them"} {
+			b.SetLine(line)
+			b.ForgetFiles()
+			b.Open(archive+path, chromedp.WaitVisible(".join"))
+			b.Wait(`document.fonts.status === "loaded" && document.readyState === "complete"`)
+			if shifted := b.Eval("String(Math.round(shifted * 1000))"); shifted != "0" {
+				t.Errorf("%s, %v ms: moves by %s/1000", path, latency, shifted)
+			}
+		}
+	}
+	b.SetLine(browsertest.Online)
+	b.Open(archive+"apples-and-where-to-keep-them", chromedp.WaitVisible(".text")) // from the cache
+	if loaded := b.Eval(`[...document.fonts].filter(f => f.family === "Newsreader").map(f => f.status).join()`); loaded !=
+		"loaded,loaded" {
+		t.Errorf("the font is %s", loaded)
+	}
+}
+
 // TestDesignsInABrowser reads an issue whose email is a design of its own, which is shown in a frame.
 func TestDesignsInABrowser(t *testing.T) {
 	b := browsertest.New(t)

@@ -49,7 +49,8 @@ func anonymousGets() (all []anonymousCase) {
 	}
 	for _, path := range []string{
 		"/api/.well-known/jwks.json", "/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
-		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api", "/style.css", "/login",
+		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api", "/style.css",
+		"/newsreader.woff2", "/newsreader-italic.woff2", "/login",
 		"/setup",
 		"/login/code", "/passkey.js", "/login/confirm", "/account/passkeys", "/logout", "/api/oauth/logout", "/register",
 		"/password/forgot", "/account", "/account/two-step", "/archive.js", "/healthz", "/openapi", "/api/openapi.json",

@@ -194,6 +194,7 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v page.View, pictures ...string) error {
 	brand := page.StyleOf(c).Brand
 	v.Public.Site, v.Public.Home = brand.Name, list.ArchivePath()
+	v.Public.Fonts = append([]string{page.Fonts.Upright}, v.Public.Fonts...)
 	if v.Public.Image == "" {
 		v.Public.Image = brand.Logo
 	}

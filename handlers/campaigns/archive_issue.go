@@ -119,8 +119,14 @@ func (a archive) issue(c *web.Call) error {
 		URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: data.Summary, At: data.At,
 		Image: i.Picture, Large: i.Picture != "", Data: a.posting(c, list, &i),
 	}
+	if slanted.MatchString(text.HTML) {
+		v.Public.Fonts = []string{page.Fonts.Italic}
+	}
 	return a.page(c, list, "issue", v, sourcesOf(text.Pictures)...)
 }
+
+// slanted matches elements that are set in italics.
+var slanted = regexp.MustCompile(`<(?:em|i|cite|var|dfn|blockquote)\b`)
 
 // around sets the links to the neighbors of an issue.
 func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, data *archiveIssue) error {

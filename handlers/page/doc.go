@@ -2,7 +2,7 @@
 // language. Other packages of handlers define the pages themselves. The console's pages are in handlers/console.
 //
 //	page.go pages/       View, Render: the templates and their data; the brand of a page
-//	style.go             the stylesheet with the tenant's color
+//	style.go font.go     the stylesheet with the tenant's color; the font of archives
 //	words.go words_*.go pages/words/   texts, one file per language; StyleOf: the style of a request's pages
 //	explain.go           errors in the language of the page
 //	form.go              the embeddable form of a list, and the checkbox for tracking consent

@@ -209,12 +209,13 @@ type PublicPage struct {
 	Site    string
 	Locale  string
 	Image   string
-	Large   bool   // the image is one of the issue, not the logo
-	At      string // date of an issue
-	Home    string // path of the archive
-	Plate   bool   // the logo needs a light ground in dark mode
-	Data    any    // for search engines, by schema.org
-	Hidden  bool   // hides it from search engines, so that only the design is that of a public page
+	Large   bool     // the image is one of the issue, not the logo
+	At      string   // date of an issue
+	Home    string   // path of the archive
+	Plate   bool     // the logo needs a light ground in dark mode
+	Data    any      // for search engines, by schema.org
+	Fonts   []string // URLs of the fonts that it needs first
+	Hidden  bool     // hides it from search engines, so that only the design is that of a public page
 }
 
 // RedirectSource returns the CSP sources that a page needs if its form leads to a tenant's page.

@@ -17,7 +17,7 @@ var ownStyle string
 //go:embed pages/archive.css
 var archiveStyle string // of pages of class site
 
-var styleSheet = ownStyle + archiveStyle
+var styleSheet = fontFaces + ownStyle + archiveStyle
 
 var styleVersion = func() string {
 	sum := sha256.Sum256([]byte(styleSheet))

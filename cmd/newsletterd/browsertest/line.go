@@ -29,3 +29,9 @@ func (b *Browser) SetLine(line Line) {
 	call(b, network.Enable, network.EnableParams{})
 	call(b, setLine, line)
 }
+
+// ForgetFiles empties the browser's cache.
+func (b *Browser) ForgetFiles() {
+	b.Helper()
+	call(b, network.ClearBrowserCache, cdp.Empty{})
+}
