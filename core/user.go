@@ -14,6 +14,7 @@ type User struct {
 	Email         Email   `db:"email" json:"email"`
 	EmailVerified bool    `db:"email_verified" json:"email_verified"`
 	Name          string  `db:"name" json:"name"`
+	Language      string  `db:"language" json:"language"` // of pages and account emails; empty: the browser's
 	Epoch         int64   `db:"epoch" json:"-"` // incremented to revoke everything issued so far
 	DisabledAt    Instant `db:"disabled_at" json:"disabled_at" is:"nullable"`
 	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable"`
@@ -58,7 +59,7 @@ func (u *User) Validate() error {
 		return err
 	}
 	u.Email = email
-	return nil
+	return checkLanguage(u.Language)
 }
 
 // Validate checks that the role operator has no tenant and that every other role has one.

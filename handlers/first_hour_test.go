@@ -90,6 +90,34 @@ func TestAccountInTheConsole(t *testing.T) {
 	})
 }
 
+// The language of an account comes before that of the browser, in the console too. An empty one is the browser's again.
+func TestLanguageOfAnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		sets := func(lang string, status int) {
+			t.Helper()
+			res := e.ask("POST", accountPath, url.Values{"action": {"language"}, "language": {lang}})
+			if res.StatusCode != status {
+				t.Errorf("%q: %d", lang, res.StatusCode)
+			}
+		}
+		shows := func(lang, chosen, people string) {
+			t.Helper()
+			for path, text := range map[string]string{accountPath: chosen, e.at("/people"): people} {
+				code, page := e.page("GET", path, nil)
+				e.holds(path, code, page, http.StatusOK, []string{`<html lang="` + lang + `">`, text})
+			}
+		}
+		shows("en", `<option value="" selected>Same as your browser`, "<h1 id=\"title\">People")
+		sets("de", http.StatusSeeOther)
+		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Personen")
+		sets("xx", http.StatusBadRequest)
+		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Personen")
+		sets("", http.StatusSeeOther)
+		shows("en", `<option value="" selected>Same as your browser`, "<h1 id=\"title\">People")
+	})
+}
+
 // One sign-in of the last 15 minutes, or one proof on the way, is enough for all that asks for a fresh one.
 func TestPasswordIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

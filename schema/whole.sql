@@ -1395,7 +1395,7 @@ CREATE TABLE user (
   last_login_at  INTEGER NOT NULL DEFAULT 0,
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL
-, self_registered INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, self_registered INTEGER NOT NULL DEFAULT 0, language TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE user_token (
   id         TEXT PRIMARY KEY,

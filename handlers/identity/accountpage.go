@@ -27,6 +27,7 @@ type accountRow struct {
 
 type accountView struct {
 	Name                       string
+	Language                   string // chosen; empty: the browser's
 	Email                      core.Email
 	Verified                   bool
 	Change                     core.Email // requested, but not confirmed yet
@@ -94,7 +95,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	data := accountView{
 		W: w, Opened: sent.Action,
-		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
+		Name: who.User.Name, Language: who.User.Language, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,
@@ -130,9 +131,10 @@ func joined(parts ...string) string {
 }
 
 type accountForm struct {
-	Action   string `form:"action,required" enum:"name|email|keep|verify|password|browser|signin|disallow|everywhere"`
+	Action   string `form:"action,required" enum:"name|language|email|keep|verify|password|browser|signin|disallow|everywhere"`
 	ID       string `form:"id"`
 	Name     string `form:"name"`
+	Language string `form:"language"`
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
@@ -172,6 +174,9 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 		}
 		return web.HTML{To: c.PublicURL() + "/login"}, nil
 	}
+	if in.Action == "language" {
+		return web.HTML{To: c.PublicURL() + "/account"}, nil // the page in the new language
+	}
 	return a.show(c, notice, accountForm{}, nil)
 }
 
@@ -183,6 +188,11 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 			_, err := s.UpdateUser(c, user, identity.UserInput{Name: &in.Name}, c.Now)
 			return err
 		}, w.DidName
+	case "language":
+		return func() error {
+			_, err := s.UpdateUser(c, user, identity.UserInput{Language: &in.Language}, c.Now)
+			return err
+		}, ""
 	case "verify":
 		return func() error { return a.auth.VerifyAgain(c, who.User, c.Language(), c.Now) }, w.DidVerify
 	case "email":

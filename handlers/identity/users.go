@@ -194,6 +194,8 @@ func (a users) show(c *web.Call, id string) (core.User, error) {
 type userChange struct {
 	Email         *core.Email `json:"email"`
 	Name          *string     `json:"name" like:"line" max:"100"`
+	// language of pages and account emails; empty: the browser's
+	Language      *string `json:"language" like:"language"`
 	EmailVerified *bool       `json:"email_verified"`
 	Disabled      *bool       `json:"disabled"`
 	// with disabled: also disable the OAuth clients and webhook endpoints that the user created or changed
@@ -218,7 +220,7 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 		}
 	}
 	_, err := a.store.UpdateUser(behalf(c), c.ID(), identity.UserInput{
-		Email: in.Email, Name: in.Name, Verified: in.EmailVerified, Disabled: in.Disabled,
+		Email: in.Email, Name: in.Name, Language: in.Language, Verified: in.EmailVerified, Disabled: in.Disabled,
 	}, c.Now)
 	if err == nil && in.DisableClients {
 		_, err = endClients(c, a.store, c.ID(), "", true)

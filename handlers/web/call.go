@@ -40,6 +40,7 @@ type Call struct {
 	limit  int64                // of the body, in place of the endpoint's limit
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
 	called bool                 // the operation has started
+	chosen string               // language that the signed-in user chose; empty: none
 	asked  bool                 // made by another route through Ask, which has set Caller
 
 	acknowledged bool // the response has waited for the replica

@@ -57,9 +57,12 @@ var browserLanguages = func() language.Matcher {
 	return language.NewMatcher(tags)
 }()
 
-// Language returns the supported language that the browser prefers (RFC 9110 section 12.5.4), or an empty string if
-// it accepts none of them.
+// Language returns the language that the signed-in user chose, or else the supported one that the browser prefers (RFC
+// 9110 section 12.5.4). It returns an empty string if the browser accepts none of them.
 func (c *Call) Language() string {
+	if c.chosen != "" {
+		return c.chosen
+	}
 	tags, _, err := language.ParseAcceptLanguage(c.Request.Header.Get("Accept-Language"))
 	if err != nil {
 		return ""

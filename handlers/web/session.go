@@ -151,7 +151,9 @@ func (c *Call) SignedIn() (core.Visitor, error) {
 	if id == "" {
 		return core.Visitor{}, core.ErrNotFound
 	}
-	return c.frame.options.Store.Visitor(c, id, "", c.Now)
+	who, err := c.frame.options.Store.Visitor(c, id, "", c.Now)
+	c.chosen = who.User.Language
+	return who, err
 }
 
 // SignIn signs a browser in under a new session token, so that a token planted by another person is worthless.

@@ -10,7 +10,8 @@ import (
 )
 
 // UserColumns are the columns of a user.
-const UserColumns = "id, email, email_verified, name, epoch, disabled_at, last_login_at, created_at, updated_at"
+const UserColumns = "id, email, email_verified, name, language, epoch, disabled_at, last_login_at, created_at, " +
+	"updated_at"
 
 // ErrUserExists is returned when another user has the address.
 var ErrUserExists = &core.Error{
@@ -120,6 +121,7 @@ func addUserRow(tx *db.Tx, u core.User, passwordHash string, selfRegistered bool
 type UserInput struct {
 	Email    *core.Email // a new address is unverified unless Verified is true
 	Name     *string
+	Language *string // empty: the browser's
 	Verified *bool // true verifies the address: pending roles take effect, an unproved password and its sessions end
 	Disabled *bool // true ends every session
 }
@@ -160,9 +162,9 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 			return err
 		}
 		tx.Kick(db.TopicIdentity)
-		err := tx.One("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, disabled_at = ?, "+
-			"updated_at = ? WHERE id = ?",
-			string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, int64(u.DisabledAt), int64(now), id)
+		err := tx.One("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, language = ?, "+
+			"disabled_at = ?, updated_at = ? WHERE id = ?", string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, u.Language,
+			int64(u.DisabledAt), int64(now), id)
 		if errors.Is(err, core.ErrConflict) {
 			return ErrUserExists.With(err)
 		}
@@ -216,6 +218,9 @@ func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	}
 	if in.Name != nil {
 		u.Name = *in.Name
+	}
+	if in.Language != nil {
+		u.Language = *in.Language
 	}
 	if in.Verified != nil {
 		u.EmailVerified = *in.Verified

@@ -115,6 +115,8 @@ password?". With --role the address counts as verified.
 		cli.String("email", "new email `ADDRESS`; without --verified all sessions end, and roles wait for "+
 			"verification"),
 		cli.String("name", "new display `NAME`"),
+		cli.String("language", "`LANGUAGE` of pages and account emails: "+strings.Join(core.Languages, ", ")+
+			" (empty: the browser's)"),
 		cli.Bool("verified",
 			"mark the address as verified; a self-registered account loses its password and sessions"),
 		cli.Bool("disabled", "disable the user and end all sessions (=false: enable the user)"), disableClients(),
@@ -289,7 +291,7 @@ func (p accounts) createUser(c *cli.Context, cfg *config.Config, s *store.Store)
 
 func (p accounts) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 	in := identity.UserInput{
-		Name: cli.Given(c, "name"), Verified: cli.GivenBool(c, "verified"),
+		Name: cli.Given(c, "name"), Language: cli.Given(c, "language"), Verified: cli.GivenBool(c, "verified"),
 		Disabled: cli.GivenBool(c, "disabled"),
 	}
 	if word := cli.Given(c, "email"); word != nil {
