@@ -19,6 +19,8 @@ type importColumn struct {
 	Value   string
 	Options []option
 	Samples []string
+	Asks    string // question about its meaning
+	Label   string
 	Wrong   string
 	First   bool // the first wrong column
 }
@@ -30,10 +32,11 @@ const keepColumn = "*"
 // dry run.
 func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
-	c.Field = "column." + strconv.Itoa(i)
+	c.Field, c.Asks = "column."+strconv.Itoa(i), d.asks(p, c.Name)
+	c.Label = p.T("Import “{{name}}” as", "name", c.Name)
 	for _, line := range d.Samples {
 		if i < len(line) && strings.TrimSpace(line[i]) != "" && len(c.Samples) < samplesShown {
-			c.Samples = append(c.Samples, line[i])
+			c.Samples = append(c.Samples, shortened(line[i]))
 		}
 	}
 	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
@@ -82,6 +85,55 @@ func (p *Page) readColumn(d *importData, i int) {
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
 		c.Value = sent
 	}
+}
+
+// sampleLength is the number of characters shown of a value.
+const sampleLength = 80
+
+// shortened returns the beginning of a long text.
+func shortened(s string) string {
+	if r := []rune(s); len(r) > sampleLength {
+		return strings.TrimRight(string(r[:sampleLength-1]), " ") + "…"
+	}
+	return s
+}
+
+// columnTable is a table of columns: those to import, or the others.
+type columnTable struct {
+	Heads   []string
+	Columns []importColumn
+}
+
+// fewLeftOut is the number of columns that are not imported up to which they are listed with the others.
+const fewLeftOut = 2
+
+// ColumnTables returns the table of columns that are imported or need a decision, and the table of the others, which
+// is empty if there are few.
+func (d *importData) ColumnTables(p *Page) (all []columnTable) {
+	heads := []string{p.T("Column"), p.T("Sample values"), p.T("Import as")}
+	used, left := columnTable{Heads: heads}, columnTable{Heads: heads}
+	for _, c := range d.Columns {
+		if c.Value == "" && c.Wrong == "" && c.Asks == "" {
+			left.Columns = append(left.Columns, c)
+		} else {
+			used.Columns = append(used.Columns, c)
+		}
+	}
+	if len(left.Columns) <= fewLeftOut || len(used.Columns) == 0 {
+		return []columnTable{{heads, d.Columns}, {}}
+	}
+	return []columnTable{used, left}
+}
+
+// Names lists the names of the columns.
+func (t columnTable) Names() string {
+	var names []string
+	for i := range t.Columns {
+		if t.Columns[i].Name != "" {
+			names = append(names, t.Columns[i].Name)
+		}
+	}
+	return shortened(strings.Join(names, ", "))
 }
 
 // choice returns the mapping of a column: the chosen one or, before that, the proposed one. By default, an unknown

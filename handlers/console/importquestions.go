@@ -34,8 +34,8 @@ func (d *importData) question(column string) *importQuestion {
 	return nil
 }
 
-// Asks returns the text of the question about a column, or an empty string.
-func (d *importData) Asks(p *Page, column string) string {
+// asks returns the text of the question about a column, or an empty string.
+func (d *importData) asks(p *Page, column string) string {
 	q := d.question(column)
 	if q == nil {
 		return ""

@@ -234,6 +234,10 @@ type importData struct {
 
 	Faults []lineFault `json:"faults"` // the first errors
 
+	// People who unsubscribed according to the file and are still subscribed
+	StillSubscribed []struct{ ID, Email string } `json:"still_subscribed"`
+	StillMore       bool                         `json:"still_more"`
+
 	List    core.List    `json:"-"`
 	Live    bool         `json:"-"` // waiting or running
 	Open    bool         `json:"-"` // waiting for the column mapping

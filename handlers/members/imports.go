@@ -106,7 +106,7 @@ type importRecord struct {
 	core.ImportJob
 	Rows    int64                  `json:"rows"` // lines processed
 	Columns []subscribercsv.Column `json:"columns"`
-	Samples [][]string             `json:"samples"` // cells of the first lines, unchanged
+	Samples [][]string             `json:"samples"` // first 200 characters of the cells of the first lines
 	// reason why the names don't identify the columns: the run then needs a mapping
 	Problem string `json:"problem,omitempty"`
 	// columns that may show who unsubscribed: a run is refused until the mapping contains each of them
@@ -115,6 +115,32 @@ type importRecord struct {
 	AllLeft bool `json:"all_left,omitempty"`
 	// the first faulty lines, while they are stored; GET …/faults returns all
 	Faults []importFault `json:"faults"`
+	// people who unsubscribed according to the file and are still subscribed, at most 20, for a week after the import
+	StillSubscribed []stillSubscribed `json:"still_subscribed,omitempty"`
+	// whether there are more of them
+	StillMore bool `json:"still_more,omitempty"`
+}
+
+// stillSubscribed is a person on the list.
+type stillSubscribed struct {
+	ID    string     `json:"id"`
+	Email core.Email `json:"email"`
+}
+
+// stillShown is the maximum number of people shown who are still subscribed.
+const stillShown = 20
+
+// readStill adds the people who unsubscribed according to the file and are still subscribed.
+func (a importsAPI) readStill(c *web.Call, r *importRecord) error {
+	if r.Status != core.ImportCompleted || r.Kept+r.NotPermitted == 0 {
+		return nil
+	}
+	found, more, err := a.store.StillSubscribed(c, &r.ImportJob, stillShown)
+	for i := range found {
+		r.StillSubscribed = append(r.StillSubscribed, stillSubscribed{found[i].ID, found[i].Email})
+	}
+	r.StillMore = more
+	return err
 }
 
 // sampleLines is the number of a file's lines that are shown.
@@ -131,7 +157,7 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 		return r, err
 	}
 	if j.Ended() || j.Status == core.ImportUploading {
-		return r, nil
+		return r, a.readStill(c, &r)
 	}
 	p, ended, err := a.previewUnlessEnded(c, j, j.Mapping, j.KnownOnly)
 	switch {

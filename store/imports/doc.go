@@ -5,7 +5,8 @@
 //	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
 //	importposts.go                    posts of an export, and the issues that they become
 //	importdry.go importsurvey.go      dry runs and surveys
-//	importleaving.go importclaims.go importsuppressed.go importwords.go   people who unsubscribed or bounced
+//	importleaving.go importclaims.go importsuppressed.go importwords.go importstayed.go   people who
+//	                                  unsubscribed or bounced
 //	importtags.go                     tags in a file
 //	importundo.go importreplaced.go   undoing an import
 //	importannounce.go                 events for endpoints

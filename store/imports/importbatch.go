@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"errors"
 	"slices"
 
 	"newsletterd/core"
@@ -24,6 +25,7 @@ type importing struct {
 	endpoints bool         // whether the tenant has endpoints; they get the first changes as single events
 	noted     []byte       // see keepNoted
 	brought   int64
+	stayed    []byte // see keepStayed
 
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
@@ -147,7 +149,7 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	if err := im.addConsents(tx); err != nil {
 		return err
 	}
-	return im.keepNoted(tx)
+	return errors.Join(im.keepNoted(tx), im.keepStayed(tx))
 }
 
 // apply adds subscriptions for the rows that have none, then applies the other rows one by one.

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/files"
 )
 
-// These are kinds of import_chunk. Others are importBrought, importReplaced and importTagged.
+// These are kinds of import_chunk. Others are importBrought, importReplaced, importTagged and importStayed.
 const (
 	importFile   = 0
 	importFaults = 1

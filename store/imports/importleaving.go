@@ -168,6 +168,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	what, change := sub.ImportLeft(r.Email, r.LeftAt, joined, l.im.at)
 	switch what {
 	case core.LeavingKept:
+		l.im.stays(sub)
 		return &l.im.counts.Kept, l.leftToo(r, sub)
 	case core.LeavingAdded:
 		l.there[r.id], l.added = sub, append(l.added, r)
@@ -177,6 +178,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	case core.LeavingEnded:
 		if !l.im.MayEnd {
 			*sub = was
+			l.im.stays(sub)
 			return &l.im.counts.NotPermitted, l.leftToo(r, sub)
 		}
 		saved = was.Status

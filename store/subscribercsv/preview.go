@@ -78,12 +78,26 @@ func nameOfKey(key string) (name string) {
 // Preview is the beginning of a file with the use of its columns in an import.
 type Preview struct {
 	Columns []Column
-	Samples [][]string // first lines, as in the file
+	Samples [][]string // first lines, with long cells cut
 	// why the meaning of the columns can't be derived from their names; empty if it can
 	Problem string
 	// columns that may say who unsubscribed and that the mapping doesn't mention
 	Questions []Question
 	AllLeft   bool // no row is of a subscriber; see Reader.AllLeft
+}
+
+// sampleLength is the maximum length of a cell in a preview, in characters. A row can have megabytes.
+const sampleLength = 200
+
+// sampleOf returns the beginning of a cell.
+func sampleOf(cell string) string {
+	n := 0
+	for at := range cell {
+		if n++; n > sampleLength {
+			return strings.Clone(cell[:at]) + "…"
+		}
+	}
+	return cell
 }
 
 // NewPreview reads the header of a file and at most the given number of lines. It returns the errors of the header.
@@ -113,7 +127,7 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 		cells := slices.Clone(record)
 		c.set.toUTF8(cells)
 		for i := range cells {
-			cells[i] = strings.ToValidUTF8(cells[i], "\ufffd")
+			cells[i] = sampleOf(strings.ToValidUTF8(cells[i], "\ufffd"))
 		}
 		p.Samples = append(p.Samples, cells)
 	}
