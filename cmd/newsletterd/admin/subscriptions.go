@@ -288,11 +288,13 @@ func (d *shownSubscriber) print(out cli.Printer) error {
 	_, err := fmt.Fprintln(out.Out, cli.Printable(d.Email))
 	return errors.Join(
 		err,
-		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name",
-			"list_id"),
+		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means=proof", "created_at",
+			"list_name", "list_id"),
 		section(out, "tags", d.Tags, "name", "at", "tenant_id"),
-		section(out, "consent history", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
-		section(out, "send service", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
+		section(out, "consent history", consents, "at", "what=event", "means=proof", "source", "remote=ip_address", "reason",
+			"list_id"),
+		section(out, "send service", d.Subscribers, "word=status", "word_at=status_at", "block", "block_at",
+			"soft_bounces", "list_id"),
 		section(out, "blocks", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
 		section(out, "sent", d.Mailings, "finished_at", "state", "subject", "marks", "reason", "job_id"),
 		section(out, "transactional emails", d.Mails, mailColumns...))

@@ -72,13 +72,26 @@ func List[T any](p Printer, rows []T, columns ...string) error {
 	return p.list(all, columns)
 }
 
+// headings splits columns of the form "name" or "name=heading".
+func headings(columns []string) (names, heads []string) {
+	for _, c := range columns {
+		name, head, renamed := strings.Cut(c, "=")
+		if !renamed {
+			head = name
+		}
+		names, heads = append(names, name), append(heads, head)
+	}
+	return names, heads
+}
+
 func (p Printer) list(rows []any, columns []string) error {
 	if p.JSON {
 		return p.Value(rows)
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ToUpper(strings.Join(columns, "\t")))
+	columns, heads := headings(columns)
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(heads, "\t")))
 	for _, row := range rows {
 		byName := map[string]string{}
 		for _, c := range columnsOf(row) {
