@@ -92,7 +92,7 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.seed.Deliver()
 		g := e.add("All", `{"not":{"domain":"none.example"}}`)
 		e.shows("/segments/"+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
-		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="tag" checked`, `-value="unsubscribe"`)
+		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `name="act" value="tag"`, `-value="unsubscribe"`)
 		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}}
 		e.sends("/new-bulk", http.StatusOK, form, "Add a tag to 2 people?", "There are no tags yet.", `-name="tag"`)
 		vip, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())

@@ -74,6 +74,17 @@ type tagChoice struct {
 	Tag  field // without options if the tenant has no tags
 }
 
+// tagChips is the maximum number of tags that are shown side by side. More are in a list.
+const tagChips = 30
+
+// Chips returns the tags if they can be shown side by side.
+func (q tagChoice) Chips() []option {
+	if n := len(q.Tag.Options) - 1; n < 1 || n > tagChips {
+		return nil
+	}
+	return q.Tag.Options[1:] // without the empty choice
+}
+
 // Answerable reports whether there is a tag to choose if the page asks for one.
 func (q tagChoice) Answerable() bool { return !q.Asks || len(q.Tag.Options) > 0 }
 
@@ -179,9 +190,6 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	d := newBulkData{Act: ask("act")}
 	if right := core.BulkRight(d.Act); p.IsForm() && !p.May(right) {
 		return web.HTML{}, core.Lacking(right)
-	}
-	if d.Act == "" && !p.May(core.ActionPeopleChange) {
-		d.Act = core.BulkTag
 	}
 	lists, err := p.peopleLists()
 	if err != nil {

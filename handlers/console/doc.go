@@ -37,7 +37,7 @@
 //
 //	people*.go person.go personconsents.go personmail.go newaddress.go   subscribers
 //	suppressions.go   blocked addresses
-//	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go   segments
+//	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentquick.go segmentcount.go   segments
 //	tags.go bulk.go   tags and bulk actions
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts

@@ -185,13 +185,20 @@ type shownTest struct {
 func newRelayTest(s shown, test *relayResult) shownTest { return shownTest{s.Page, test} }
 
 // relayFields holds the inputs of a relay's form.
-type relayFields struct{ Host, Port, TLS, Username, Password, Name labelled }
+type relayFields struct {
+	Host, Port, TLS, Username, Password, Name labelled
+
+	Advanced string // title of the part with Name
+}
 
 // labelled is a field with a unique element id, since a page has one form per relay.
 type labelled struct {
 	field
 	of string
 }
+
+// Open reports whether the field is shown without opening its part of the form.
+func (l labelled) Open() bool { return l.Value != "" || l.Wrong != "" }
 
 // ID returns the id of the element.
 func (l labelled) ID() string { return l.field.ID() + "-" + l.of }
@@ -208,10 +215,12 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 	}
 	port := input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with implicit TLS."))
 	return relayFields{
+		Advanced: p.T("Advanced"),
 		Host: labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example"), of},
 		Port: labelled{port, of},
 		TLS: labelled{
-			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
+			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
+				Help(p.T("The help page of your provider names these values.")),
 			of,
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},

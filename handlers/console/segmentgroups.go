@@ -40,13 +40,17 @@ func sortRows(rows []segmentRow) {
 	})
 }
 
-// add adds a condition: in the group with a number, in a new group, or in none.
+// add adds a condition: in the group with a number, in a new group, or in none. With quickPrefix, where is its subject.
 func (d *segmentData) add(where string) {
 	last := 0
 	for i := range d.Rows {
 		last = max(last, d.Rows[i].No, d.Rows[i].In)
 	}
 	row := segmentRow{No: last + 1, New: true}
+	if what, ok := strings.CutPrefix(where, quickPrefix); ok {
+		d.quick(row, what)
+		return
+	}
 	switch group, err := strconv.Atoi(where); {
 	case where == "group":
 		row.No, row.In, row.InAny = last+2, last+1, !d.Any
