@@ -219,8 +219,8 @@ var personColumns = map[string]struct {
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {
-		person: "id email email_key name language password_hash",
-		other:  "email_verified self_registered epoch disabled_at last_login_at created_at updated_at",
+		person: "id email email_key name password_hash",
+		other:  "email_verified self_registered epoch language disabled_at last_login_at created_at updated_at",
 	},
 	"user_token":     {person: "user_id email_key", other: "id purpose hash created_at expires_at used_at"},
 	"webhook_client": {other: "id tenant_id name secret old_secret disabled_at created_at updated_at"},
