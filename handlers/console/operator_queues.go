@@ -132,6 +132,7 @@ func (o *Console) retryQueue(p *Page) (web.HTML, error) {
 type mailingRow struct {
 	jobRow
 	Tenant string
+	Waits  string // why it sends nothing at the moment
 }
 
 // Paused reports whether the job is paused.
@@ -158,7 +159,7 @@ func (o *Console) mailings(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 		for _, r := range rows {
-			d.Now = append(d.Now, mailingRow{r, names[r.TenantID]})
+			d.Now = append(d.Now, mailingRow{r, names[r.TenantID], p.waitOf(&r.JobView)})
 		}
 	}
 	q := url.Values{"limit": {"30"}}
@@ -170,7 +171,7 @@ func (o *Console) mailings(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	for _, r := range rows {
-		if m := (mailingRow{r, names[r.TenantID]}); !m.Goes() {
+		if m := (mailingRow{r, names[r.TenantID], ""}); !m.Goes() {
 			d.Ended = append(d.Ended, m)
 		}
 	}

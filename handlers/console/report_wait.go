@@ -41,15 +41,36 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case reason == core.PauseLink:
 		return p.T("A link isn't responding ({{what}}). Fix it below, or resume sending anyway.", "what", detail)
 	case reason == core.PauseFirst:
-		return p.T("Paused after the first 500 recipients: {{what}}.", "what", detail)
+		return p.T("Paused after the first 500 recipients: {{what}}.", "what", p.firstProblem(detail))
 	case reason == core.PauseBounces:
-		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
+		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what", p.shareOf(detail))
 	case reason == core.PauseComplaints:
-		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
+		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what",
+			p.shareOf(detail))
 	case strings.HasPrefix(j.PauseReason, core.HoldDaily):
 		return p.T("Daily sending limit reached. Sending resumes automatically tomorrow.")
 	}
 	return j.PauseReason
+}
+
+// shareOf returns the figures of a pause reason in the language of the page.
+func (p *Page) shareOf(detail string) string {
+	if v, ok := valuesOf("%d of %d", detail); ok {
+		return p.T("{{done}} of {{all}}", "done", v[0], "all", v[1])
+	}
+	return detail
+}
+
+// firstProblem returns the problem of a campaign's first recipients (core.SendJob.FirstFault) in the language of the
+// page.
+func (p *Page) firstProblem(detail string) string {
+	if v, ok := valuesOf("%d of %d addresses don't exist", detail); ok {
+		return p.T("{{n}} of {{all}} addresses don't exist", "n", v[0], "all", v[1])
+	}
+	if v, ok := valuesOf("%d of %d emails were refused for policy reasons", detail); ok {
+		return p.T("{{n}} of {{all}} emails were refused for policy reasons", "n", v[0], "all", v[1])
+	}
+	return detail
 }
 
 // undoRow is a job that can still be undone.
