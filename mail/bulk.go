@@ -178,12 +178,36 @@ func (t *Template) encode() (base64 bool) {
 	if manyHigh(high, size) {
 		return true
 	}
+	var scratch []byte
 	for i := range t.nodes {
 		if n := &t.nodes[i]; n.op == opText {
-			n.enc, n.encCol = appendQP(nil, []byte(n.text), 0)
+			scratch, n.encCol = appendQP(scratch[:0], []byte(n.text), 0)
+			n.enc = bytes.Clone(scratch) // without room to grow
 		}
 	}
 	return false
+}
+
+// ForSending drops what Append doesn't need, to save memory: the sources of the bodies and their text that is already
+// encoded. Don't call the methods that render pages or check the content after it.
+func (b *Bulk) ForSending() {
+	s := &b.spec
+	s.HTML, s.Text, s.Preheader, s.HTMLLayout, s.TextLayout = "", "", "", "", ""
+	s.Mended, b.tried, b.links = nil, nil, nil
+	for _, part := range []struct {
+		t      *Template
+		base64 bool
+	}{{b.html, b.htmlB64}, {b.text, b.textB64}} {
+		if part.t == nil {
+			continue
+		}
+		part.t.warnings = nil
+		for i := range part.t.nodes {
+			if n := &part.t.nodes[i]; n.op == opText && !part.base64 {
+				n.text = ""
+			}
+		}
+	}
 }
 
 func (b *Bulk) compileHeaders() {

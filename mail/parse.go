@@ -64,6 +64,7 @@ func compileTokens(part Part, tokens []token) (*Template, error) {
 		tok := c.blocks[n-1].token
 		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no end tag", firstWord(tok.body))
 	}
+	c.t.nodes = slices.Clone(c.t.nodes) // without room to grow
 	return c.t, nil
 }
 
@@ -73,6 +74,9 @@ func (c *compiler) add(n node) int {
 }
 
 func (c *compiler) token(tok token) error {
+	if tok.kind != tokenText {
+		tok.body = strings.Clone(tok.body) // so that a name or value in it doesn't keep the whole source in memory
+	}
 	switch tok.kind {
 	case tokenText:
 		if tok.body == "" {

@@ -349,7 +349,8 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	d.mu.Lock()
 	for _, j := range d.jobs {
 		idle = idle && j.out == 0 && j.drained
-		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the dispatcher signals when a job needs more
+		// The dispatcher signals when a job needs more.
+		if j.drained && !j.enough(d.share) && !j.readAt.After(time.Now()) {
 			hungry = append(hungry, j)
 		}
 	}

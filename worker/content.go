@@ -110,6 +110,10 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	if o.BounceDomain != "" {
 		out.bounceHost = "@" + o.BounceDomain
 	}
+	out.bulk.ForSending()
+	if out.named != nil {
+		out.named.ForSending()
+	}
 	return out, nil
 }
 

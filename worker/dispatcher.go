@@ -16,6 +16,7 @@ type dispatcher struct {
 	more    *sync.Cond    // signals that an item was queued or the dispatcher was closed
 	low     chan struct{} // wakes the claimer
 	jobs    []*jobQueue   // changed by the claimer's goroutine only
+	share   int           // number of recipients that a claim of one job reads
 	tenants []*tenantQueue
 	closed  bool
 	ended   flag // same as closed, read without the lock
@@ -28,6 +29,7 @@ type dispatcher struct {
 // newDispatcher returns a dispatcher without jobs. domainRates are in messages per second to each domain.
 func newDispatcher(domainRates map[string]float64) *dispatcher {
 	d := &dispatcher{low: make(chan struct{}, 1), domains: newDomainPace(domainRates)}
+	d.divide()
 	d.more = sync.NewCond(&d.mu)
 	return d
 }
@@ -44,7 +46,11 @@ func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
 	j.tenant = d.tenants[i]
 	j.tenant.jobs = append(j.tenant.jobs, j)
 	d.jobs = append(d.jobs, j)
+	d.divide()
 }
+
+// divide sets the share of a job, so that many jobs together hold few recipients.
+func (d *dispatcher) divide() { d.share = max(claimSize/max(len(d.jobs), 1), leastClaim) }
 
 // has reports whether any recipients of a job are claimed.
 func (d *dispatcher) has(jobNo int64) bool {
@@ -74,6 +80,7 @@ func (d *dispatcher) forget() (ended []int64) {
 		return nil
 	}
 	d.jobs = slices.DeleteFunc(d.jobs, (*jobQueue).gone)
+	d.divide()
 	for _, t := range d.tenants {
 		t.forget()
 	}
@@ -86,11 +93,11 @@ func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
-		if !j.enough() && !(j.drained && j.lookAt.After(now)) {
+		if !j.enough(d.share) && !(j.drained && j.lookAt.After(now)) {
 			jobs = append(jobs, j)
 		}
 	}
-	return jobs, max(claimSize/max(len(d.jobs), 1), 32)
+	return jobs, d.share
 }
 
 // close wakes all connections. After that, the dispatcher hands out nothing.
@@ -109,6 +116,7 @@ func (d *dispatcher) reset() {
 		t.group.parked, t.group.queued = nil, 0
 	}
 	d.jobs, d.tenants, d.closed = nil, nil, false
+	d.divide()
 	d.ended.Store(false)
 	d.mu.Unlock()
 }

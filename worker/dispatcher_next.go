@@ -138,7 +138,7 @@ func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 		j := t.jobs[t.turn]
 		for j.waiting() > 0 && j.parked < maxParked {
 			it := j.pop()
-			if j.waiting() == claimSize/2 || j.waiting() == 0 {
+			if j.waiting() == d.share/2 || j.waiting() == 0 {
 				d.signal()
 			}
 			if it.timed || d.domains == nil && !t.group.throttling.Load() {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,4 +56,31 @@ func TestTurnsAreRuns(t *testing.T) {
 			time.Sleep(runFor)
 		}
 	})
+}
+
+// Many jobs hold few claimed recipients each: a job needs no claim while half of its share is queued.
+func TestManyJobsHoldFewRecipients(t *testing.T) {
+	for jobs, want := range map[int]struct{ share, enough int }{
+		1: {claimSize, claimSize/2 + 1}, 4: {claimSize / 4, claimSize/8 + 1}, 1000: {leastClaim, leastClaim/2 + 1},
+	} {
+		d := newDispatcher(nil)
+		g := newRelayGroup("", &d.ended, &relay{})
+		for i := range jobs {
+			j := &jobQueue{job: core.SendJob{No: int64(i), TenantID: "a"}}
+			d.add(j, g, nil)
+			d.push(j, slices.Repeat([]*item{{job: j}}, want.enough))
+		}
+		if hungry, share := d.hungry(time.Now()); len(hungry) != 0 || share != want.share {
+			t.Errorf("%d jobs: %d need a claim of %d, want %d", jobs, len(hungry), share, want.share)
+		}
+		for len(d.low) > 0 {
+			<-d.low
+		}
+		d.mu.Lock()
+		d.pop(&relay{group: g})
+		d.mu.Unlock()
+		if hungry, _ := d.hungry(time.Now()); len(hungry) != 1 || len(d.low) != 1 {
+			t.Errorf("%d jobs, after one recipient: %d need a claim, %d signals", jobs, len(hungry), len(d.low))
+		}
+	}
 }

@@ -10,9 +10,12 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// claimSize is the number of recipients that one claim reads. The next claim follows when half of them are handed
-// out.
-const claimSize = 256
+// A claim of a single job reads claimSize recipients. Many jobs read fewer each, but at least leastClaim, which is what
+// a job sends in a turn. The next claim follows when half of them are handed out.
+const (
+	claimSize  = 256
+	leastClaim = runLength
+)
 
 // plenty is the number of claimed recipients that must be queued before a connection takes several in advance.
 const plenty = 64
@@ -68,9 +71,9 @@ func (j *jobQueue) windowClosed() bool {
 // waiting returns the number of queued items.
 func (j *jobQueue) waiting() int { return len(j.queue) - j.head }
 
-// enough reports whether the job needs no claim for now.
-func (j *jobQueue) enough() bool {
-	return j.stopped || j.waiting() > claimSize/2 || j.parked >= maxParked
+// enough reports whether the job needs no claim for now, if a claim reads share recipients.
+func (j *jobQueue) enough(share int) bool {
+	return j.stopped || j.waiting() > share/2 || j.parked >= maxParked
 }
 
 // pop takes the first item.
