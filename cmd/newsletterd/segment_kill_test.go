@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,18 +21,18 @@ type segmentJob struct {
 	job  core.SendJob
 }
 
-// newSegmentJob adds n people to the second list. Each third person matches, unless they received the earlier campaign.
-// Those who received it are on the first list too.
-func newSegmentJob(t *testing.T, n int) *segmentJob {
+// newSegmentJob adds n people to a long list. Each third person matches, unless they received the earlier campaign.
+// Those who received it are on a short list too. The campaign goes to the long list first, or last.
+func newSegmentJob(t *testing.T, n int, longFirst bool) *segmentJob {
 	f := &segmentJob{sink: mailtest.StartSink(t, mailtest.SinkOptions{Records: true}), want: map[string]bool{}}
 	f.Process = daemontest.New(t, daemontest.Relay(f.sink.Addr())...)
 	f.Env = append(f.Env, fmt.Sprint("NEWSLETTERD_SEND_MAX_UNRECORDED=", daemontest.MaxUnrecorded))
 	f.Prepare(func(s *storetest.Seeder) {
-		first, second := s.NewList(), s.NewList()
-		s.Readers(first, n/10)
-		old := s.Finish(s.NewJob(first.ID))
+		short, long := s.NewList(), s.NewList()
+		s.Readers(short, n/10)
+		old := s.Finish(s.NewJob(short.ID))
 		for i := 0; i < n; i += 1000 {
-			b := s.Batch(second, core.NewID(), 1, 2)
+			b := s.Batch(long, core.NewID(), 1, 2)
 			for k := i; k < min(n, i+1000); k++ {
 				plan := `{"plan":"free"}`
 				if k%3 == 0 {
@@ -51,8 +52,11 @@ func newSegmentJob(t *testing.T, n int) *segmentJob {
 		}, "test", s.Time())
 		s.Must(err)
 		s.Must(s.AddSegment(s.Context(), g))
-		c := s.NewCampaign(first, func(c *core.CampaignFields) {
-			c.ListIDs, c.SegmentID = []string{first.ID, second.ID}, g.ID
+		c := s.NewCampaign(short, func(c *core.CampaignFields) {
+			c.ListIDs, c.SegmentID = []string{short.ID, long.ID}, g.ID
+			if longFirst {
+				slices.Reverse(c.ListIDs)
+			}
 		})
 		c, err = s.Campaign(s.Context(), c.ID)
 		s.Must(err)
@@ -76,12 +80,20 @@ func newSegmentJob(t *testing.T, n int) *segmentJob {
 // it sends. Exactly the people who match become recipients, each once. Each gets the email, and at most max_unrecorded
 // for each kill get a second copy of it.
 func TestKillDuringASendToASegment(t *testing.T) {
-	daemontest.Parallel(t)
+	for name, longFirst := range map[string]bool{"long list first": true, "long list last": false} {
+		t.Run(name, func(t *testing.T) {
+			daemontest.Parallel(t)
+			killDuringASend(t, longFirst)
+		})
+	}
+}
+
+func killDuringASend(t *testing.T, longFirst bool) {
 	kills, n := 3, 9000
 	if daemontest.AtLength() {
 		kills, n = 20, 40_000
 	}
-	f := newSegmentJob(t, n)
+	f := newSegmentJob(t, n, longFirst)
 	s := f.Open()
 	position := func() string {
 		var at string

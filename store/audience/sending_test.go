@@ -44,7 +44,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	file := t.TempDir() + "/a.db"
 	w := &world{storetest.Seed(t, storetest.OpenAt(t, file)).At(start)}
 	l := w.NewList()
-	want := w.pros(l, 1700)
+	want := w.pros(l, 4500)
 	g := w.segment("Pro, lately", `{"all": [`+pro+`, {"joined": {"within_days": 0}}]}`)
 	d := w.draft([]core.List{l}, to(g))
 	j := w.SendDraft(&d)

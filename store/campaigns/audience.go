@@ -75,7 +75,9 @@ func stepOf(most int64, place int, n *core.Narrowing) int64 {
 // expandLists is expand for a job that goes to several lists in turn, excludes subscribers or goes to a segment. ahead
 // holds the subscribers who match. A recipient reached through an earlier list is not added again. The recipient rows
 // show who was reached, because they are written together with the position.
-func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead judged) (more bool, err error) {
+func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead lookahead) (more bool,
+	err error,
+) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
 		return false, err
@@ -86,30 +88,22 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 	if err != nil {
 		return false, err
 	}
-	err = tx.Get(&upper, nextStep, list, after, stepOf(step, place, &narrowing)-1)
-	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		return false, err
+	var found []candidate
+	var duplicates, excluded int
+	if st := ahead.stretch; st != nil && place == 0 {
+		if st.from != j.ExpandedTo || st.reached != j.Recipients {
+			return true, nil // the job has moved since, so the stretch is read again
+		}
+		upper, more = st.to, st.more
+		found, excluded, err = st.recipients(tx, j, &narrowing)
+	} else {
+		err = tx.Get(&upper, nextStep, list, after, stepOf(step, place, &narrowing)-1)
+		if more = err == nil; err != nil && !errors.Is(err, core.ErrNotFound) {
+			return false, err
+		}
+		found, duplicates, excluded, err = newOnList(tx, j, &narrowing, parts, place, after, upper, ahead.judged)
 	}
-	more = err == nil
-	found, err := candidatesBetween(tx, j.TenantID, list, after, upper)
 	if err != nil {
-		return false, err
-	}
-	all := len(found)
-	if found, err = notReached(tx.DB(), tx, found, j.No, parts[:place]); err != nil {
-		return false, err
-	}
-	if found, err = notInRetried(tx, found, j, place); err != nil {
-		return false, err
-	}
-	if found, err = notJudged(tx, found, parts[:place], j, &narrowing); err != nil {
-		return false, err
-	}
-	duplicates := all - len(found)
-	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
-		return false, err
-	}
-	if found, err = ahead.keep(tx, j, &narrowing, list, found); err != nil {
 		return false, err
 	}
 	if err := addRecipients(tx, j, found); err != nil {
@@ -123,8 +117,33 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		more, mark, upper = true, restOfList, ""
 	}
 	return more, tx.One(`UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ?, duplicates =
-		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, all-duplicates-len(found),
-		j.No)
+		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, excluded, j.No)
+}
+
+// newOnList returns the candidates of a range of the list at place who were not reached before and are not excluded. It
+// also returns how many were.
+func newOnList(tx *db.Tx, j *core.SendJob, n *core.Narrowing, parts []jobPart, place int, after, upper string,
+	ahead judged,
+) (found []candidate, duplicates, excluded int, err error) {
+	list := parts[place].ListID
+	if found, err = candidatesBetween(tx, j.TenantID, list, after, upper); err != nil {
+		return nil, 0, 0, err
+	}
+	all := len(found)
+	if found, err = notReached(tx.DB(), tx, found, j.No, parts[:place]); err == nil {
+		found, err = notInRetried(tx, found, j, place)
+	}
+	if err == nil {
+		found, err = notJudged(tx, found, parts[:place], j, n)
+	}
+	duplicates = all - len(found)
+	if err == nil {
+		found, err = narrow(tx.DB(), tx, found, n)
+	}
+	if err == nil {
+		found, err = ahead.keep(tx, j, n, list, found)
+	}
+	return found, duplicates, all - duplicates - len(found), err
 }
 
 // notInRetried drops the candidates that the job retried by j reached through a list before the one at place.

@@ -294,7 +294,7 @@ func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 // expandRetry is expand for a job that retries another one. It goes through the recipients of that job, list by list,
 // and then through the subscribers that it did not reach. A recipient who may have got the email, because a reply was
 // lost, does not get it again.
-func expandRetry(tx *db.Tx, j *core.SendJob, ahead judged) (more bool, err error) {
+func expandRetry(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) {
 	if strings.HasPrefix(j.ExpandedTo, restOfList) {
 		return expand(tx, j, ahead)
 	}

@@ -67,7 +67,7 @@ func pauseUndecided(tx *db.Tx, j *core.SendJob, err error, now core.Instant) err
 	return savePause(tx, j)
 }
 
-func expand(tx *db.Tx, j *core.SendJob, ahead judged) (more bool, err error) {
+func expand(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) {
 	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
