@@ -121,6 +121,9 @@ func (e *Export) note(file *zip.File) error {
 		e.Tool, e.ghost = "ghost", open
 		return nil
 	case bytes.HasPrefix(bytes.TrimLeft(head[:n], "\xef\xbb\xbf \t\r\n"), []byte("<")):
+		if folder := path.Base(path.Dir(strings.ReplaceAll(file.Name, `\`, "/"))); folder == "templates" {
+			return nil // of Mailchimp; they are not emails
+		}
 		e.pages[base] = file
 		if mailchimpMark.Match(head[:n]) {
 			e.mailchimp = true

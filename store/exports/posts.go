@@ -274,7 +274,7 @@ func (e *Export) pagePosts(each func(Post) error) error {
 var (
 	titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
 	// mergeTag matches a placeholder of Mailchimp.
-	mergeTag = regexp.MustCompile(`\*\|[A-Za-z][\w:, =!<>"'-]{0,100}\|\*`)
+	mergeTag = regexp.MustCompile(`\s?\*\|[A-Za-z][\w:, =!<>"'-]{0,100}\|\*`)
 	// mailchimpMark matches what only emails of Mailchimp contain.
 	mailchimpMark = regexp.MustCompile(`\*\|(?:MC:|UNSUB|ARCHIVE|LIST:|FNAME|MC_PREVIEW)|class="mcn[A-Z]|\smc:edit=|mcusercontent\.com|` +
 		`\.list-manage\d*\.com`)
