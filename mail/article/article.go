@@ -207,8 +207,11 @@ func wordsBefore(n *html.Node) bool {
 	return false
 }
 
-// finish sets the addresses of links and the sizes of images, and collects the images.
+// finish leaves out empty paragraphs, sets the addresses of links and the sizes of images, and collects the images.
 func (s *Source) finish(body *html.Node, a *Article) {
+	for _, n := range emptyParagraphs(body) {
+		n.Parent.RemoveChild(n)
+	}
 	for n := range body.Descendants() {
 		switch n.DataAtom {
 		case atom.A:
@@ -219,6 +222,24 @@ func (s *Source) finish(body *html.Node, a *Article) {
 			s.image(n, a)
 		}
 	}
+}
+
+// emptyParagraphs returns the paragraphs with nothing but spaces and line breaks. Editors write them as distance.
+func emptyParagraphs(body *html.Node) (empty []*html.Node) {
+	full := map[*html.Node]bool{}
+	for n := range body.Descendants() {
+		if isWord(n) || n.DataAtom == atom.Img {
+			for p := n.Parent; p != nil && !full[p]; p = p.Parent {
+				full[p] = true
+			}
+		}
+	}
+	for n := range body.Descendants() {
+		if n.DataAtom == atom.P && !full[n] {
+			empty = append(empty, n)
+		}
+	}
+	return empty
 }
 
 func (s *Source) image(n *html.Node, a *Article) {

@@ -117,6 +117,13 @@ func TestWords(t *testing.T) {
 	if len(a.Pictures) != 1 || a.Pictures[0].Width != 1200 || a.Pictures[0].Alt != "Alt" {
 		t.Errorf("%+v", a.Pictures)
 	}
+	first := strings.Repeat("wörd ", 20)
+	if got := Excerpt(first + "\nThe next heading\nText"); got != strings.TrimSpace(first) {
+		t.Errorf("%q", got)
+	}
+	if got := Excerpt("A short line.\nAnother one."); got != "A short line. Another one." {
+		t.Errorf("%q", got)
+	}
 	long := strings.Repeat("wörd ", 100)
 	if got := Excerpt(long); len([]rune(got)) > 201 || !strings.HasSuffix(got, "wörd…") {
 		t.Errorf("%q", got)
@@ -199,8 +206,8 @@ func FuzzArticle(f *testing.F) {
 
 // A post of another tool is shown under its title, with its links and images.
 func TestImportedPosts(t *testing.T) {
-	a, err := Imported("News", `<h1>News</h1><h3>One</h3><p>Hi <a href="https://a.example/?b=c">there</a>`+
-		`<img src="https://a.example/p.png"></p>`)
+	a, err := Imported("News", `<h1>News</h1><h3>One</h3><p><br></p><p> <b> </b></p>`+
+		`<p>Hi <a href="https://a.example/?b=c">there</a><img src="https://a.example/p.png"></p><p></p>`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +216,7 @@ func TestImportedPosts(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for page, words := range map[string]string{
-		"<h1>News</h1>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels",
+		"<h1>News</h1>": "", "<p> </p>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels",
 	} {
 		a, err := Imported("News", page)
 		if err != nil || a.HTML == "" || a.Words != words {

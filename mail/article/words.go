@@ -52,16 +52,25 @@ func words(body *html.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// excerptLength is the maximum length of an excerpt in characters.
-const excerptLength = 200
+// An excerpt has at most excerptLength characters. It ends with a block if it has enoughExcerpt by then.
+const (
+	excerptLength = 200
+	enoughExcerpt = 80
+)
 
-// Excerpt returns the first words of an article. It ends at the end of a word.
+// Excerpt returns the first words of an article. It ends at the end of a block or a word.
 func Excerpt(words string) string {
-	words = oneLine(words)
+	short := ""
+	for line := range strings.Lines(words) {
+		if short += line; utf8.RuneCountInString(short) >= enoughExcerpt {
+			break
+		}
+	}
+	words = oneLine(short)
 	if utf8.RuneCountInString(words) <= excerptLength {
 		return words
 	}
-	short := string([]rune(words)[:excerptLength])
+	short = string([]rune(words)[:excerptLength])
 	if at := strings.LastIndexByte(short, ' '); at > 0 {
 		short = short[:at]
 	}
