@@ -15,7 +15,7 @@ type User struct {
 	EmailVerified bool    `db:"email_verified" json:"email_verified"`
 	Name          string  `db:"name" json:"name"`
 	Language      string  `db:"language" json:"language"` // of pages and account emails; empty: the browser's
-	Epoch         int64   `db:"epoch" json:"-"` // incremented to revoke everything issued so far
+	Epoch         int64   `db:"epoch" json:"-"`           // incremented to revoke everything issued so far
 	DisabledAt    Instant `db:"disabled_at" json:"disabled_at" is:"nullable"`
 	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`

@@ -190,7 +190,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"Segments":            {{l.TenantID}},
 		"Tags":                {{l.TenantID}},
 		"Shares":              of,
-		"StillSubscribed": {{&core.ImportJob{ID: "id", ListID: l.ID}}},
+		"StillSubscribed":     {{&core.ImportJob{ID: "id", ListID: l.ID}}},
 		"Subscribers":         {{l.ID}},
 		"Subscriptions":       {{l.ID, ""}},
 		"SuppressedAddresses": {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},

@@ -12,12 +12,14 @@ import (
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/store/db"
 )
 
 // widths are those of a desk and a phone.
 var widths = []int64{1280, 390}
 
-// customers adds a list of people with a yearly plan, who joined 40 days ago.
+// customers adds a list with n people with a yearly plan, who joined 40 days ago, and one with another plan.
 func (w *writer) customers(n int) core.List {
 	w.Helper()
 	shop := w.d.seed.NewList(func(in *core.ListInput) {
@@ -26,18 +28,31 @@ func (w *writer) customers(n int) core.List {
 			{Name: "plan", Label: "Plan", Type: core.FieldChoice, Options: core.Strings{"yearly", "monthly"}},
 		}
 	})
-	file := strings.Builder{}
-	file.WriteString("email,plan\nmonthly@reader.example,monthly\n")
-	for i := range n {
-		fmt.Fprintf(&file, "reader%d@reader.example,yearly\n", i)
+	then := now().Add(-40 * 24 * time.Hour)
+	address := func(k int) core.Email { return core.Email(fmt.Sprintf("reader%d@reader.example", k)) }
+	for k := range n + 1 {
+		plan := "yearly"
+		if k == n {
+			plan = "monthly"
+		}
+		w.d.seed.At(then).Active(shop.ID, address(k))
+		_, err := w.d.store.SetPreferences(w.Context(), shop.ID, address(k), core.Preferences(`{"plan":"`+plan+`"}`), then+1)
+		w.d.Must(err)
 	}
-	job := w.d.seed.NewImportJob(shop.ID, file.String())
-	w.d.seed.Must(w.d.store.RunImport(w.Context(), job.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "test",
-		now().Add(-40*24*time.Hour)))
-	daemontest.Await(w, "the import", func() bool {
-		l, err := w.d.store.CountedList(w.Context(), shop.ID)
-		return err == nil && l.Counts.Readers() == int64(n+1)
+	known := 0
+	daemontest.Await(w, "the send side", func() bool {
+		for ; known < n; known++ {
+			s, err := w.d.store.Subscriber(w.Context(), shop.ID, address(known))
+			if err != nil || !strings.Contains(string(s.Preferences), "yearly") {
+				return false
+			}
+		}
+		return true
 	})
+	w.d.Must(w.d.store.Update(w.Context(), func(tx *db.Tx) error { // which hears of them now
+		_, err := tx.Exec("UPDATE subscriber SET created_at = ? WHERE list_id = ?", int64(then), shop.ID)
+		return err
+	}))
 	return shop
 }
 
@@ -75,22 +90,42 @@ func TestTaggingManyInABrowser(t *testing.T) {
 	}
 }
 
+// sent sends three campaigns that track clicks of each person to a list.
+func (w *writer) sent(l core.List) error {
+	for range 3 {
+		c := w.d.seed.NewCampaign(l, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })
+		draft, _, err := (drafts.Drafts{
+			Store: w.d.store, Sealer: w.d.keys.Sealer, Origin: w.d.cfg.Origin(),
+		}).Ready(w.Context(), &c, c.Version, now())
+		if err != nil {
+			return err
+		}
+		j := w.d.seed.SendDraft(&draft)
+		daemontest.Await(w, "the campaign", func() bool { return w.d.seed.Reload(j).Status == core.JobCompleted })
+	}
+	return nil
+}
+
 // TestSegmentOfThreeConditionsInABrowser builds "plan is yearly, joined over 30 days ago, not clicked in the last 3
 // campaigns" with eight clicks and sends a campaign to it.
 func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	shop := w.customers(3)
+	w.d.Must(w.sent(shop))
 	console := w.d.cfg.Origin() + "/console/" + w.tenant.ID
+	begin := ".empty .primary"
 	for _, width := range widths {
 		name := fmt.Sprintf("Quiet customers %d", width)
 		c := &clicks{writer: w}
 		w.Do(chromedp.EmulateViewport(width, 844))
 		w.Open(console+"/segments", browsertest.Heading("Segments"))
-		c.click(`a[href$="/new-segment"]`, browsertest.Heading("New segment"))
+		c.click(begin, browsertest.Heading("New segment"))
+		begin = ".head .primary"
 		w.Do(chromedp.SendKeys("#f-name", name)) // has the focus
 		c.click(`button[value="add.with.field.plan"]`, chromedp.WaitVisible("#c1 .chip"))
 		c.click("#c1 .chip:first-child input")
 		c.click(`button[value="add.with.joined"]`, chromedp.WaitVisible("#c2 .days"))
+		w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)
 		c.click(`button[value="add.with.clicked:none_of_last"]`, chromedp.WaitVisible("#c3 .days"))
 		c.click("#c3 .days", chromedp.SetValue("#c3 .days", ""), chromedp.SendKeys("#c3 .days", "3"))
 		w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)

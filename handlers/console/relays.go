@@ -216,8 +216,8 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 	port := input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with implicit TLS."))
 	return relayFields{
 		Advanced: p.T("Advanced"),
-		Host: labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example"), of},
-		Port: labelled{port, of},
+		Host:     labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example"), of},
+		Port:     labelled{port, of},
 		TLS: labelled{
 			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
 				Help(p.T("The help page of your provider names these values.")),

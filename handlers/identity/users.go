@@ -192,12 +192,12 @@ func (a users) show(c *web.Call, id string) (core.User, error) {
 
 // userChange is the body of PUT /api/admin/users/:id. Absent fields stay unchanged.
 type userChange struct {
-	Email         *core.Email `json:"email"`
-	Name          *string     `json:"name" like:"line" max:"100"`
+	Email *core.Email `json:"email"`
+	Name  *string     `json:"name" like:"line" max:"100"`
 	// language of pages and account emails; empty: the browser's
 	Language      *string `json:"language" like:"language"`
-	EmailVerified *bool       `json:"email_verified"`
-	Disabled      *bool       `json:"disabled"`
+	EmailVerified *bool   `json:"email_verified"`
+	Disabled      *bool   `json:"disabled"`
 	// with disabled: also disable the OAuth clients and webhook endpoints that the user created or changed
 	DisableClients bool `json:"disable_clients"`
 }

@@ -122,8 +122,8 @@ type UserInput struct {
 	Email    *core.Email // a new address is unverified unless Verified is true
 	Name     *string
 	Language *string // empty: the browser's
-	Verified *bool // true verifies the address: pending roles take effect, an unproved password and its sessions end
-	Disabled *bool // true ends every session
+	Verified *bool   // true verifies the address: pending roles take effect, an unproved password and its sessions end
+	Disabled *bool   // true ends every session
 }
 
 // UpdateUser changes a user and returns it. A new address ends every session unless the operator verifies it, and roles
