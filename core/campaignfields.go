@@ -62,6 +62,7 @@ type CampaignFields struct {
 	UTM       UTM             `json:"utm,omitzero"` // added to links without such parameters
 	Narrowing
 
+	Polls         []Poll   `json:"polls,omitempty"`
 	Attachments   []string `json:"attachments,omitempty"`    // ids of media attached to the emails
 	TestAddresses []string `json:"test_addresses,omitempty"` // recipients of tests; empty: the tenant's test group
 }
@@ -117,6 +118,9 @@ func (f *CampaignFields) Check() error {
 		return Invalidf("template", "template must have at most %d bytes.", MaxTemplateJSON)
 	}
 	if err := f.checkAddresses(); err != nil {
+		return err
+	}
+	if err := checkPolls(f.Polls); err != nil {
 		return err
 	}
 	group, err := checkTestGroup(f.TestAddresses)

@@ -118,6 +118,9 @@ func (c *Covered) Digest() Digest {
 	if c.Rule != "" {
 		sum.add(c.Rule)
 	}
+	if len(c.Fields.Polls) > 0 {
+		sum.add("polls", jsonOf(c.Fields.Polls))
+	}
 	out := sum.text(sumBytes)
 	for _, part := range digestParts {
 		one := hashed{sha256.New()}

@@ -40,7 +40,8 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 	*v = Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
 		UnsubscribeToken: r.UnsubscribeToken, UnsubscribeURL: r.UnsubscribeURL,
-		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, Date: r.Date, Track: r.Track,
+		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, PollURL: r.PollURL, Voter: r.Voter, Date: r.Date,
+		Track: r.Track,
 	}
 	if b.unsubscribe != nil {
 		url, _ := b.unsubscribe.Append(nil, v)

@@ -65,6 +65,9 @@ type Recipient struct {
 	Track *Tracker
 	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
+	// PollURL and Voter are those of Vars.
+	PollURL string
+	Voter   *Voter
 }
 
 // Bulk is the compiled content of a job. It is safe for concurrent use.

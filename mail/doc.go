@@ -13,6 +13,7 @@
 //	marks.go             header that identifies a message in a provider's events
 //	attribute.go         AttributeText: decodes the value of an HTML attribute
 //	track.go             tracked links and the pixel
+//	poll.go              links that answer polls
 //	foreign.go           ForeignTags: merge tags of other programs, with replacements
 //	inspect.go inspect_*.go   checks of an email before it is sent, such as links and placeholders without a default
 //
@@ -52,7 +53,7 @@
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),
 // list.*, tenant.* and job.* (JobSpec sets their fields), unsubscribe_token, unsubscribe_url, view_url,
-// preferences_url, and confirm_url. confirm_url prints nothing and causes a warning, because recipients of a job are
+// preferences_url, poll_url.1.2 (option 2 of poll 1), and confirm_url. confirm_url prints nothing and causes a warning, because recipients of a job are
 // already confirmed. Any other first name is an error. Any other field of a record is a warning.
 //
 // Filters: default, escape (has no effect, because all output is escaped), upcase, downcase, capitalize, truncate,

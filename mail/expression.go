@@ -25,13 +25,14 @@ const (
 	rootUnsubscribeURL
 	rootViewURL
 	rootPreferencesURL
+	rootPollURL
 	rootNothing // a known record, but an unknown field
 )
 
 var rootNames = map[string]root{
 	"email": rootEmail, "preferences": rootPreferences, "list": rootList, "tenant": rootTenant, "job": rootJob,
 	"unsubscribe_token": rootUnsubscribeToken, "unsubscribe_url": rootUnsubscribeURL, "view_url": rootViewURL,
-	"preferences_url": rootPreferencesURL, "confirm_url": rootNothing,
+	"preferences_url": rootPreferencesURL, "poll_url": rootPollURL, "confirm_url": rootNothing,
 }
 
 // operand is a literal or a path.
@@ -39,11 +40,13 @@ type operand struct {
 	root    root
 	path    []string
 	literal value
+	answer  Answer // of rootPollURL
 }
 
 // link reports whether the value is an absolute http(s) URL created by the caller.
 func (o *operand) link() bool {
-	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL
+	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL ||
+		o.root == rootPollURL
 }
 
 // comparison is the operator that compares two operands of a condition.
@@ -300,6 +303,8 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 		e.t.prefs = true
 	case rootViewURL:
 		e.t.view = true
+	case rootPollURL:
+		return e.pollURL(path)
 	case rootList, rootTenant, rootJob:
 		if len(path) != 1 {
 			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)

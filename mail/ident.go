@@ -45,6 +45,7 @@ const (
 	kindBounce      = 'b'
 	kindUnsubscribe = 'u'
 	kindTrack       = 't'
+	kindPoll        = 'p'
 )
 
 // These are the MAC lengths in octets. The Message-ID has 128 bits, the required minimum. Local parts have 80 bits,

@@ -11,7 +11,7 @@ import (
 func FuzzIdent(f *testing.F) {
 	n, other := NewIdent(bytes.Repeat([]byte{1}, 32)), NewIdent(bytes.Repeat([]byte{2}, 32))
 	for _, s := range []string{
-		n.Message(1, 2), n.Bounce(1, 1<<62), n.Unsubscribe(3, 4), n.Track(1, 2, 3),
+		n.Message(1, 2), n.Bounce(1, 1<<62), n.Unsubscribe(3, 4), n.Track(1, 2, 3), n.Poll(1, 2, Answer{3, 4}),
 		other.Message(1, 2), "b+.", "<@>", "",
 	} {
 		f.Add(s)
@@ -26,6 +26,9 @@ func FuzzIdent(f *testing.F) {
 		}
 		if job, seq, no, ok := n.ParseTrack(name); ok && n.Track(job, seq, no) != name {
 			t.Errorf("link %q is %d, %d, %d", name, job, seq, no)
+		}
+		if job, seq, a, ok := n.ParsePoll(name); ok && n.Poll(job, seq, a) != name {
+			t.Errorf("answer %q is %d, %d, %v", name, job, seq, a)
 		}
 		if _, _, ok := other.ParseMessage(name); ok && !strings.Contains(name, other.Message(1, 2)) {
 			t.Errorf("%q was made without the key", name)

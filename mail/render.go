@@ -65,6 +65,8 @@ func (r *render) value(o *operand) value {
 		return textValue(v.ViewURL)
 	case rootPreferencesURL:
 		return textValue(v.PreferencesURL)
+	case rootPollURL:
+		return textValue(v.pollURL(o.answer))
 	}
 	if v.Shared == nil || o.root == rootNothing {
 		return value{}

@@ -87,6 +87,9 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
+	// PollURL is the start of the URLs of polls. A token of Voter follows; nil: a word for previews, which don't count.
+	PollURL string
+	Voter   *Voter
 	// Subject is job.subject rendered for this recipient; empty: the subject's source.
 	Subject string
 	// Track creates the tokens of links and pixel; nil: no tracking.
@@ -102,6 +105,7 @@ type Template struct {
 	prefs    bool // some path starts with preferences
 	unsub    bool // prints an unsubscribe link or token
 	view     bool // uses view_url
+	polls    bool // uses poll_url
 	subject  bool // uses job.subject
 	size     int  // octets of static text
 	warnings []warning

@@ -126,8 +126,9 @@ type written struct {
 
 	Audience *core.FollowUp `json:"audience,omitempty"` // limits the campaign to recipients of another one
 
-	Attachments   []string `json:"attachments"`    // ids of media
-	TestAddresses []string `json:"test_addresses"` // recipients of tests; empty: the tenant's test group
+	Polls         []core.Poll `json:"polls,omitempty"` // a placeholder such as {{ poll.1 }} inserts one
+	Attachments   []string    `json:"attachments"`     // ids of media
+	TestAddresses []string    `json:"test_addresses"`  // recipients of tests; empty: the tenant's test group
 }
 
 func writtenOf(f *core.CampaignFields) written {
@@ -136,7 +137,7 @@ func writtenOf(f *core.CampaignFields) written {
 		f.Template, f.Theme, f.Content, f.UTM,
 		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
 		f.SegmentID, append([]string{}, f.ExcludeSegmentIDs...),
-		f.Audience, append([]string{}, f.Attachments...), append([]string{}, f.TestAddresses...),
+		f.Audience, f.Polls, append([]string{}, f.Attachments...), append([]string{}, f.TestAddresses...),
 	}
 }
 
@@ -179,8 +180,9 @@ type fieldsInput struct {
 
 	Audience *followUpInput `json:"audience" like:"strict"`
 
-	Attachments   *[]string `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
-	TestAddresses *[]string `json:"test_addresses" like:"tests" max:"20" each:"email"`
+	Polls         *[]core.Poll `json:"polls" max:"10" about:"A placeholder such as {{ poll.1 }} inserts one"`
+	Attachments   *[]string    `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
+	TestAddresses *[]string    `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
 	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
 }
@@ -268,6 +270,9 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	}
 	if len(in.Template) > 0 {
 		f.Template = in.Template
+	}
+	if in.Polls != nil {
+		f.Polls = *in.Polls
 	}
 	if in.TestAddresses != nil {
 		f.TestAddresses = *in.TestAddresses

@@ -109,7 +109,7 @@ func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields,
 ) (*article.Article, error) {
 	spec := mail.JobSpec("", &content, mail.ShownSender)
 	return article.New(&article.Source{
-		Kind: fields.Content.Kind, Text: fields.Content.Source, Title: title,
+		Kind: fields.Content.Kind, Text: fields.Content.Source, Polls: fields.Polls, Title: title,
 		Vars: mail.Vars{Shared: &spec.Shared, Preferences: "{}", Date: at.Time()},
 		Link: func(address string) string {
 			if to := mended[address]; to != "" {

@@ -81,6 +81,9 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 		}
 		l.Findings = append(l.Findings, f)
 	}
+	if err := d.lookAtPolls(ctx, &l, now); err != nil {
+		return l, err
+	}
 	if err := d.lookAtAttachments(ctx, &l, t.ID); err != nil || l.Bulk == nil {
 		return l, err
 	}
@@ -90,6 +93,25 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 // largeAttachments is the size in bytes from which attachments cause a warning. They are part of each email and a
 // third larger there.
 const largeAttachments = 1 << 20
+
+func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) error {
+	f := &l.Draft.Fields
+	if len(f.Polls) == 0 {
+		return nil
+	}
+	var lists []core.List
+	for _, id := range f.ListIDs {
+		list, err := d.Store.List(ctx, id)
+		switch {
+		case err == nil:
+			lists = append(lists, list)
+		case core.KindOf(err) != core.NotFound:
+			return err
+		}
+	}
+	l.Findings = append(l.Findings, f.PollFindings(lists, now)...)
+	return nil
+}
 
 func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string) error {
 	if l.Draft.Frozen { // the files of a frozen draft are kept

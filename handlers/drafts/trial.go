@@ -59,6 +59,7 @@ func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 		Email: "reader@example.org", Date: now.Time(),
 		UnsubscribeToken: "preview", UnsubscribeURL: origin + "/unsubscribe?token=preview",
 		PreferencesURL: origin + "/preferences?token=preview", ViewURL: origin + "/v/preview",
+		PollURL: origin + mail.PollPath,
 	}
 }
 

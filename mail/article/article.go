@@ -19,6 +19,7 @@ import (
 // Source is what an article is made from.
 type Source struct {
 	Kind, Text string
+	Polls      []core.Poll
 	Title      string // a first heading that repeats it is left out
 	// Vars are the values of a subscriber with no details. New sets the links.
 	Vars mail.Vars
@@ -97,13 +98,13 @@ var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|vide
 func (s *Source) page() (string, error) {
 	switch s.Kind {
 	case core.ContentText:
-		text, err := s.fill(mail.PartText, marked(s.Text))
+		text, err := s.fill(mail.PartText, marked(markup.WithPolls(mail.PartText, s.Text, s.Polls, false)))
 		return paragraphs(text), err
 	case core.ContentHTML:
-		page, err := s.fill(mail.PartHTML, markTexts(s.Text))
+		page, err := s.fill(mail.PartHTML, markTexts(markup.WithPolls(mail.PartHTML, s.Text, s.Polls, false)))
 		return htmlclean.Body(InBody(page)), err
 	}
-	template, err := markup.Article(s.Kind, s.Text)
+	template, err := markup.Article(s.Kind, s.Text, s.Polls)
 	if err != nil {
 		return "", err
 	}

@@ -9,8 +9,11 @@ import (
 )
 
 // Article compiles Markdown or blocks into the HTML of a web page: the same blocks as Compile, as elements without
-// styles, layout tables, masthead and footer. It is a template, as that of Compile. Errors are those of Compile.
-func Article(kind, source string) (string, error) { return articleOf(kind, source, false) }
+// styles, layout tables, masthead and footer. It is a template, as that of Compile. Polls have no links. Errors
+// are those of Compile.
+func Article(kind, source string, polls []core.Poll) (string, error) {
+	return articleOf(kind, source, &Options{Theme: &themes[0], Polls: polls})
+}
 
 // braces is in place of a brace that begins a placeholder, so that it is text. Sources don't contain it afterwards.
 const braces = "\uE000"
@@ -19,12 +22,12 @@ const braces = "\uE000"
 // safe, and placeholders are text. Errors are those of Compile.
 func Page(source string) (string, error) {
 	source = strings.NewReplacer(braces, "", "{{", braces+braces, "{%", braces+"%", "{#", braces+"#").Replace(source)
-	page, err := articleOf(KindMarkdown, source, true)
+	page, err := articleOf(KindMarkdown, source, &Options{Theme: &themes[0], AllowHTML: true})
 	return strings.ReplaceAll(page, braces, "{"), err
 }
 
-func articleOf(kind, source string, allowHTML bool) (string, error) {
-	d := &document{options: &Options{Theme: &themes[0], AllowHTML: allowHTML}, octets: len(source)}
+func articleOf(kind, source string, options *Options) (string, error) {
+	d := &document{options: options, octets: len(source)}
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	var err error
 	switch {
@@ -79,6 +82,8 @@ func (w *articleWriter) block(n node) {
 		w.figure(&n)
 	case button:
 		w.button(&n)
+	case poll:
+		w.poll(&n)
 	case divider:
 		w.WriteString("<hr>")
 	case quote:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // LogoWidth is the width in pixels of a tenant's logo at the top of an email.
@@ -15,7 +16,13 @@ const LogoWidth = 160
 // tenant's color and logo. The name at the top is the brand name, or else the name of the only list, or else the
 // tenant's. It returns the same errors as Compile.
 func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
+	if err := checkPolls(f); err != nil {
+		return nil, err
+	}
 	r, err := compileContent(f, own, l, t)
+	if err == nil {
+		err = checkPolls(f, r.HTML, r.Text)
+	}
 	if err == nil {
 		r.HTML, r.Text = addUTM(r.HTML, r.Text, f.UTM.Query(), t.PublicURL)
 	}
@@ -25,16 +32,19 @@ func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *c
 func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
 	switch f.Content.Kind {
 	case core.ContentHTML:
-		return &Result{HTML: f.Content.Source, Text: f.Content.Text, Warnings: []Warning{}}, nil
+		return &Result{
+			HTML: WithPolls(mail.PartHTML, f.Content.Source, f.Polls, true),
+			Text: WithPolls(mail.PartText, f.Content.Text, f.Polls, true), Warnings: []Warning{},
+		}, nil
 	case core.ContentText:
-		return &Result{Text: f.Content.Source, Warnings: []Warning{}}, nil
+		return &Result{Text: WithPolls(mail.PartText, f.Content.Source, f.Polls, true), Warnings: []Warning{}}, nil
 	}
 	o, err := LooksOf(f.Theme, own, t)
 	if err != nil {
 		return nil, err
 	}
 	o.Language, o.Title = cmp.Or(f.Language, l.Language, t.Language), f.Subject
-	o.Name = l.Name
+	o.Name, o.Polls = l.Name, f.Polls
 	if len(f.ListIDs) > 1 { // the subscribers of all lists see the same name
 		o.Name = t.Name
 	}

@@ -14,6 +14,7 @@
 //	article.go      nodes to the HTML of a web page
 //	urls.go utm.go pictures.go   URLs of links and images
 //	text.go         nodes to text
+//	poll.go         polls: a question with a link for each option
 //	theme.go color.go   colors, fonts and shapes; themes.go: the built-in themes
 //	place.go        Placed: the line of the source for an error in an email
 //	campaign.go     CompileCampaign: the parts of a campaign's email

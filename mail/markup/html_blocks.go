@@ -20,6 +20,8 @@ func (w *htmlWriter) block(n node) {
 		w.figure(&n)
 	case button:
 		w.button(&n)
+	case poll:
+		w.poll(&n)
 	case divider:
 		w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s"><tr>`+
 			`<td class="l-line" height="1" style="border-top:1px solid %s;font-size:1px;line-height:1px;`+

@@ -185,6 +185,9 @@ func (r *markdownReader) paragraph(n ast.Node) node {
 	if r.d.marks.onlyTags(string(n.Lines().Value(r.src))) {
 		return tags{string(n.Lines().Value(r.src))}
 	}
+	if p := r.d.pollOf(string(n.Lines().Value(r.src))); p != nil {
+		return p
+	}
 	if only := n.FirstChild(); only != nil && skipAttributes(only.NextSibling()) == nil {
 		switch l := only.(type) {
 		case *ast.Image:

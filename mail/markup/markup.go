@@ -38,6 +38,7 @@ type Options struct {
 	Address   string // lines of the postal address
 	// Beginning adds the first words as preview text; without it, inboxes show the name or logo at the top.
 	Beginning bool
+	Polls     []core.Poll // that placeholders such as {{ poll.1 }} insert
 	// AllowHTML permits HTML in Markdown, which is otherwise shown as text.
 	AllowHTML bool
 }

@@ -76,6 +76,8 @@ func (w *textWriter) block(n node) string {
 		return w.figure(&n)
 	case button:
 		return w.link(&link{href: n.href, body: n.label})
+	case poll:
+		return w.poll(&n)
 	case divider:
 		return "* * *"
 	case quote:

@@ -1,0 +1,161 @@
+package markup
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// poll is the question of a poll with a link for each option. hrefs are marks of placeholders.
+type poll struct {
+	question string
+	options  []string
+	hrefs    []string
+}
+
+func (poll) isNode() {}
+
+// pollOf returns the poll that is the whole content of a paragraph, or nil.
+func (d *document) pollOf(text string) node {
+	var number int
+	alone := true
+	d.marks.each(text, func(text string) {
+		alone = alone && strings.TrimSpace(text) == ""
+	}, func(_ string, p mail.Placeholder) {
+		alone, number = alone && number == 0, pollNumber(&p)
+	})
+	if !alone || number < 1 || number > len(d.options.Polls) {
+		return nil
+	}
+	of := &d.options.Polls[number-1]
+	n := poll{question: dropMarks(of.Question)}
+	for i, option := range of.Options {
+		d.marks = append(d.marks, mail.Placeholder{Kind: mail.PlaceholderOutput, Text: pollURL(number, i+1)})
+		n.options, n.hrefs = append(n.options, dropMarks(option)), append(n.hrefs, d.marks.mark(len(d.marks)-1))
+	}
+	return n
+}
+
+// pollNumber returns the number of the poll that a placeholder prints, or 0.
+func pollNumber(p *mail.Placeholder) int {
+	if p.Kind != mail.PlaceholderOutput {
+		return 0
+	}
+	return core.PollNumber(p.Text[2 : len(p.Text)-2])
+}
+
+func pollURL(number, option int) string { return fmt.Sprintf("{{ poll_url.%d.%d }}", number, option) }
+
+// poll writes the question, with a button for each option.
+func (w *htmlWriter) poll(p *poll) {
+	body := []node{paragraph{[]span{emphasis{"strong", []span{words(p.question)}}}}}
+	for i, option := range p.options {
+		body = append(body, button{[]span{words(option)}, p.hrefs[i]})
+	}
+	w.stack(body)
+}
+
+// poll writes the question, with a line for each option.
+func (w *textWriter) poll(p *poll) string {
+	lines := []string{w.plain(p.question), ""}
+	for i, option := range p.options {
+		lines = append(lines, "* "+w.link(&link{href: p.hrefs[i], body: []span{words(option)}}))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// poll writes the question and the options without links: web pages are not for one subscriber, who could answer.
+func (w *articleWriter) poll(p *poll) {
+	w.within("p", []span{emphasis{"strong", []span{words(p.question)}}})
+	w.WriteString("\n<ul>\n")
+	for _, option := range p.options {
+		w.within("li", []span{words(option)})
+		w.WriteByte('\n')
+	}
+	w.WriteString("</ul>")
+}
+
+// WithPolls replaces the placeholders of polls in HTML or text that an author wrote. If answers is false, it leaves out
+// the links. Placeholders of unknown polls stay.
+func WithPolls(part mail.Part, source string, polls []core.Poll, answers bool) string {
+	if len(polls) == 0 {
+		return source
+	}
+	all, err := mail.Placeholders("content.source", source)
+	if err != nil { // compiling the email reports it
+		return source
+	}
+	var b strings.Builder
+	at := 0
+	for i := range all {
+		number := pollNumber(&all[i])
+		if number < 1 || number > len(polls) {
+			continue
+		}
+		b.WriteString(source[at:all[i].From])
+		if at = all[i].To; part == mail.PartHTML {
+			b.WriteString(pollHTML(number, &polls[number-1], answers))
+		} else {
+			b.WriteString(pollText(number, &polls[number-1], answers))
+		}
+	}
+	return b.String() + source[at:]
+}
+
+// pollHTML returns a poll in the style of the HTML around it.
+func pollHTML(number int, p *core.Poll, answers bool) string {
+	var b strings.Builder
+	b.WriteString("<p><strong>" + html.EscapeString(p.Question) + "</strong></p>\n")
+	for i, option := range p.Options {
+		option = html.EscapeString(option)
+		if answers {
+			option = `<a href="` + pollURL(number, i+1) + `" style="display:inline-block;padding:10px 16px;` +
+				`border:1px solid;border-radius:6px;text-decoration:none">` + option + "</a>"
+		}
+		b.WriteString("<p>" + option + "</p>\n")
+	}
+	return b.String()
+}
+
+func pollText(number int, p *core.Poll, answers bool) string {
+	lines := []string{p.Question, ""}
+	for i, option := range p.Options {
+		line := "* " + option
+		if answers {
+			line += ": " + pollURL(number, i+1)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// checkPolls returns an Invalid error if the content has a poll that the campaign doesn't have, or, in compiled HTML
+// and text, one that is not alone in its paragraph.
+func checkPolls(f *core.CampaignFields, compiled ...string) error {
+	for _, number := range core.PollNumbers(f.Content.Source + "\n" + f.Content.Text) {
+		if number > len(f.Polls) {
+			return onPoll(f, number, "The campaign has no poll %d. Create it, or remove {{ poll.%d }}.")
+		}
+	}
+	for _, part := range compiled {
+		for _, number := range core.PollNumbers(part) {
+			if number <= len(f.Polls) {
+				return onPoll(f, number, "Poll %d must be alone in its paragraph. Put {{ poll.%d }} on a line of its "+
+					"own, between empty lines.")
+			}
+		}
+	}
+	return nil
+}
+
+func onPoll(f *core.CampaignFields, number int, format string) error {
+	e := core.Invalidf("content.source", format, number, number)
+	before, _, found := strings.Cut(f.Content.Source, fmt.Sprintf("poll.%d", number))
+	if found && f.Content.Kind != core.ContentBlocks {
+		e.Line = 1 + strings.Count(before, "\n")
+	}
+	return e
+}

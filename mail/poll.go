@@ -1,0 +1,69 @@
+package mail
+
+import (
+	"strconv"
+
+	"newsletterd/core"
+)
+
+// PollPath is the path of the pages on which subscribers answer polls. A token follows.
+const PollPath = "/poll/"
+
+// PollPreview stands for the token in previews. Its page shows that answers from there aren't counted.
+const PollPreview = "preview"
+
+// Answer is an option of a poll. Numbers start at 1.
+type Answer struct{ Poll, Option int }
+
+// Voter creates the tokens with which a recipient answers polls.
+type Voter struct {
+	Ident    *Ident
+	Job, Seq int64
+}
+
+// Poll returns the token with which recipient seq of a job chooses an option of a poll.
+func (n *Ident) Poll(job, seq int64, a Answer) string {
+	return string(n.append(nil, kindPoll, messageMAC, job, seq, int64(a.Poll*optionsBase+a.Option)))
+}
+
+// optionsBase combines the numbers of a poll and of its option.
+const optionsBase = 100
+
+// ParsePoll parses a token created by Poll. ok is false for any text that this key didn't create.
+func (n *Ident) ParsePoll(token string) (job, seq int64, a Answer, ok bool) {
+	var v [3]int64
+	if ok = n.parse(token, kindPoll, messageMAC, v[:]); !ok {
+		return 0, 0, a, false
+	}
+	return v[0], v[1], Answer{int(v[2] / optionsBase), int(v[2] % optionsBase)}, true
+}
+
+func (v *Vars) pollURL(a Answer) string {
+	switch {
+	case v.PollURL == "":
+		return ""
+	case v.Voter == nil:
+		return v.PollURL + PollPreview
+	}
+	return v.PollURL + v.Voter.Ident.Poll(v.Voter.Job, v.Voter.Seq, a)
+}
+
+// pollURL reads the numbers after poll_url: of a poll, and of one of its options.
+func (e *expression) pollURL(path []string) (operand, error) {
+	var n [2]int
+	for i := range n {
+		if len(path) == len(n) {
+			n[i], _ = strconv.Atoi(path[i])
+		}
+	}
+	if n[0] < 1 || n[0] > core.MaxPolls || n[1] < 1 || n[1] > core.MaxPollOptions {
+		return operand{}, e.fail("poll_url needs the numbers of a poll and of an option, as in poll_url.1.2")
+	}
+	e.t.polls = true
+	return operand{root: rootPollURL, answer: Answer{n[0], n[1]}}, nil
+}
+
+// PrintsPoll reports whether any part links to a poll. In that case a Recipient should have a PollURL.
+func (b *Bulk) PrintsPoll() bool {
+	return b.subject.polls || b.text.polls || b.html != nil && b.html.polls
+}
