@@ -54,6 +54,7 @@
 //	campaign        content and settings: subject, bodies, template, tracking
 //	draft           the state of a campaign before review and approval; campaigns.Draft: a version, compiled
 //	version         a campaign as saved; an approval or a send names one
+//	poll            a question in a campaign, with options; an answer is the option that a subscriber chose
 //	media           an image or a document that a tenant stores for its emails
 //	send job        one send of a campaign to a list; job for short
 //	frozen copy     the content that an approval or a job has fixed (CampaignCopy); it never changes
@@ -129,7 +130,7 @@
 //	narrowing.go firstfew.go openinghours.go issue.go oldpath.go   exclusions, first recipients, best times, the
 //	              archive
 //	rule.go ruleread.go rulevalue.go rulematch.go segment.go segmentcount.go   rules, segments and their counts
-//	tag.go   tags of people
+//	tag.go poll.go   tags of people, polls
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
 //	subscriber.go suppression.go   subscribers and the suppression list
 //	tracking.go machine.go figures.go   opens, clicks, automated ones, and figures

@@ -16,7 +16,8 @@ type PersonData struct {
 	Subscribers   []PersonSubscriber   `json:"subscribers"` // records of the send side
 	Mailings      []PersonMailing      `json:"mailings"`    // emails sent by jobs, oldest first
 	Reports       []PersonReport       `json:"provider_events"`
-	Tags          []PersonTag          `json:"tags"`                   // given by teams
+	Tags          []PersonTag          `json:"tags"` // given by teams
+	Answers       []PersonAnswer       `json:"poll_answers,omitempty"`
 	Bulk          []PersonBulk         `json:"bulk_actions,omitempty"` // that can still be undone
 	Blocks        []PersonBlock        `json:"blocks"`                 // reasons not to email the address
 	Said          []PersonSaid         `json:"said,omitempty"`         // statements in imported files, kept for a month
@@ -31,7 +32,7 @@ type PersonData struct {
 func (d *PersonData) Empty() bool {
 	return d.Account == nil &&
 		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-			len(d.Said)+len(d.Bulk)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags) == 0
+			len(d.Said)+len(d.Bulk)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags)+len(d.Answers) == 0
 }
 
 // AccountData is the data of a user's account.
@@ -125,6 +126,14 @@ type PersonTag struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	Name     string  `db:"name" json:"name"`
 	At       Instant `db:"at" json:"at"`
+}
+
+// PersonAnswer is the person's answer to a poll.
+type PersonAnswer struct {
+	CampaignID string  `db:"campaign_id" json:"campaign_id"`
+	Question   string  `db:"question" json:"question"`
+	Answer     string  `db:"answer" json:"answer"`
+	At         Instant `db:"at" json:"at"`
 }
 
 // PersonMailing is the outcome of one job's email to the person.

@@ -34,27 +34,23 @@ type Rule struct {
 	// set only by Combined: true for everyone who doesn't match the rule, including those for whom it can't be decided
 	Except *Rule `json:"except,omitempty"`
 
-	Field    string   `json:"field,omitempty"`    // key of the preferences; has exactly one operator of Test
-	Joined   *Test    `json:"joined,omitempty"`   // start of the subscription
-	Domain   []string `json:"domain,omitempty"`   // domain of the address, in lower case
-	Received string   `json:"received,omitempty"` // id of a campaign that was sent to the subscriber
-	OnList   string   `json:"on_list,omitempty"`  // id of a list on which the address is active
-	Segment  string   `json:"segment,omitempty"`  // id of a segment whose rule holds
-	Tag      string   `json:"tag,omitempty"`      // name or id of a tag; inlined rules have ids
-	Opened   *Test    `json:"opened,omitempty"`   // opened a campaign of the list
-	Clicked  *Test    `json:"clicked,omitempty"`  // clicked a link in one
+	// has exactly one operator of Test
+	Field    string    `json:"field,omitempty"`    // key of the preferences
+	Poll     *RulePoll `json:"poll,omitempty"`     // answer to a poll
+	Joined   *Test     `json:"joined,omitempty"`   // start of the subscription
+	Domain   []string  `json:"domain,omitempty"`   // domain of the address, in lower case
+	Received string    `json:"received,omitempty"` // id of a campaign that was sent to the subscriber
+	OnList   string    `json:"on_list,omitempty"`  // id of a list on which the address is active
+	Segment  string    `json:"segment,omitempty"`  // id of a segment whose rule holds
+	Tag      string    `json:"tag,omitempty"`      // name or id of a tag; inlined rules have ids
+	Opened   *Test     `json:"opened,omitempty"`   // opened a campaign of the list
+	Clicked  *Test     `json:"clicked,omitempty"`  // clicked a link in one
 
 	Consented   *Test     `json:"consented,omitempty"`    // newest consent of the present subscription
 	Source      []string  `json:"source,omitempty"`       // of the present subscription
 	Language    []string  `json:"language,omitempty"`     // language of the list
 	ClickedLink *RuleLink `json:"clicked_link,omitempty"` // clicked this link
 	*Test
-}
-
-// RuleLink names a link of a campaign.
-type RuleLink struct {
-	Campaign string `json:"campaign"` // id
-	Link     int64  `json:"link"`     // number
 }
 
 // Test compares a value with an operand. Exactly one operator is set.
@@ -79,12 +75,13 @@ type Test struct {
 var (
 	ruleHeads = []string{
 		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
-		"clicked", "tag", "consented", "source", "language", "clicked_link",
+		"clicked", "tag", "consented", "source", "language", "clicked_link", "poll",
 	}
 	fieldOperators = []string{
 		"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
 		"missing",
 	}
+	pollOperators    = []string{"is", "is_not", "exists", "missing"}
 	joinedOperators  = []string{"within_days", "before_days", "before", "after"}
 	engagedOperators = []string{"last", "within_days"} // of opened and clicked
 )
@@ -171,6 +168,10 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 			return Invalidf(path, "%s has both %s and %s. Put them into a group: {\"all\": […]}.", path, head, key)
 		case slices.Contains(ruleHeads, key):
 			head = key
+		case slices.Contains(keys, "poll"):
+			if !slices.Contains(pollOperators, key) {
+				return unknownIn(path, key, pollOperators)
+			}
 		case !slices.Contains(fieldOperators, key) && slices.Contains(keys, "field"):
 			return unknownIn(path, key, fieldOperators)
 		case !slices.Contains(fieldOperators, key):
@@ -180,7 +181,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	switch {
 	case head == "":
 		return Invalidf(path, "%s has no condition. Use one of %s.", path, strings.Join(ruleHeads, ", "))
-	case head != "field" && len(keys) > 1:
+	case head != "field" && head != "poll" && len(keys) > 1:
 		return Invalidf(path, "%s: %s can't be combined with %s. Remove one of the two.", path, other(keys, head), head)
 	}
 	value, path := values[head], path+"."+head
@@ -249,6 +250,13 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		delete(all, "field")
 		r.Test = &Test{}
 		return p.test(r.Test, strings.TrimSuffix(path, ".field"), all, fieldOperators)
+	case "poll":
+		if r.Poll, err = p.poll(path, value); err != nil {
+			return err
+		}
+		delete(all, "poll")
+		r.Test = &Test{}
+		return p.test(r.Test, strings.TrimSuffix(path, ".poll"), all, pollOperators)
 	case "joined", "consented":
 		_, tests, err := members(path, value)
 		if err != nil {
@@ -469,8 +477,11 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 
 // Campaign returns the id of the campaign that a condition names, or an empty string.
 func (r *Rule) Campaign() string {
-	if r.ClickedLink != nil {
+	switch {
+	case r.ClickedLink != nil:
 		return r.ClickedLink.Campaign
+	case r.Poll != nil:
+		return r.Poll.Campaign
 	}
 	return r.Received
 }

@@ -23,11 +23,12 @@ type Profile struct {
 	Mailings  []Mailing
 	Untracked bool // the subscriber's opens and clicks aren't known, because consent is missing
 
-	ConsentedAt Instant // newest consent of the present subscription; 0: none is recorded
-	Source      string  // of the present subscription; empty: unknown
-	Language    string  // of the list
-	Links       []bool  // for each of Matcher.Links: the subscriber clicked it
-	LinksSent   []bool  // for each of Matcher.Links: its campaign was sent to the subscriber
+	ConsentedAt Instant  // newest consent of the present subscription; 0: none is recorded
+	Source      string   // of the present subscription; empty: unknown
+	Language    string   // of the list
+	Answers     []string // for each of Matcher.Polls: the text of the chosen option; empty: no answer
+	Links       []bool   // for each of Matcher.Links: the subscriber clicked it
+	LinksSent   []bool   // for each of Matcher.Links: its campaign was sent to the subscriber
 }
 
 // Mailing is a campaign that was sent to a subscriber.
@@ -67,6 +68,7 @@ func is(holds bool) truth {
 type Matcher struct {
 	Lists, Campaigns []string // ids to look up for each subscriber
 	Links            []RuleLink
+	Polls            []RulePoll
 	Ledger           bool     // ConsentedAt and Source are needed
 	Language         bool     // the language is needed
 	Preferences      bool     // the preferences are needed
@@ -135,6 +137,8 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 			out[i].Value = p.Source
 		case leaf.Language != nil:
 			out[i].Value = p.Language
+		case leaf.Poll != nil:
+			out[i].Value = p.Answers[slices.Index(m.Polls, *leaf.Poll)]
 		}
 	}
 	return out
@@ -248,6 +252,8 @@ func (m *Matcher) plain(r *Rule) func(*seen) bool {
 		m.Preferences = true
 		at, test := indexIn(&m.fields, r.Field), m.test(r.Test)
 		return func(s *seen) bool { return test(&s.values[at]) }
+	case r.Poll != nil:
+		return m.answered(*r.Poll, r.Test)
 	case r.Joined != nil:
 		return m.joined(r.Joined)
 	case r.Consented != nil:
@@ -344,6 +350,25 @@ func (m *Matcher) clickedLink(l RuleLink) func(*seen) truth {
 		}
 		return is(s.Links[at])
 	}
+}
+
+// answered compiles a condition on the answer to a poll.
+func (m *Matcher) answered(p RulePoll, t *Test) func(*seen) bool {
+	at := slices.Index(m.Polls, p)
+	if at < 0 {
+		at, m.Polls = len(m.Polls), append(m.Polls, p)
+	}
+	switch {
+	case t.Missing:
+		return func(s *seen) bool { return s.Answers[at] == "" }
+	case t.Exists:
+		return func(s *seen) bool { return s.Answers[at] != "" }
+	case t.Is != nil:
+		is := oneOf(t.Is)
+		return func(s *seen) bool { return s.Answers[at] != "" && is(s.Answers[at]) }
+	}
+	is := oneOf(t.IsNot)
+	return func(s *seen) bool { return s.Answers[at] == "" || !is(s.Answers[at]) }
 }
 
 func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {

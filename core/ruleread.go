@@ -9,6 +9,18 @@ import (
 	"unicode/utf8"
 )
 
+// RuleLink names a link of a campaign.
+type RuleLink struct {
+	Campaign string `json:"campaign"` // id
+	Link     int64  `json:"link"`     // number
+}
+
+// RulePoll names a poll of a campaign.
+type RulePoll struct {
+	Campaign string `json:"campaign"` // id
+	Number   int    `json:"number"`
+}
+
 // ruleText reads a text that is not empty.
 func ruleText(path string, value []byte, limit int) (s string, err error) {
 	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
@@ -113,25 +125,45 @@ func (r *Rule) CheckIDs(path string) (err error) {
 
 // link reads the campaign and the link of a condition on clicks.
 func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
-	keys, parts, err := members(path, value)
+	campaign, number, err := partOfCampaign(path, value, "link")
 	if err != nil {
 		return nil, err
 	}
-	known := []string{"campaign", "link"}
-	for _, key := range keys {
-		if !slices.Contains(known, key) {
-			return nil, unknownIn(path, key, known)
-		}
-	}
-	if len(keys) != len(known) {
-		return nil, Invalidf(path, "%s needs campaign and link.", path)
-	}
-	l := &RuleLink{}
-	if l.Campaign, err = ruleText(path+".campaign", parts["campaign"], MaxRuleField); err != nil {
-		return nil, err
-	}
-	if l.Link, err = strconv.ParseInt(string(parts["link"]), 10, 64); err != nil || l.Link < 1 || l.Link >= CanaryLink {
+	l := &RuleLink{Campaign: campaign}
+	if l.Link, err = strconv.ParseInt(string(number), 10, 64); err != nil || l.Link < 1 || l.Link >= CanaryLink {
 		return nil, Invalidf(path+".link", "%s must be the number of a link, for example 1.", path+".link")
 	}
 	return l, nil
+}
+
+// poll reads the campaign and the number of a condition on answers.
+func (p *ruleParser) poll(path string, value []byte) (*RulePoll, error) {
+	campaign, number, err := partOfCampaign(path, value, "number")
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(string(number))
+	if err != nil || n < 1 || n > MaxPolls {
+		return nil, Invalidf(path+".number", "%s must be the number of a poll, for example 1.", path+".number")
+	}
+	return &RulePoll{campaign, n}, nil
+}
+
+// partOfCampaign reads an object with the id of a campaign and the number of one of its parts.
+func partOfCampaign(path string, value []byte, part string) (campaign string, number []byte, err error) {
+	keys, parts, err := members(path, value)
+	if err != nil {
+		return "", nil, err
+	}
+	known := []string{"campaign", part}
+	for _, key := range keys {
+		if !slices.Contains(known, key) {
+			return "", nil, unknownIn(path, key, known)
+		}
+	}
+	if len(keys) != len(known) {
+		return "", nil, Invalidf(path, "%s needs campaign and %s.", path, part)
+	}
+	campaign, err = ruleText(path+".campaign", parts["campaign"], MaxRuleField)
+	return campaign, parts[part], err
 }

@@ -119,6 +119,9 @@ func oneOf(values []string) func(string) bool {
 	}
 }
 
+// SameText reports whether a condition takes two texts for the same.
+func SameText(a, b string) bool { return oneOf([]string{a})(b) }
+
 // foldText removes differences of case by Unicode's simple folding, and folds the Turkish İ to i.
 func foldText(s string) string {
 	for i := range len(s) {

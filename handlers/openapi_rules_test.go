@@ -59,6 +59,24 @@ func TestTheSchemaOfRules(t *testing.T) {
 				}
 			}
 			form = `{%q: %s, "exists": true}`
+		case "poll":
+			const poll = `{"campaign": "a", "number": 1}`
+			for _, test := range keysOf(t, fmt.Sprintf(`{"poll": %s}`, poll)) {
+				wanted["poll."+test] = true
+				for _, v := range values {
+					rules[fmt.Sprintf(`{"poll": %s, %q: %s}`, poll, test, v)] = "poll." + test
+				}
+			}
+			for _, wrong := range []string{
+				poll, `{"campaign": "a"}`, `{"campaign": "a", "number": 11}`, `{"campaign": "a", "number": "1"}`,
+				`{"campaign": "a", "number": 1, "x": 1}`,
+			} {
+				rules[fmt.Sprintf(`{"poll": %s}`, wrong)] = ""
+				rules[fmt.Sprintf(`{"poll": %s, "contains": "a"}`, wrong)] = ""
+				rules[fmt.Sprintf(`{"poll": %s, "field": "city"}`, wrong)] = ""
+			}
+			delete(wanted, head)
+			form = `{%q: %s, "exists": true}`
 		case "joined", "consented", "opened", "clicked":
 			for _, test := range keysOf(t, fmt.Sprintf(`{%q: {}}`, head)) {
 				wanted[head+"."+test] = true

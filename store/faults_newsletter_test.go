@@ -14,6 +14,7 @@ import (
 	"newsletterd/store/imports"
 	"newsletterd/store/members"
 	"newsletterd/store/people"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -440,7 +441,7 @@ func (s *story) campaigns() {
 	ctx := s.Context()
 	f := core.CampaignFields{
 		ListIDs: []string{s.list}, Subject: "News", Tracking: core.TrackingOff,
-		Content: core.CampaignContent{Kind: core.ContentText, Source: "Hello"},
+		Content: core.CampaignContent{Kind: core.ContentText, Source: "Hello"}, Polls: fruitPolls,
 	}
 	c := core.NewCampaign(s.tenant, &f, "test", now0)
 	id, op := c.ID, func(name string, fn func() error) {
@@ -478,6 +479,7 @@ func (s *story) campaigns() {
 	}
 	op("ApproveCampaign", func() error { return onlyErr(s.ApproveCampaign(ctx, sending(6))) })
 	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), campaigns.JobRequest{}, now0.Add(day))) })
+	op("ClosePoll", func() error { return s.ClosePoll(ctx, &c, 1, "test", now0+8) })
 	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
 	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(8), "")) })
 	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
@@ -490,8 +492,16 @@ func (s *story) campaigns() {
 	})
 }
 
+var fruitPolls = []core.Poll{{Question: "Which fruit?", Options: core.Strings{"Apples", "Pears"}, Field: "fruit"}}
+
 func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	ctx := s.Context()
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
+		return polls.Keep(tx, &core.Campaign{ID: j.CampaignID, TenantID: s.tenant}, fruitPolls, false)
+	}))
+	s.op("Vote", func() error {
+		return s.Vote(ctx, people.Ballot{JobNo: j.No, Seq: claims[1].Seq, Poll: 1}, 2, now0+350)
+	})
 	report := func(key, typ, bounce string, seq int64, email string) core.ProviderReport {
 		r := core.ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{
 			Type: typ, MessageID: key,

@@ -139,8 +139,11 @@ var personColumns = map[string]struct {
 		person: "subscription_id body last_error",
 		other:  "id event_id event_type tenant_id list_id occurred_at due_at tries failed_at dead_at revived_at endpoint_id",
 	},
-	"pace":     {other: "scope width parts"},
-	"provider": {other: "name kind tenant_id secret old_secret topics disabled_at created_at updated_at"},
+	"pace":        {other: "scope width parts"},
+	"poll":        {other: "no tenant_id campaign_id number question field show_results closes_at closed_at"},
+	"poll_option": {other: "poll_no number text answers"},
+	"poll_answer": {person: "subscriber_id", other: "poll_no list_id option changes at"},
+	"provider":    {other: "name kind tenant_id secret old_secret topics disabled_at created_at updated_at"},
 	"provider_event": {
 		person: "email_key",
 		other:  "id provider event_key tenant_id message_id event_type bounce_type occurred_at received_at job_no seq",

@@ -137,6 +137,11 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 			"'VIP ' || ?4, 'vip ' || ?4, 1, 1)",
 		"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 " +
 			"FROM subscription WHERE id = ?5",
+		"INSERT INTO poll (no, tenant_id, campaign_id, number, question, field, show_results, closes_at) VALUES " +
+			"(1, ?2, 'camp', 1, 'Which fruit?', '', 0, 0) ON CONFLICT DO NOTHING",
+		"INSERT INTO poll_option (poll_no, number, text) VALUES (1, 1, 'Apples') ON CONFLICT DO NOTHING",
+		"INSERT INTO poll_answer (poll_no, list_id, subscriber_id, option, at) SELECT 1, list_id, id, 1, 1 " +
+			"FROM subscription WHERE id = ?5",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {

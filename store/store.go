@@ -13,6 +13,7 @@ import (
 	"newsletterd/store/imports"
 	"newsletterd/store/members"
 	"newsletterd/store/people"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -28,6 +29,7 @@ type (
 	importStore   = imports.Store
 	peopleStore   = people.Store
 	bulkStore     = bulk.Store
+	pollStore     = polls.Store
 )
 
 // Store is an open database with the operations of every store package. Its methods are safe for concurrent use.
@@ -43,6 +45,7 @@ type Store struct {
 	*importStore
 	*peopleStore
 	*bulkStore
+	*pollStore
 }
 
 // Open opens the database file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to
@@ -59,7 +62,7 @@ func Open(ctx context.Context, o db.Options) (*Store, error) {
 	r.Audience = audience.New(d, t, r.Campaigns)
 	s := &Store{
 		d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, r.Audience, r.Imports, people.New(d, r),
-		bulk.New(d, t, r.Audience),
+		bulk.New(d, t, r.Audience), polls.New(d),
 	}
 	if err := d.Open(ctx, r.Devices.Start); err != nil {
 		return nil, err

@@ -27,12 +27,13 @@ var mayImport = map[string][]string{
 	"store/devices":   {"core", "store/db", "store/files"},
 	"store/members":   {"core", "store/db", "store/tenants"},
 	"store/mailed":    {"core", "store/db"},
-	"store/campaigns": {"core", "store/db", "store/files", "store/mailed", "store/tenants"},
+	"store/polls":     {"core", "store/db"},
+	"store/campaigns": {"core", "store/db", "store/files", "store/mailed", "store/polls", "store/tenants"},
 	"store/audience":  {"core", "store/campaigns", "store/db", "store/tenants"},
 	"store/imports":   {"core", "store/campaigns", "store/db", "store/files", "store/members", "store/tenants"},
 	"store/people": {
 		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
-		"store/identity", "store/imports", "store/mailed", "store/members", "store/tenants",
+		"store/identity", "store/imports", "store/mailed", "store/members", "store/polls", "store/tenants",
 	},
 	"store/bulk": {
 		"core", "store/audience", "store/campaigns", "store/db", "store/imports", "store/members", "store/people",
@@ -40,7 +41,7 @@ var mayImport = map[string][]string{
 	},
 	"store": {
 		"store/audience", "store/bulk", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity",
-		"store/imports", "store/members", "store/people", "store/tenants",
+		"store/imports", "store/members", "store/people", "store/polls", "store/tenants",
 	},
 	"store/storetest": {
 		"core", "store", "store/campaigns", "store/db", "store/identity", "store/imports", "store/members",
@@ -83,7 +84,7 @@ var mayImport = map[string][]string{
 	"handlers/campaigns": {
 		"auth", "core", "handlers/drafts", "handlers/page", "handlers/tenants", "handlers/web", "mail", "mail/article",
 		"mail/markup", "mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files",
-		"store/subscribercsv", "store/tenants",
+		"store/people", "store/subscribercsv", "store/tenants",
 	},
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/members": {

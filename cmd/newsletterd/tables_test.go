@@ -30,6 +30,7 @@ var tablesOf = map[string]string{
 		"issue issue_search issue_text link link_proposal media media_chunk media_file provider_event queue_id " +
 		"received_sync recipient recipient_word send_job subscriber suppression total",
 	"mailed":   "recipient_page",
+	"polls":    "poll poll_answer poll_option",
 	"audience": "segment",
 	"imports":  "import_before import_chunk import_job import_post import_word",
 	"bulk":     "bulk_action bulk_person",

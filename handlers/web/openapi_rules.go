@@ -44,6 +44,11 @@ func (names *describer) rule() obj {
 		"type": "object", "properties": obj{"campaign": id, "link": obj{"type": "integer", "minimum": 1}},
 		"required": []string{"campaign", "link"}, "additionalProperties": false,
 	}
+	poll := obj{
+		"type": "object", "properties": obj{"campaign": id, "number": obj{
+			"type": "integer", "minimum": 1, "maximum": core.MaxPolls,
+		}}, "required": []string{"campaign", "number"}, "additionalProperties": false,
+	}
 	group := obj{"type": "array", "items": ref, "minItems": 1, "maxItems": core.MaxRuleLeaves}
 	tests := obj{
 		"is": values, "is_not": values, "contains": text, "starts_with": text, "less": number, "more": number,
@@ -57,6 +62,7 @@ func (names *describer) rule() obj {
 			"not": obj{"enum": []any{"email"}},
 		},
 		"joined": moment, "consented": moment, "source": values, "tag": tag, "language": language, "clicked_link": link,
+		"poll":   poll,
 		"opened": engaged, "clicked": engaged,
 		"domain": butNot(obj{
 			"pattern": domain, "minItems": 1, "maxItems": core.MaxRuleValues,
@@ -64,22 +70,28 @@ func (names *describer) rule() obj {
 		}, nil, "number", "boolean", "object", "null"),
 		"received": id, "on_list": id, "segment": id,
 	}
-	// A field has one test. Every other key must be the only one.
-	heads, wrong := []obj{}, []obj{{"required": []string{"field"}, "maxProperties": 1}}
+	// A field and a poll have one test. Every other key must be the only one.
+	heads, wrong := []obj{}, []obj{
+		{"required": []string{"field"}, "maxProperties": 1}, {"required": []string{"poll"}, "maxProperties": 1},
+	}
 	for _, name := range slices.Sorted(maps.Keys(props)) {
 		heads = append(heads, obj{"required": []string{name}})
-		if name != "field" {
+		if name != "field" && name != "poll" {
 			wrong = append(wrong, obj{"required": []string{name}, "minProperties": 2})
 		}
 	}
 	wrong = append(wrong, obj{"not": obj{"anyOf": heads}})
 	for name, test := range tests {
+		if !slices.Contains([]string{"is", "is_not", "exists", "missing"}, name) {
+			wrong = append(wrong, obj{"required": []string{"poll", name}})
+		}
 		props[name] = test
 	}
+	wrong = append(wrong, obj{"required": []string{"field", "poll"}})
 	names.schemas[ruleName] = obj{
 		"type": "object", "properties": props, "additionalProperties": false, "maxProperties": 2,
 		"not": obj{"anyOf": wrong}, "examples": []any{obj{"field": "city", "is": []any{"Berlin"}}},
-		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field has " +
+		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field or a poll has " +
 			"exactly one test, such as is or contains",
 	}
 	return ref

@@ -12,6 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -395,6 +396,9 @@ func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 			if _, err := tx.Exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
 				return err
 			}
+		}
+		if err := polls.Remove(tx, c.ID); err != nil {
+			return err
 		}
 		if err := tx.One("DELETE FROM campaign WHERE no = ?", c.No); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -185,7 +186,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		c.Scheduled(j.No)
-		if err := keepIssue(tx, &c, r.Head); err != nil {
+		if err := keepShown(tx, &c, &r); err != nil {
 			return err
 		}
 		if err := saveCampaign(tx, &c, r.CampaignEdit, was); err != nil {
@@ -194,6 +195,21 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
 	})
 	return j, err
+}
+
+// keepShown stores what pages show of a campaign that is going to be sent: its issues, and its polls. If it sent emails
+// before, they stay as they are.
+func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
+	if err := keepIssue(tx, c, r.Head); err != nil {
+		return err
+	}
+	var started bool
+	err := tx.Get(&started, `SELECT EXISTS (SELECT 1 FROM send_job INDEXED BY send_job_campaign
+		WHERE campaign_id = ? AND started_at > 0)`, c.ID)
+	if err != nil {
+		return err
+	}
+	return polls.Keep(tx, c, r.Fields.Polls, started)
 }
 
 // approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be

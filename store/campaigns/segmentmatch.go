@@ -14,6 +14,7 @@ type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart // recipients of each of the matcher's campaigns
 	tags     []int64      // number of each of the matcher's tags
+	polls    []askedPoll  // each of the matcher's polls
 	now      core.Instant
 	asks     bool                     // opens and clicks are stored only for subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
@@ -49,7 +50,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		language: map[string]string{}, active: map[string]idSet{}, sent: map[onOther]idSet{},
 		scans: map[[2]int64]scan{}, pages: map[[2]int64]*mailed.Cursor{},
 	}
-	sent, tags := map[string][]sentPart{}, map[string]core.Tag{}
+	sent, tags, asked := map[string][]sentPart{}, map[string]core.Tag{}, map[core.RulePoll]askedPoll{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
 		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil || leaf.ClickedLink != nil) &&
@@ -58,6 +59,10 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		}
 		if err == nil && leaf.Tag != "" {
 			tags[leaf.Tag], err = decidedTag(q, tenantID, path, leaf.Tag)
+		}
+		if err == nil && leaf.Poll != nil {
+			asked[*leaf.Poll], err = decidedPoll(q, tenantID, path, leaf)
+			return
 		}
 		if id := leaf.OnList + leaf.Campaign(); err == nil && id != "" && !seen[id] {
 			seen[id] = true
@@ -72,6 +77,9 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	for _, name := range m.matcher.Tags {
 		m.tags = append(m.tags, tags[name].No)
+	}
+	for _, p := range m.matcher.Polls {
+		m.polls = append(m.polls, asked[p])
 	}
 	for _, l := range m.matcher.Links {
 		m.links = append(m.links, sent[l.Campaign])
@@ -136,6 +144,9 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 		return nil, err
 	}
 	if err := m.addTags(q, subs, ps); err != nil {
+		return nil, err
+	}
+	if err := m.addAnswers(s, q, subs, keyed, ps); err != nil {
 		return nil, err
 	}
 	if err := m.addLinks(s, q, subs, keyed, ps); err != nil {
@@ -259,6 +270,11 @@ func (m *RuleMatch) lookups(list string) (n int) {
 	add := func(parts []sentPart, link int64) {
 		for _, p := range parts {
 			n += count(p.ListID != list && m.sent[p.onOther(link)] == nil)
+		}
+	}
+	for _, p := range m.polls {
+		for _, l := range p.lists {
+			n += count(l != list)
 		}
 	}
 	for _, parts := range m.received {

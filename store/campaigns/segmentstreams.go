@@ -47,7 +47,7 @@ func (m *RuleMatch) Needs() (bits int64) {
 	if m.asks {
 		bits |= needWord
 	}
-	if len(m.matcher.Lists)+len(m.received)+len(m.links) > 0 {
+	if len(m.matcher.Lists)+len(m.received)+len(m.links)+len(m.polls) > 0 {
 		bits |= NeedKey
 	}
 	return bits

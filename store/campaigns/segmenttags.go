@@ -2,10 +2,13 @@ package campaigns
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -88,5 +91,120 @@ func withTagIDs(q db.Querier, tenantID string, rule *core.Rule) (err error) {
 		t, e := decidedTag(q, tenantID, path, leaf.Tag)
 		leaf.Tag, err = t.ID, e
 	})
+	return err
+}
+
+var answersBetween = Lines(polls.AnswersBetween)
+
+const listsOfCampaign = `SELECT l.list_id FROM campaign AS c CROSS JOIN campaign_list AS l
+	INDEXED BY campaign_list_campaign ON l.campaign_no = c.no WHERE c.id = ? ORDER BY l.list_id`
+
+// askedPoll is a poll of a condition.
+type askedPoll struct {
+	no    int64
+	texts []string // of its options
+	lists []string // through which people got it
+}
+
+// decidedPoll returns the poll that a condition names. If it was not sent, or has no such option, it returns a
+// core.Undecided error.
+func decidedPoll(q db.Querier, tenantID, path string, leaf *core.Rule) (a askedPoll, err error) {
+	known, err := refersToTenant(q, tenantID, leaf)
+	switch {
+	case err != nil:
+		return a, err
+	case !known:
+		return a, core.Undecided(path, "campaign "+leaf.Poll.Campaign+" doesn't exist")
+	}
+	p, err := polls.Numbered(q, leaf.Poll.Campaign, leaf.Poll.Number)
+	if errors.Is(err, core.ErrPollNotFound) {
+		return a, core.Undecided(path, fmt.Sprintf("campaign %s wasn't sent with a poll %d", leaf.Poll.Campaign,
+			leaf.Poll.Number))
+	}
+	a.no = p.No
+	if err == nil {
+		a.texts, err = p.Texts(q)
+	}
+	if err == nil {
+		err = q.All(&a.lists, listsOfCampaign, leaf.Poll.Campaign)
+	}
+	if err != nil {
+		return a, err
+	}
+	for _, text := range append(leaf.Is[:len(leaf.Is):len(leaf.Is)], leaf.IsNot...) {
+		if !slices.ContainsFunc(a.texts, func(known string) bool { return core.SameText(known, text) }) {
+			return a, core.Undecided(path, "the poll has no option "+text)
+		}
+	}
+	return a, nil
+}
+
+// addAnswers fills in the answers of subscribers of one list, who are ordered by id. Answers that they gave as
+// subscribers of the list come first, then those given through other lists.
+func (m *RuleMatch) addAnswers(s *db.DB, q db.Querier, subs []core.Subscriber, keyed []candidate,
+	ps []core.Profile,
+) error {
+	n := len(m.polls)
+	if n == 0 {
+		return nil
+	}
+	texts := make([]string, n*len(ps))
+	for i := range ps {
+		ps[i].Answers, texts = texts[:n], texts[n:]
+	}
+	own := subs[0].ListID
+	for at, p := range m.polls {
+		give := func(i, option int) {
+			if ps[i].Answers[at] == "" && option >= 1 && option <= len(p.texts) {
+				ps[i].Answers[at] = p.texts[option-1]
+			}
+		}
+		if slices.Contains(p.lists, own) {
+			if err := answersOn(q, p.no, subs, give); err != nil {
+				return err
+			}
+		}
+		for _, list := range p.lists {
+			if list == own {
+				continue
+			}
+			if err := answersAmong(q, p.no, list, idsOn(s, keyed, list), give); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answersRead is the maximum number of rows that answersBetween reads per subscriber. If there are more, the
+// subscribers are far apart. In that case each is looked up.
+const answersRead = 8
+
+// answersOn calls give for each of the subscribers of a list who answered a poll there.
+func answersOn(q db.Querier, poll int64, subs []core.Subscriber, give func(i, option int)) error {
+	var text string
+	limit := answersRead * len(subs)
+	err := q.Get(&text, answersBetween, poll, subs[0].ListID, subs[0].ID, subs[len(subs)-1].ID, limit)
+	if err != nil {
+		return err
+	}
+	rows := parseTagged(text)
+	if len(rows) == limit {
+		return answersAmong(q, poll, subs[0].ListID, idsOf(subs), give)
+	}
+	merged(subs, rows, func(r *tagged) string { return r.id }, func(i int, r *tagged) { give(i, int(r.tag)) })
+	return nil
+}
+
+// answersAmong calls give for each of the ids in a JSON array whose subscriber of a list answered a poll.
+func answersAmong(q db.Querier, poll int64, list, ids string, give func(i, option int)) error {
+	var rows []struct {
+		Place  int `db:"place"`
+		Option int `db:"option"`
+	}
+	err := q.All(&rows, polls.AnswersAmong, poll, list, ids)
+	for _, r := range rows {
+		give(r.Place, r.Option)
+	}
 	return err
 }

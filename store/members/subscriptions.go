@@ -123,18 +123,35 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		if err != nil || sub.Preferences == p {
 			return err
 		}
-		if now, err = Stamp(tx, list.ID, now); err != nil {
-			return err
-		}
-		tx.Touched("preferences")
-		was := sub.Preferences
-		if err := SaveChange(tx, list.TenantID, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
-			return err
-		}
-		c.At = now
-		return NoteTracking(tx, was, &sub, c)
+		return replacePreferences(tx, list.TenantID, &sub, p, c, now)
 	}))
 	return sub, db.AsItStood(err, new(core.Instant), 0)
+}
+
+func replacePreferences(tx *db.Tx, tenantID string, sub *core.Subscription, p core.Preferences, c core.Consent,
+	now core.Instant,
+) error {
+	now, err := Stamp(tx, sub.ListID, now)
+	if err != nil {
+		return err
+	}
+	tx.Touched("preferences")
+	was := sub.Preferences
+	if err := SaveChange(tx, tenantID, sub.Status, sub, sub.SetPreferences(p, now), now); err != nil {
+		return err
+	}
+	c.At = now
+	return NoteTracking(tx, was, sub, c)
+}
+
+// SetField is SetFields inside an operation, for one text that subscribers can't choose freely, so it may be a field of
+// the team. If the preferences would become too long, it changes nothing. Its only error is core.ErrStorage.
+func SetField(tx *db.Tx, tenantID string, sub *core.Subscription, name, value string, now core.Instant) error {
+	p := sub.Preferences.With(map[string]any{name: value})
+	if p.Check("preferences") != nil || sub.Preferences == p {
+		return nil
+	}
+	return replacePreferences(tx, tenantID, sub, p, core.Consent{}, now)
 }
 
 // Subscription returns the subscription of an address on a list. If there is none, it returns

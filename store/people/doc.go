@@ -5,6 +5,7 @@
 //	history.go references.go             emails sent to a person, records by id or name
 //	why.go                               why an address got no email
 //	person*.go                           export and erasure of a person
+//	votes.go                             answers to polls, which also change the subscription
 //	leaving.go undo.go blocking.go       unsubscribing, its undo, and blocks: both sides in one transaction
 //	provider_events.go                   reports of mail providers
 //	hygiene.go unconfirmed.go            inactive and unconfirmed subscribers

@@ -10,6 +10,7 @@ import (
 	"newsletterd/store/devices"
 	"newsletterd/store/identity"
 	"newsletterd/store/members"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -229,6 +230,7 @@ func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 			disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
 			ORDER BY created_at`, tenant},
 		{&d.Tags, tenants.TagsOfPairs, pairs},
+		{&d.Answers, polls.OfPerson, pairs},
 		{&d.Said, `SELECT tenant_id, list_id, import_id, kind, reason, said_at FROM import_word WHERE email_key = ?1 AND
 			(?2 = '' OR tenant_id = ?2) ORDER BY said_at, list_id`, tenant},
 		{&d.Bulk, `SELECT b.id AS action_id, b.list_id, b.kind, x.at, x.was,

@@ -52,6 +52,9 @@ func (o *Oracle) expression(rule map[string]any) string {
 		}
 		return strings.Join(out, operator)
 	}
+	if poll, ok := rule["poll"].(map[string]any); ok {
+		return o.answered(poll, rule)
+	}
 	for head, v := range rule {
 		switch head {
 		case "all":
@@ -109,6 +112,27 @@ func (o *Oracle) sameAsOne(text string, all []string) string {
 		out = append(out, "rule_same("+text+", "+quoted(one)+")")
 	}
 	return strings.Join(out, " OR ")
+}
+
+// answered compiles a condition on the answer to a poll.
+func (o *Oracle) answered(poll, rule map[string]any) string {
+	some := func(test string) string {
+		return "EXISTS (SELECT 1 FROM temp.answered AS a WHERE a.mail = p.mail AND a.campaign = " +
+			quoted(poll["campaign"].(string)) + " AND a.number = " + string(poll["number"].(json.Number)) + test + ")"
+	}
+	for operator, v := range rule {
+		switch operator {
+		case "exists":
+			return some("")
+		case "missing":
+			return "NOT " + some("")
+		case "is":
+			return some(" AND (" + o.sameAsOne("a.text", texts(v)) + ")")
+		case "is_not":
+			return "NOT " + some(" AND ("+o.sameAsOne("a.text", texts(v))+")")
+		}
+	}
+	panic("no operator")
 }
 
 // field compiles a condition on a field. It holds if one of the values passes.

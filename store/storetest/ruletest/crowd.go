@@ -60,6 +60,7 @@ func New(t testing.TB, seed uint64, n int, now core.Instant, asks bool) *Crowd {
 	c.tag()
 	c.addSegments()
 	c.send()
+	c.answer()
 	return c
 }
 

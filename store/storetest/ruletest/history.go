@@ -38,7 +38,7 @@ func (c *Crowd) send() {
 		s := &sendings[i]
 		at := c.At(c.Time() - core.Instant(s.ago)*day - core.Instant(c.Random.Int64N(int64(day/2))))
 		made := at.NewCampaign(c.Lists[0], func(f *core.CampaignFields) {
-			f.ListIDs, f.Tracking = nil, s.tracking
+			f.ListIDs, f.Tracking, f.Polls = nil, s.tracking, []core.Poll{{Question: "?", Options: options}}
 			for _, l := range s.lists {
 				f.ListIDs = append(f.ListIDs, c.Lists[l].ID)
 			}
@@ -55,6 +55,28 @@ func (c *Crowd) send() {
 		}
 		c.read(j, s.tracking)
 		c.Campaigns = append(c.Campaigns, j.CampaignID)
+	}
+}
+
+// options are those of each campaign's poll.
+var options = core.Strings{"Äpfel", "7", "pears"}
+
+// answer lets some recipients answer the polls of the campaigns.
+func (c *Crowd) answer() {
+	for _, campaign := range c.Campaigns {
+		var rows []any
+		var seqs []int64
+		c.Must(c.All(c.Context(), &seqs, `SELECT r.seq FROM send_job AS j JOIN recipient AS r ON r.job_no = j.no
+			WHERE j.campaign_id = ? ORDER BY r.email_key`, campaign))
+		for _, seq := range seqs {
+			if c.Random.IntN(3) == 0 {
+				rows = append(rows, []any{seq, 1 + c.Random.IntN(len(options))})
+			}
+		}
+		c.sql(fmt.Sprintf(`INSERT INTO poll_answer (poll_no, list_id, subscriber_id, option, at)
+			SELECT p.no, s.list_id, s.id, v.value ->> 1, 1 FROM json_each(?) AS v JOIN send_job AS j
+			ON j.campaign_id = '%[1]s' JOIN recipient AS r ON r.job_no = j.no AND r.seq = v.value ->> 0
+			JOIN subscriber AS s ON s.id = r.subscriber_id JOIN poll AS p ON p.campaign_id = '%[1]s'`, campaign), rows)
 	}
 }
 

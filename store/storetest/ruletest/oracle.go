@@ -72,6 +72,11 @@ var facts = []string{
 		FROM engagement AS g JOIN send_job AS j ON j.no = g.job_no JOIN recipient AS r ON r.job_no = g.job_no
 		AND r.seq = g.seq WHERE g.class = $PERSON`,
 	"CREATE UNIQUE INDEX followed_mail ON followed (mail, campaign, link)",
+	// Everyone who answered a poll, by address. No one answered through two lists.
+	`CREATE TEMP TABLE answered AS SELECT p.campaign_id AS campaign, p.number, s.email_key AS mail, o.text
+		FROM poll_answer AS a JOIN poll AS p ON p.no = a.poll_no JOIN subscriber AS s ON s.list_id = a.list_id
+		AND s.id = a.subscriber_id JOIN poll_option AS o ON o.poll_no = p.no AND o.number = a.option`,
+	"CREATE UNIQUE INDEX answered_mail ON answered (mail, campaign, number)",
 	// What each person did with the campaigns of their list that show it.
 	`CREATE TEMP TABLE reading AS SELECT p.list, p.id, j.no AS job, j.started_at AS at,
 		rule_day_of(j.started_at, '$ZONE') AS day, j.tracked & 1 <> 0 AS opens, j.tracked & 2 <> 0 AS clicks,

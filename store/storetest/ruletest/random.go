@@ -137,7 +137,7 @@ func jsonText(s string) string {
 var Leaves = []string{
 	"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
 	"missing", "joined", "consented", "domain", "source", "language", "received", "on_list", "tag", "segment", "opened",
-	"clicked", "clicked_link",
+	"clicked", "clicked_link", "poll",
 }
 
 // RandomLeaf returns a condition of a kind. At most most values are compared with.
@@ -189,6 +189,13 @@ func (c *Crowd) otherLeaf(kind string, most int) string {
 		return fmt.Sprintf(`{"tag": %q}`, c.pick(append([]string{"vip", "STRAẞE", "izmir"}, TagNames...)))
 	case "segment":
 		return fmt.Sprintf(`{"segment": %q}`, c.pick(c.saved))
+	case "poll":
+		test := c.pick([]string{"is", "is_not", "exists", "missing"})
+		value := "true"
+		if strings.HasPrefix(test, "is") {
+			value = c.list(min(most, 3), func() string { return c.pick([]string{`"ÄPFEL"`, "7", `"7.0"`, `" pears "`}) })
+		}
+		return fmt.Sprintf(`{"poll": {"campaign": %q, "number": 1}, %q: %s}`, c.pick(c.Campaigns), test, value)
 	case "clicked_link":
 		l := c.Links[c.Random.IntN(len(c.Links))]
 		return fmt.Sprintf(`{"clicked_link": {"campaign": %q, "link": %d}}`, l.Campaign, l.Link)

@@ -1,0 +1,79 @@
+package polls
+
+import (
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// answerOf selects the answer of a person.
+const answerOf = "SELECT option, changes FROM poll_answer WHERE poll_no = ? AND list_id = ? AND subscriber_id = ?"
+
+// Given is the answer of a person: the number of an option, or 0 if there is none yet.
+type Given struct {
+	Option  int `db:"option"`
+	Changes int `db:"changes"`
+}
+
+// AnswerOf returns the answer of a subscriber of a list.
+func (p *Poll) AnswerOf(q db.Querier, listID, subscriberID string) (g Given, err error) {
+	err = q.Get(&g, answerOf, p.No, listID, subscriberID)
+	if errors.Is(err, core.ErrNotFound) {
+		return Given{}, nil
+	}
+	return g, err
+}
+
+// Answer stores the answer of a subscriber of a list, and reports whether it is another one than before. If the poll is
+// closed or has no such option, it returns core.ErrPollClosed or an Invalid error. If the person changed the answer too
+// often, it returns a TooMany error.
+func (p *Poll) Answer(tx *db.Tx, listID, subscriberID string, option int, now core.Instant) (changed bool, err error) {
+	r := core.PollResult{ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt}
+	if !r.OpenAt(now) {
+		return false, core.ErrPollClosed
+	}
+	n, err := tx.Number("SELECT count(*) FROM poll_option WHERE poll_no = ? AND number = ?", p.No, option)
+	if err != nil || n == 0 {
+		return false, errors.Join(err, core.Invalidf("option", "The poll has no such option."))
+	}
+	was, err := p.AnswerOf(tx, listID, subscriberID)
+	switch {
+	case err != nil || was.Option == option:
+		return false, err
+	case was.Changes >= core.MaxAnswerChanges:
+		return false, core.ErrAnswerFixed
+	}
+	_, err = tx.Exec(`INSERT INTO poll_answer (poll_no, list_id, subscriber_id, option, at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET option = excluded.option, at = excluded.at, changes = changes + 1`,
+		p.No, listID, subscriberID, option, int64(now))
+	return err == nil, err
+}
+
+// Option returns the text of an option.
+func (p *Poll) Option(q db.Querier, number int) (text string, err error) {
+	err = q.Get(&text, "SELECT text FROM poll_option WHERE poll_no = ? AND number = ?", p.No, number)
+	return text, err
+}
+
+// OfPerson selects the answers of a person by pairs of list and subscriber id, as JSON.
+const OfPerson = `SELECT q.campaign_id, q.question, o.text AS answer, a.at FROM json_each(?1) AS p
+	CROSS JOIN poll_answer AS a INDEXED BY poll_answer_person ON a.list_id = p.value->>0 AND a.subscriber_id = p.value->>1
+	CROSS JOIN poll AS q ON q.no = a.poll_no
+	CROSS JOIN poll_option AS o ON o.poll_no = a.poll_no AND o.number = a.option ORDER BY a.at, a.poll_no`
+
+const (
+	// AnswersBetween selects the answers to a poll of the subscribers of a list between two ids, both inclusive.
+	AnswersBetween = `SELECT concat(option, char(31), subscriber_id) AS line FROM poll_answer
+		WHERE poll_no = ?1 AND list_id = ?2 AND subscriber_id >= ?3 AND subscriber_id <= ?4
+		ORDER BY subscriber_id LIMIT +?5`
+	// AnswersAmong selects the answers to a poll of the subscribers of a list with the ids in a JSON array.
+	AnswersAmong = `SELECT j.key AS place, a.option FROM json_each(?3) AS j CROSS JOIN poll_answer AS a
+		ON a.poll_no = ?1 AND a.list_id = ?2 AND a.subscriber_id = j.value`
+)
+
+// Texts returns the texts of the options of a poll, in order.
+func (p *Poll) Texts(q db.Querier) (texts []string, err error) {
+	err = q.All(&texts, "SELECT text FROM poll_option WHERE poll_no = ? ORDER BY number", p.No)
+	return texts, err
+}

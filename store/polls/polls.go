@@ -1,0 +1,129 @@
+package polls
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// Store stores polls. Its methods may be called from any goroutine.
+type Store struct{ *db.DB }
+
+// New returns the store of polls in a file that is not open yet.
+func New(d *db.DB) *Store { return &Store{d} }
+
+// Poll is a poll of a sent campaign.
+type Poll struct {
+	No          int64        `db:"no"`
+	TenantID    string       `db:"tenant_id"`
+	CampaignID  string       `db:"campaign_id"`
+	Number      int          `db:"number"` // in the campaign, from 1
+	Question    string       `db:"question"`
+	Field       string       `db:"field"`
+	ShowResults bool         `db:"show_results"`
+	ClosesAt    core.Instant `db:"closes_at"`
+	ClosedAt    core.Instant `db:"closed_at"`
+}
+
+const columns = "no, tenant_id, campaign_id, number, question, field, show_results, closes_at, closed_at"
+
+const (
+	ofCampaign = "SELECT " + columns + " FROM poll WHERE campaign_id = ? ORDER BY number"
+	byNumber   = "SELECT " + columns + " FROM poll WHERE campaign_id = ? AND number = ?"
+	options    = "SELECT text, answers FROM poll_option WHERE poll_no = ? ORDER BY number"
+)
+
+// Keep stores the polls of a campaign that is going to be sent. If started is true, the campaign has sent emails
+// before, and its polls stay as they are.
+func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, started bool) error {
+	if started {
+		return nil
+	}
+	if err := Remove(tx, c.ID); err != nil {
+		return err
+	}
+	for i := range all {
+		p := &all[i]
+		no, err := tx.Insert(`INSERT INTO poll (tenant_id, campaign_id, number, question, field, show_results, closes_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`, c.TenantID, c.ID, i+1, p.Question, p.Field, p.ShowResults, int64(p.ClosesAt))
+		if err != nil {
+			return err
+		}
+		for k, text := range p.Options {
+			_, err := tx.Exec("INSERT INTO poll_option (poll_no, number, text) VALUES (?, ?, ?)", no, k+1, text)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Remove deletes the polls of a campaign that has sent no email, so that there are no answers.
+func Remove(tx *db.Tx, campaignID string) error {
+	_, err := tx.Exec("DELETE FROM poll_option WHERE poll_no IN (SELECT no FROM poll WHERE campaign_id = ?)", campaignID)
+	if err == nil {
+		_, err = tx.Exec("DELETE FROM poll WHERE campaign_id = ?", campaignID)
+	}
+	return err
+}
+
+// Numbered returns a poll of a campaign by its number. If there is none, it returns core.ErrPollNotFound.
+func Numbered(q db.Querier, campaignID string, number int) (p Poll, err error) {
+	err = q.Get(&p, byNumber, campaignID, number)
+	return p, db.OrNotFound(err, core.ErrPollNotFound)
+}
+
+// Result returns a poll with the number of answers of each option.
+func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err error) {
+	r = core.PollResult{
+		Number: p.Number, Question: p.Question, Field: p.Field, ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt,
+		ShowResults: p.ShowResults,
+	}
+	r.Open = r.OpenAt(now)
+	err = q.All(&r.Options, options, p.No)
+	for i := range r.Options {
+		r.Answers += *r.Options[i].Answers
+	}
+	r.BreakDown()
+	return r, err
+}
+
+// PollResults returns the polls of a sent campaign with their answers. There are none before it is sent. Its only error
+// is core.ErrStorage.
+func (s *Store) PollResults(ctx context.Context, campaignID string, now core.Instant) (out []core.PollResult,
+	err error,
+) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		var all []Poll
+		if err := r.All(&all, ofCampaign, campaignID); err != nil {
+			return err
+		}
+		for i := range all {
+			result, err := all[i].Result(r, now)
+			if err != nil {
+				return err
+			}
+			out = append(out, result)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// ClosePoll ends a poll of a sent campaign. Closing it again changes nothing. If there is no such poll, it returns
+// core.ErrPollNotFound.
+func (s *Store) ClosePoll(ctx context.Context, c *core.Campaign, number int, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		p, err := Numbered(tx, c.ID, number)
+		if err != nil || p.ClosedAt != 0 {
+			return err
+		}
+		if err := tx.One("UPDATE poll SET closed_at = ? WHERE no = ?", int64(now), p.No); err != nil {
+			return err
+		}
+		tx.Tell("poll", nil, p.Question)
+		return tx.Audit(now, actor, "campaign.poll.close", c.TenantID, c.ID)
+	})
+}
