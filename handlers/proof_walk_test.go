@@ -72,6 +72,7 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /confirm
 		POST /l/:id
 		POST /preferences
+		POST /poll/:token
 		POST /preferences/export
 		POST /preferences/erase
 		POST /unsubscribe
@@ -128,6 +129,7 @@ var withoutProof = []struct{ reason, routes string }{
 		DELETE /api/media/:id`},
 	{"It stops something, in a hurry perhaps.", `
 		POST /api/campaigns/:id/reject
+		POST /api/campaigns/:id/polls/:number/close
 		POST /api/campaigns/:id/undo
 		POST /api/send-jobs/:id/cancel
 		POST /api/send-jobs/:id/pause`},

@@ -499,9 +499,9 @@ func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
 		return polls.Keep(tx, &core.Campaign{ID: j.CampaignID, TenantID: s.tenant}, fruitPolls, false)
 	}))
-	s.op("Vote", func() error {
-		return s.Vote(ctx, people.Ballot{JobNo: j.No, Seq: claims[1].Seq, Poll: 1}, 2, now0+350)
-	})
+	v, err := s.Voting(ctx, people.Ballot{JobNo: j.No, Seq: claims[1].Seq, Poll: 1}, now0+350)
+	must(s.T, err)
+	s.op("Vote", func() error { return s.Vote(ctx, &v, 2, now0+350) })
 	report := func(key, typ, bounce string, seq int64, email string) core.ProviderReport {
 		r := core.ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{
 			Type: typ, MessageID: key,

@@ -28,6 +28,7 @@ type content struct {
 	ident      *mail.Ident
 	sign       signature
 	view       string  // URL without the token, which follows; empty if no part prints it
+	polls      string  // URL without the token, which follows; empty if no part links to a poll
 	tracked    bool    // bulk tracks each subscriber by name
 	links      []int64 // numbers of the tracked links
 }
@@ -94,6 +95,9 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	}
 	if bulk.PrintsView() {
 		out.view = origin + "/v/"
+	}
+	if bulk.PrintsPoll() {
+		out.polls = origin + mail.PollPath
 	}
 	out.tracked = spec.Track.Open || spec.Track.Click
 	if out.links, err = st.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
@@ -172,6 +176,9 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 	if c.view != "" {
 		r.ViewURL = string(c.sealer.AppendView([]byte(c.view),
 			auth.ViewToken{JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt}))
+	}
+	if c.polls != "" {
+		r.PollURL, r.Voter = c.polls, &mail.Voter{Ident: c.ident, Job: c.jobNo, Seq: cl.Seq}
 	}
 	bulk, tracked := c.bulk, c.tracked
 	if c.named != nil && core.Preferences(cl.Preferences).AgreesToTracking() {

@@ -51,6 +51,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
 	r.ViewURL = origin + "/v/" + view
+	r.PollURL = origin + mail.PollPath
 	sub, err := m.Store.Subscriber(ctx, c.List.ID, q.Email)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err

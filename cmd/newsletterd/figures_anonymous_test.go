@@ -36,7 +36,7 @@ type anonymousCase struct {
 
 // anyone holds the values for the paths of anonymous requests.
 type anyone struct {
-	list, client, click, pixel, view, leave, manage, undo, confirm, picture string
+	list, client, click, pixel, view, leave, manage, undo, confirm, picture, poll string
 }
 
 func at(path string) func(anyone) string { return func(anyone) string { return path } }
@@ -92,6 +92,7 @@ func anonymousGets() (all []anonymousCase) {
 	get("/a/:list/:issue", at("/a/garden/feed.xml"), "the feed")
 	get("/t/o/:file", func(a anyone) string { return "/t/o/" + a.pixel + ".gif" })
 	get("/t/c/:token", func(a anyone) string { return "/t/c/" + a.click }, "unknown link")
+	get("/poll/:token", func(a anyone) string { return "/poll/" + a.poll })
 	get("/v/:token", func(a anyone) string { return "/v/" + a.view }, "10 KB of HTML")
 	get("/m/:digits/:name", func(a anyone) string { return a.picture }, "100 KB")
 	return all
@@ -214,6 +215,8 @@ func anonymousRecords(s *storetest.Seeder) (a anyone) {
 	}
 	a.leave, a.manage = token(auth.UnsubscribeMailed, s.Time()), token(auth.UnsubscribeManage, s.Time())
 	a.undo = token(auth.UnsubscribeUndo, s.Time())
+	voted, _ := manyVoters(s, 1)
+	a.poll = ident.Poll(voted, 1, mail.Answer{Poll: 1, Option: 1})
 	return a
 }
 

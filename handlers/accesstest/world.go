@@ -144,6 +144,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 	add("/api/campaigns/:id/versions", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
 	add("/api/campaigns/:id/links", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
+	add("/api/campaigns/:id/polls", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
 	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
 	})

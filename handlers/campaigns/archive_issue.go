@@ -248,7 +248,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	leave := cmp.Or(a.MemberURL, list.Tenant.Origin(a.Origin)) + page.PreferencesPath(list.ID)
 	return bulk.Page(&mail.Recipient{
 		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave,
-		ViewURL: a.url(list) + i.Slug,
+		ViewURL: a.url(list) + i.Slug, PollURL: list.Tenant.Origin(a.Origin) + mail.PollPath,
 	})
 }
 

@@ -12,6 +12,7 @@
 //	sendjobs.go          send jobs and their counts
 //	sendjobs_*.go        links, failures and history; recipients and their export; preview and test
 //	tracked.go           tracking pixel, tracked links, emails in the browser
+//	polls.go votes.go    results of polls, and the page that answers one
 //	archive.go           the public archive: the list of issues
 //	archive_issue.go archive_data.go   an issue, and what search engines read
 //	archive_search.go    the search in an archive

@@ -60,6 +60,8 @@ func (r *Room) Routes(t *web.Table) {
 	r.sendJobRoutes(t)
 	r.webhookRoutes(t)
 	r.trackedRoutes(t)
+	r.pollRoutes(t)
+	r.voteRoutes(t)
 	r.providerEventRoutes(t)
 	r.mediaRoutes(t)
 }

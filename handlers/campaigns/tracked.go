@@ -248,6 +248,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	}
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
+	r.PollURL = origin + mail.PollPath // without a Voter: this page is shown to others, too
 	return bulk.Page(&r)
 }
 

@@ -19,6 +19,7 @@ type Words struct {
 	archiveWords
 	reviewWords
 	trackingWords
+	pollWords
 
 	Privacy            string `json:"privacy"`
 	Optional           string `json:"optional"`

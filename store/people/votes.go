@@ -23,6 +23,9 @@ type Voting struct {
 	Email  core.Email
 	Option int  // the number of the chosen option; 0: none yet
 	Left   bool // the recipient has unsubscribed, so no answer is accepted
+
+	poll         int64  // number in the database
+	subscriberID string // on List
 }
 
 // Voting returns a poll for a recipient. If the email, its subscriber or its list is no longer known, or the campaign has
@@ -36,12 +39,13 @@ func (s *Store) Voting(ctx context.Context, b Ballot, now core.Instant) (v Votin
 	if err != nil {
 		return v, err
 	}
-	v.List, v.Email = *list, sub.Email
+	v.List, v.Email, v.subscriberID = *list, sub.Email, sub.ID
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		p, err := polls.Numbered(r, j.CampaignID, b.Poll)
 		if err != nil {
 			return err
 		}
+		v.poll = p.No
 		if v.PollResult, err = p.Result(r, now); err != nil {
 			return err
 		}
@@ -71,41 +75,46 @@ var ErrVoterLeft = &core.Error{
 	Kind: core.Conflict, Code: "unsubscribed", Message: "Answers of people who unsubscribed aren't recorded.",
 }
 
-// Vote stores a recipient's answer to a poll. It replaces an earlier answer. It also sets the field that the poll names,
-// if the person has a subscription here. Besides the errors of Voting, it returns those of polls.Poll.Answer and
-// ErrVoterLeft.
-func (s *Store) Vote(ctx context.Context, b Ballot, option int, now core.Instant) error {
-	j, sub, err := s.MailedTo(ctx, b.JobNo, b.Seq)
+// Vote stores a recipient's answer to a poll, and updates v. It replaces an earlier answer. It also sets the field that
+// the poll names, if the person has a subscription here. It returns the errors of polls.Poll.Answer, ErrVoterLeft, and
+// core.ErrPollNotFound if the poll was deleted meanwhile.
+func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		p, err := polls.ByNo(tx, v.poll)
+		if err != nil {
+			return err
+		}
+		if v.Left, err = hasLeft(tx, v.List.ID, v.subscriberID); err != nil {
+			return err
+		}
+		if v.Left {
+			return ErrVoterLeft
+		}
+		changed, err := p.Answer(tx, v.List.ID, v.subscriberID, option, now)
+		if err != nil {
+			v.Open = v.Open && !errors.Is(err, core.ErrPollClosed)
+			return err
+		}
+		if v.Option = option; changed && p.Field != "" {
+			if err := setAnswer(tx, v, p.Field, v.Options[option-1].Text, now); err != nil {
+				return err
+			}
+		}
+		if v.ShowResults {
+			v.PollResult, err = p.Result(tx, now)
+		}
+		return err
+	})
+}
+
+// setAnswer sets the field of a poll. Another member service may have the subscription.
+func setAnswer(tx *db.Tx, v *Voting, field, text string, now core.Instant) error {
+	sub, err := members.Subscription(tx, v.List.ID, v.subscriberID)
+	if errors.Is(err, core.ErrSubscriptionNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return s.Update(ctx, func(tx *db.Tx) error {
-		p, err := polls.Numbered(tx, j.CampaignID, b.Poll)
-		if err != nil {
-			return err
-		}
-		left, err := hasLeft(tx, sub.ListID, sub.ID)
-		if err != nil {
-			return err
-		}
-		if left {
-			return ErrVoterLeft
-		}
-		changed, err := p.Answer(tx, sub.ListID, sub.ID, option, now)
-		if err != nil || !changed || p.Field == "" {
-			return err
-		}
-		subscription, err := members.Subscription(tx, sub.ListID, sub.ID)
-		if errors.Is(err, core.ErrSubscriptionNotFound) { // another member service has it
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		text, err := p.Option(tx, option)
-		if err != nil {
-			return err
-		}
-		return members.SetField(tx, j.TenantID, &subscription, p.Field, text, now)
-	})
+	return members.SetField(tx, v.List.TenantID, &sub, field, text, now)
 }

@@ -25,17 +25,13 @@ func (p *Poll) AnswerOf(q db.Querier, listID, subscriberID string) (g Given, err
 	return g, err
 }
 
-// Answer stores the answer of a subscriber of a list, and reports whether it is another one than before. If the poll is
-// closed or has no such option, it returns core.ErrPollClosed or an Invalid error. If the person changed the answer too
-// often, it returns a TooMany error.
+// Answer stores the answer of a subscriber of a list, and reports whether it is another one than before. The
+// poll must have the option. If the poll is closed, it returns core.ErrPollClosed. If the person changed the answer too
+// often, it returns core.ErrAnswerFixed.
 func (p *Poll) Answer(tx *db.Tx, listID, subscriberID string, option int, now core.Instant) (changed bool, err error) {
 	r := core.PollResult{ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt}
 	if !r.OpenAt(now) {
 		return false, core.ErrPollClosed
-	}
-	n, err := tx.Number("SELECT count(*) FROM poll_option WHERE poll_no = ? AND number = ?", p.No, option)
-	if err != nil || n == 0 {
-		return false, errors.Join(err, core.Invalidf("option", "The poll has no such option."))
 	}
 	was, err := p.AnswerOf(tx, listID, subscriberID)
 	switch {
@@ -48,12 +44,6 @@ func (p *Poll) Answer(tx *db.Tx, listID, subscriberID string, option int, now co
 		ON CONFLICT DO UPDATE SET option = excluded.option, at = excluded.at, changes = changes + 1`,
 		p.No, listID, subscriberID, option, int64(now))
 	return err == nil, err
-}
-
-// Option returns the text of an option.
-func (p *Poll) Option(q db.Querier, number int) (text string, err error) {
-	err = q.Get(&text, "SELECT text FROM poll_option WHERE poll_no = ? AND number = ?", p.No, number)
-	return text, err
 }
 
 // OfPerson selects the answers of a person by pairs of list and subscriber id, as JSON.

@@ -31,6 +31,7 @@ const columns = "no, tenant_id, campaign_id, number, question, field, show_resul
 const (
 	ofCampaign = "SELECT " + columns + " FROM poll WHERE campaign_id = ? ORDER BY number"
 	byNumber   = "SELECT " + columns + " FROM poll WHERE campaign_id = ? AND number = ?"
+	byNo       = "SELECT " + columns + " FROM poll WHERE no = ?"
 	options    = "SELECT text, answers FROM poll_option WHERE poll_no = ? ORDER BY number"
 )
 
@@ -72,6 +73,12 @@ func Remove(tx *db.Tx, campaignID string) error {
 // Numbered returns a poll of a campaign by its number. If there is none, it returns core.ErrPollNotFound.
 func Numbered(q db.Querier, campaignID string, number int) (p Poll, err error) {
 	err = q.Get(&p, byNumber, campaignID, number)
+	return p, db.OrNotFound(err, core.ErrPollNotFound)
+}
+
+// ByNo returns a poll. If there is none, it returns core.ErrPollNotFound.
+func ByNo(q db.Querier, no int64) (p Poll, err error) {
+	err = q.Get(&p, byNo, no)
 	return p, db.OrNotFound(err, core.ErrPollNotFound)
 }
 

@@ -1,0 +1,59 @@
+package campaigns
+
+import (
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// pollRoutes adds the routes for the results of polls. Before a campaign is sent, its polls are fields of the campaign.
+func (r *Room) pollRoutes(t *web.Table) {
+	a := campaignsAPI{r}
+	const all = "/api/campaigns/:id/polls"
+	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.polls)),
+		"List a campaign's polls with their answers").Named("listCampaignPolls")
+	t.Add("POST", all+"/:number/close", web.Sent(core.ActionCampaignWrite), web.Send,
+		a.one(web.Query(a.closePoll)).Fails(core.Conflict), "Close a poll of a sent campaign; you can't reopen it").
+		Named("closeCampaignPoll").
+		Refuses(web.Clash("The campaign wasn't sent"))
+}
+
+// pollList holds the polls of a campaign.
+type pollList struct {
+	Polls []core.PollResult `json:"polls"`
+}
+
+func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
+	of, out := a.found(c), pollList{Polls: []core.PollResult{}}
+	sent, err := a.Store.PollResults(c, of.ID, c.Now)
+	if err != nil || len(sent) > 0 {
+		out.Polls = append(out.Polls, sent...)
+		return out, err
+	}
+	_, f, err := a.Store.CampaignVersion(c, of, 0)
+	for i := range f.Polls {
+		out.Polls = append(out.Polls, f.Polls[i].Result(i+1))
+	}
+	return out, err
+}
+
+// numberedPoll holds the poll of the path.
+type numberedPoll struct {
+	Number string `path:"number,text"`
+}
+
+func (a campaignsAPI) closePoll(c *web.Call, in numberedPoll) (pollList, error) {
+	of := a.found(c)
+	if of.Written() || of.State == core.CampaignApproved {
+		return pollList{}, core.Conflictf("conflict", "The campaign is %s. Its polls open when it is sent.", of.State)
+	}
+	n, err := strconv.Atoi(in.Number)
+	if err != nil {
+		return pollList{}, core.ErrPollNotFound
+	}
+	if err := a.Store.ClosePoll(c, of, n, web.Actor(c), c.Now); err != nil {
+		return pollList{}, err
+	}
+	return a.polls(c, of.ID)
+}
