@@ -26,6 +26,7 @@ var auditSentences = map[string]string{
 	"campaign.reject":             "{{who}} requested changes to {{what}}.",
 	"campaign.restore":            "{{who}} restored a version of {{what}}.",
 	"campaign.review":             "{{who}} requested approval for {{what}}.",
+	"campaign.poll.close":         "{{who}} closed a poll of {{what}}.",
 	"campaign.send":               "{{who}} sent {{what}}.",
 	"campaign.undo":               "{{who}} undid the send of {{what}}.",
 	"campaign.update":             "{{who}} edited the campaign {{what}}.",

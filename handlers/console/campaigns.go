@@ -193,6 +193,7 @@ type campaignPage struct {
 	ExcludeSegmentIDs  []string       `json:"exclude_segment_ids"`
 	TestAddresses      []string       `json:"test_addresses"`
 	Attachments        []string       `json:"attachments"`
+	Polls              []core.Poll    `json:"polls"`
 	Audience           *core.FollowUp `json:"audience"`
 
 	Permissions core.CampaignPermissions `json:"permissions"` // of the visitor

@@ -66,6 +66,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.searchRoutes(t)
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
+	o.pollRoutes(t)
 	o.compareRoutes(t)
 	o.kindRoutes(t)
 	o.sendingRoutes(t)

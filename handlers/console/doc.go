@@ -31,6 +31,7 @@
 //	editor.go designs.go compare.go fields.go ownpictures.go   starting points and the editor
 //	reader.go mailframe.go findings.go   previews and checks
 //	sending.go sending_facts.go sending_times.go review.go   sending and approval
+//	polls.go   polls of drafts and their results
 //	report.go report_*.go correction.go   reports, and fixes after sending
 //
 // Subscribers and lists:

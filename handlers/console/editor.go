@@ -214,7 +214,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	d.Pictures = p.Tenant.PublicURL
-	d.Fields = p.fieldChoices(d.Checks.Fields, d.Lists)
+	d.Fields = append(p.fieldChoices(d.Checks.Fields, d.Lists), p.pollChoices(c)...)
 	group := c.TestAddresses
 	if len(group) == 0 {
 		group = p.Tenant.TestAddresses

@@ -179,6 +179,8 @@ var faultsOfFields = []string{
 	"Choose how long the old secret stays valid: 0 to {{1}} seconds.",
 	"permission must be read.",
 	"You can share a model for viewing only. Reload the page and try again.",
+	"polls must have at most %d entries.",
+	"A campaign can have at most {{1}} polls. Delete one.",
 	"privacy_url must be an absolute http or https URL.",
 	"Enter a full URL, for example https://shop.example/privacy.",
 	"privacy_url must have a full host name, for example shop.example.",

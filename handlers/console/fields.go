@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,18 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fiel
 	slices.SortStableFunc(all, func(a, b fieldChoice) int { return placeOf(a) - placeOf(b) })
 	return append(all, fieldChoice{"email", p.T("Email address"), ""})
 }
+
+// pollChoices returns the polls of a campaign as fields of the text.
+func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
+	for i := range c.Polls {
+		label := p.T("Poll: {{question}}", "question", c.Polls[i].Question)
+		all = append(all, fieldChoice{Name: fmt.Sprintf("poll.%d", i+1), Label: label})
+	}
+	return all
+}
+
+// Poll reports whether the choice is a poll, which a subject can't contain.
+func (o fieldChoice) Poll() bool { return strings.HasPrefix(o.Name, "poll.") }
 
 var nameFields = []string{"first_name", "last_name", "name"}
 

@@ -34,6 +34,9 @@ var findingTexts = map[string]string{
 	"tracking_off":           "Tracking is turned off in Settings.",
 	"pixel_in_short_mail":    "The email is very short. Short emails that track opens are more often marked as spam.",
 	"html_clipped":           "The email is so long that Gmail cuts it off.",
+	"poll_unused":            "A poll isn't in the text.",
+	"poll_closed":            "A poll closes before the campaign is sent.",
+	"poll_field":             "A field can't take the answers of a poll.",
 	"attachment_missing":     "An attachment was deleted. Upload it again or remove it.",
 	"attachments_large":      "The attachments are large. Link to the files instead.",
 	"text_differs":           "The plain-text version differs from the HTML.",
@@ -76,7 +79,7 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	}
 	for _, prefix := range []string{
 		"does_not", "field_missing", "placeholder", "subject_placeholder", "content_", "image_", "link_",
-		"sender_",
+		"sender_", "poll_",
 	} {
 		if strings.HasPrefix(f.Code, prefix) && f.Code != "content_missing" {
 			return f.Message
@@ -185,6 +188,8 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	case strings.HasPrefix(field, "content"), strings.HasPrefix(f.Code, "content"), strings.HasPrefix(f.Code, "link_"),
 		strings.HasPrefix(f.Code, "image_"), f.Code == "does_not_compile", f.Code == "html_clipped":
 		return Link{p.T("Edit text"), editor + "#text"}
+	case strings.HasPrefix(field, "polls"):
+		return Link{p.T("Polls"), p.Path("campaigns", id, "polls")}
 	case field != "":
 		return tab
 	}

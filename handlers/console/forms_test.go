@@ -13,7 +13,7 @@ import (
 func TestInputsSayWhatIsWrong(t *testing.T) {
 	input := regexp.MustCompile(`{{template "(field|colour|choice|file)" [^\n]*?}}\n`)
 	carries := []string{ // the value has what is wrong with it
-		"components.html", "suppressions.html", "theme.html",
+		"components.html", "polls.html", "suppressions.html", "theme.html",
 	}
 	says := []string{"Blame", ".Mark ", "$f}}", ".Data.Email}}", ".Data.Source}}", ".Data.Address}}"}
 	files, err := filepath.Glob("templates/*.html")

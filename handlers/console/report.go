@@ -103,6 +103,7 @@ type reportData struct {
 	Harm     bool   // only an operator can resume it
 	Total    int64
 	Tiles    []reportTile
+	Polls    []core.PollResult
 	Failures []failureRow
 	Partial  bool
 	Links    []core.Link
@@ -269,6 +270,9 @@ func (p *Page) readReport(d *reportData) error {
 		d.Failures = append(d.Failures, failureRow{found.Failures[i], refusalOf(&found.Failures[i])})
 	}
 	if _, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links); err != nil {
+		return err
+	}
+	if d.Polls, err = p.pollResults(d.Campaign.ID); err != nil {
 		return err
 	}
 	if p.May(core.ActionCampaignWrite) && !d.Campaign.Permissions.Mend && len(d.Links) > 0 {

@@ -27,7 +27,7 @@ type segmentFields struct {
 	lists   []core.CountedList
 	self    string              // the segment itself, which can't refer to itself
 	records map[string][]option // read campaigns, segments and tags, by subject
-	links   map[string][]option // read links, by campaign
+	links   map[string][]option // read links and answers, by subject and campaign
 	tags    []core.Tag          // read with the records
 }
 
@@ -190,7 +190,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 			if all, err = p.allSegments(); err == nil {
 				found = segmentOptions(all, f.self, found...)
 			}
-		case subjectReceived, subjectLink:
+		case subjectReceived, subjectLink, subjectPoll:
 			found, err = p.sentCampaigns()
 		case subjectLanguage:
 			for _, code := range core.Languages {
@@ -215,7 +215,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 				text = f.tags[i].Name
 			}
 		}
-		if row.Of == subjectReceived || row.Of == subjectLink {
+		if row.Of == subjectReceived || row.Of == subjectLink || row.Of == subjectPoll {
 			name, err := p.campaignName(row.Value)
 			if err != nil {
 				return nil, err
@@ -227,9 +227,16 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	return out, nil
 }
 
-// Links returns the links to choose from in a row whose campaign is chosen.
-func (f *segmentFields) Links(row segmentRow) ([]option, error) {
-	if f.links[row.Value] == nil {
+// Links returns the links or answers to choose from in a row whose campaign is chosen.
+func (f *segmentFields) Links(row segmentRow) (out []option, err error) {
+	key := row.Of + row.Value
+	switch {
+	case f.links[key] != nil:
+	case row.Of == subjectPoll:
+		if f.links[key], err = f.page.answers(row.Value); err != nil {
+			return nil, err
+		}
+	default:
 		var found []core.Link
 		if _, err := f.page.readNamed(campaignAPI(row.Value, "links"), &found); err != nil {
 			return nil, err
@@ -239,9 +246,9 @@ func (f *segmentFields) Links(row segmentRow) ([]option, error) {
 		for i := range found {
 			options = append(options, option{strconv.FormatInt(found[i].No, 10), cut(found[i].URL, 80)})
 		}
-		f.links[row.Value] = options
+		f.links[key] = options
 	}
-	out := append([]option{{"", f.page.T("Choose …")}}, f.links[row.Value]...)
+	out = append([]option{{"", f.page.T("Choose …")}}, f.links[key]...)
 	if row.Link != "" && !hasOption(out, row.Link) {
 		out = append(out, option{row.Link, f.page.T("(deleted)")})
 	}
@@ -334,6 +341,9 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 			of = subjectSource
 		case r.Language != nil:
 			of = subjectLanguage
+		case r.Poll != nil:
+			of = subjectPoll
+			key, values = valuesOfTest(r.Test)
 		default:
 			key, values = valuesOfTest(cmp.Or(r.Test, r.Joined, r.Consented, r.Opened, r.Clicked, &core.Test{}))
 		}

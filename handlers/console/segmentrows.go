@@ -21,6 +21,7 @@ const (
 	subjectSource   = "source"
 	subjectLanguage = "language"
 	subjectLink     = "clicked_link"
+	subjectPoll     = "poll"
 	subjectTag      = "tag"
 	subjectField    = "field." // prefix of a field's name
 )
@@ -37,7 +38,7 @@ const (
 	inputDay     = "day"     // day and month
 	inputOptions = "options" // checkboxes
 	inputRecord  = "record"  // a campaign, list, segment, tag or language to choose from
-	inputLink    = "link"    // a campaign, and one of its links
+	inputLink    = "link"    // a campaign, and one of its links or answers
 )
 
 // segmentOp is an operator in the form of a segment.
@@ -113,6 +114,13 @@ var segmentOps = map[string][]segmentOp{
 			Said: "Didn't click {{link}} in “{{value}}”",
 		},
 	},
+	subjectPoll: {
+		{Name: "is", Text: "was answered", Input: inputLink, Said: "Answered {{link}} in “{{value}}”"},
+		{
+			Name: "is_not", Text: "wasn't answered", Input: inputLink, Not: true,
+			Said: "Didn't answer {{link}} in “{{value}}”",
+		},
+	},
 	subjectDomain: {
 		{Name: "is", Text: "is", Input: inputTexts},
 		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
@@ -170,6 +178,7 @@ var segmentSubjects = []struct{ name, text string }{
 	{subjectOpened, "Opened"},
 	{subjectClicked, "Clicked"},
 	{subjectLink, "Link"},
+	{subjectPoll, "Poll"},
 	{subjectDomain, "Email domain"},
 	{subjectReceived, "Campaign"},
 	{subjectList, "List"},
@@ -184,7 +193,7 @@ type segmentRow struct {
 	Of     string // the subject; empty: not chosen yet
 	Op     segmentOp
 	Value  string
-	Link   string   // number, for inputLink
+	Link   string   // number of a link, or an answer (answerOf), for inputLink
 	Chosen []string // for inputOptions
 	In     int      // number of its group; 0: none
 	InAny  bool     // one condition of the group is enough
@@ -257,6 +266,11 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	case r.ClickedLink != nil:
 		row.Of, values = subjectLink, []string{r.ClickedLink.Campaign}
 		row.Link = strconv.FormatInt(r.ClickedLink.Link, 10)
+	case r.Poll != nil:
+		row.Of, values = subjectPoll, []string{r.Poll.Campaign}
+		if row.Link = answerOf(r); row.Link == "" {
+			return row, false
+		}
 	case r.Opened != nil:
 		row.Of = subjectOpened
 		key, values = valuesOfTest(r.Opened)
@@ -351,6 +365,8 @@ func (row *segmentRow) condition(p *Page) any {
 	switch name, isField := strings.CutPrefix(row.Of, subjectField); {
 	case isField:
 		out = map[string]any{"field": name, row.Op.Key: value}
+	case row.Of == subjectPoll:
+		out = answerCondition(row.Value, row.Link)
 	case row.Of == subjectLink:
 		no, _ := strconv.Atoi(row.Link)
 		out = map[string]any{row.Of: map[string]any{"campaign": value, "link": no}}

@@ -19,8 +19,10 @@ func newTestFields() *segmentFields {
 	}, records: map[string][]option{
 		subjectReceived: {{"C", "May"}}, subjectList: {{"L", "Weekly"}}, subjectSegment: {{"S", "Yearly"}},
 		subjectTag:  {{"VIP", "VIP"}},
-		subjectLink: {{"C", "May"}},
-	}, links: map[string][]option{"C": {{"2", "https://acme.example/"}}}}
+		subjectLink: {{"C", "May"}}, subjectPoll: {{"C", "May"}},
+	}, links: map[string][]option{
+		"clicked_linkC": {{"2", "https://acme.example/"}}, "pollC": {{"1", "Which? (any answer)"}, {"1.A.b", "Which? A.b"}},
+	}}
 }
 
 // Each condition that the form can show becomes a row, a sentence, and the same condition again. No operator is left
@@ -64,26 +66,28 @@ func TestSegmentRows(t *testing.T) {
 		`{"language":["de"]}`:                     "List language is Deutsch",
 		`{"not":{"language":["de"]}}`:             "List language is not Deutsch",
 
-		`{"clicked_link":{"campaign":"C","link":2}}`:         "Clicked https://acme.example/ in “May”",
-		`{"not":{"clicked_link":{"campaign":"C","link":2}}}`: "Didn't click https://acme.example/ in “May”",
-		`{"opened":{"last":5}}`:                              "Opened one of the last 5 campaigns",
-		`{"not":{"opened":{"last":5}}}`:                      "Didn't open any of the last 5 campaigns",
-		`{"opened":{"within_days":90}}`:                      "Opened a campaign from the last 90 days",
-		`{"not":{"opened":{"within_days":90}}}`:              "Didn't open any campaign from the last 90 days",
-		`{"clicked":{"last":3}}`:                             "Clicked a link in the last 3 campaigns",
-		`{"not":{"clicked":{"last":3}}}`:                     "Didn't click any link in the last 3 campaigns",
-		`{"clicked":{"within_days":7}}`:                      "Clicked a link in a campaign from the last 7 days",
-		`{"not":{"clicked":{"within_days":7}}}`:              "Didn't click any link in campaigns from the last 7 days",
-		`{"domain":["gmail.com","gmx.de"]}`:                  "Email domain is gmail.com, gmx.de",
-		`{"not":{"domain":["gmail.com"]}}`:                   "Email domain is not gmail.com",
-		`{"received":"C"}`:                                   "Received “May”",
-		`{"not":{"received":"C"}}`:                           "Didn't receive “May”",
-		`{"on_list":"L"}`:                                    "On the list “Weekly”",
-		`{"not":{"on_list":"L"}}`:                            "Not on the list “Weekly”",
-		`{"tag":"VIP"}`:                                      "Has the tag “VIP”",
-		`{"not":{"tag":"VIP"}}`:                              "Doesn't have the tag “VIP”",
-		`{"segment":"S"}`:                                    "In the segment “Yearly”",
-		`{"not":{"segment":"S"}}`:                            "Not in the segment “Yearly”",
+		`{"clicked_link":{"campaign":"C","link":2}}`:                "Clicked https://acme.example/ in “May”",
+		`{"not":{"clicked_link":{"campaign":"C","link":2}}}`:        "Didn't click https://acme.example/ in “May”",
+		`{"poll":{"campaign":"C","number":1},"exists":true}`:        "Answered Which? (any answer) in “May”",
+		`{"not":{"poll":{"campaign":"C","number":1},"is":["A.b"]}}`: "Didn't answer Which? A.b in “May”",
+		`{"opened":{"last":5}}`:                                     "Opened one of the last 5 campaigns",
+		`{"not":{"opened":{"last":5}}}`:                             "Didn't open any of the last 5 campaigns",
+		`{"opened":{"within_days":90}}`:                             "Opened a campaign from the last 90 days",
+		`{"not":{"opened":{"within_days":90}}}`:                     "Didn't open any campaign from the last 90 days",
+		`{"clicked":{"last":3}}`:                                    "Clicked a link in the last 3 campaigns",
+		`{"not":{"clicked":{"last":3}}}`:                            "Didn't click any link in the last 3 campaigns",
+		`{"clicked":{"within_days":7}}`:                             "Clicked a link in a campaign from the last 7 days",
+		`{"not":{"clicked":{"within_days":7}}}`:                     "Didn't click any link in campaigns from the last 7 days",
+		`{"domain":["gmail.com","gmx.de"]}`:                         "Email domain is gmail.com, gmx.de",
+		`{"not":{"domain":["gmail.com"]}}`:                          "Email domain is not gmail.com",
+		`{"received":"C"}`:                                          "Received “May”",
+		`{"not":{"received":"C"}}`:                                  "Didn't receive “May”",
+		`{"on_list":"L"}`:                                           "On the list “Weekly”",
+		`{"not":{"on_list":"L"}}`:                                   "Not on the list “Weekly”",
+		`{"tag":"VIP"}`:                                             "Has the tag “VIP”",
+		`{"not":{"tag":"VIP"}}`:                                     "Doesn't have the tag “VIP”",
+		`{"segment":"S"}`:                                           "In the segment “Yearly”",
+		`{"not":{"segment":"S"}}`:                                   "Not in the segment “Yearly”",
 	} {
 		parsed, err := core.ParseRule("rule", []byte(rule))
 		if err != nil {

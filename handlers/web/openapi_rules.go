@@ -81,11 +81,11 @@ func (names *describer) rule() obj {
 		}
 	}
 	wrong = append(wrong, obj{"not": obj{"anyOf": heads}})
-	for name, test := range tests {
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		if !slices.Contains([]string{"is", "is_not", "exists", "missing"}, name) {
 			wrong = append(wrong, obj{"required": []string{"poll", name}})
 		}
-		props[name] = test
+		props[name] = tests[name]
 	}
 	wrong = append(wrong, obj{"required": []string{"field", "poll"}})
 	names.schemas[ruleName] = obj{

@@ -137,22 +137,23 @@ func pollText(number int, p *core.Poll, answers bool) string {
 func checkPolls(f *core.CampaignFields, compiled ...string) error {
 	for _, number := range core.PollNumbers(f.Content.Source + "\n" + f.Content.Text) {
 		if number > len(f.Polls) {
-			return onPoll(f, number, "The campaign has no poll %d. Create it, or remove {{ poll.%d }}.")
+			return onPoll(f, number, core.Invalidf("content.source",
+				"The campaign has no poll %d. Create it, or remove {{ poll.%d }}.", number, number))
 		}
 	}
 	for _, part := range compiled {
 		for _, number := range core.PollNumbers(part) {
 			if number <= len(f.Polls) {
-				return onPoll(f, number, "Poll %d must be alone in its paragraph. Put {{ poll.%d }} on a line of its "+
-					"own, between empty lines.")
+				return onPoll(f, number, core.Invalidf("content.source", "Poll %d must be alone in its paragraph. "+
+					"Put {{ poll.%d }} on a line of its own, between empty lines.", number, number))
 			}
 		}
 	}
 	return nil
 }
 
-func onPoll(f *core.CampaignFields, number int, format string) error {
-	e := core.Invalidf("content.source", format, number, number)
+// onPoll sets the line of an error to that of a poll.
+func onPoll(f *core.CampaignFields, number int, e *core.Error) error {
 	before, _, found := strings.Cut(f.Content.Source, fmt.Sprintf("poll.%d", number))
 	if found && f.Content.Kind != core.ContentBlocks {
 		e.Line = 1 + strings.Count(before, "\n")

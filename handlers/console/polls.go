@@ -1,0 +1,277 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// pollRoutes adds the routes for the polls of a campaign.
+func (o *Console) pollRoutes(t *web.Table) {
+	const all = "/campaigns/:id/polls"
+	o.get(t, all, core.ActionCampaignRead, o.polls, "The console: the polls of a campaign")
+	o.post(t, all, core.ActionCampaignWrite, o.savePoll, "The console: create, edit, delete or close a poll")
+}
+
+// pollsData is the Data of templates/polls.html.
+type pollsData struct {
+	*campaignPage
+	Forms []pollForm
+	Open  int // number of the poll whose form is open: 0: the new one, -1: none
+}
+
+// pollForm is the form of a poll.
+type pollForm struct {
+	Number   int // 0: a new one
+	Question string
+	Insert   string // placeholder
+	Prefix   string // of the names in the form
+	Results  bool
+
+	Ask, Options, Field, Closes field
+}
+
+func (o *Console) polls(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if !written(c.State) {
+		return web.HTML{To: p.PublicURL() + p.Path("campaigns", c.ID)}, nil
+	}
+	return p.showPolls(c, -1, nil)
+}
+
+// showPolls shows the polls of a draft. The form of a poll has the error and is open. Number 0 is a new poll, the last
+// of c.
+func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, error) {
+	lists, err := p.lists(c)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	v := View{
+		Title: p.T("Polls"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
+		State: p.T("Subscribers answer with a link in the email."),
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	d := &pollsData{campaignPage: c, Open: number}
+	said := shown{Page: p, View: v}
+	for i := range c.Polls {
+		d.Forms = append(d.Forms, p.pollForm(i, &c.Polls[i], lists, said))
+	}
+	if number == 0 {
+		d.Forms[len(d.Forms)-1].Number = 0
+	} else if len(c.Polls) < core.MaxPolls {
+		blank := p.pollForm(len(c.Polls), &core.Poll{}, lists, shown{Page: p})
+		blank.Number = 0
+		d.Forms = append(d.Forms, blank)
+	}
+	v.Data = d
+	return p.Show("polls", v)
+}
+
+// pollForm returns the form of the poll at a position.
+func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown) pollForm {
+	key := func(name string) string { return fmt.Sprintf("polls[%d].%s", at, name) }
+	options := []string{key("options")}
+	for i := range core.MaxPollOptions {
+		options = append(options, key(fmt.Sprintf("options[%d]", i)))
+	}
+	id := strconv.Itoa(at+1) + "."
+	closes := ""
+	if poll.ClosesAt != 0 {
+		closes = p.InputTime(poll.ClosesAt)
+	}
+	return pollForm{
+		Number: at + 1, Question: poll.Question, Insert: fmt.Sprintf("{{ poll.%d }}", at+1), Prefix: id,
+		Results: poll.ShowResults,
+		Ask: newField(id+"question", p.T("Question"), poll.Question).Must().Limit(core.MaxPollQuestion).
+			Blame(said.Wrong(key("question"))),
+		Options: newArea(id+"options", p.T("Options"), strings.Join(poll.Options, "\n")).Must().Tall(4).
+			Help(p.T("One per line, 2 to 10")).Blame(said.Wrong(options...)),
+		Field: newChoice(id+"field", p.T("Save answers in a field"), poll.Field, p.pollFields(poll.Field, lists)).
+			Blame(said.Wrong(key("field"))),
+		Closes: newField(id+"closes", p.T("Close automatically (optional)"), closes).Kind("datetime-local").
+			Help(p.T("Time zone: {{zone}}", "zone", p.ZoneName())).Blame(said.Wrong(key("closes_at"))),
+	}
+}
+
+// pollFields returns the fields that can take answers: those that all of the campaign's lists have.
+func (p *Page) pollFields(now string, lists []listChoice) []option {
+	out := []option{{"", p.T("No field")}}
+	chosen := slices.DeleteFunc(slices.Clone(lists), func(l listChoice) bool { return !l.On })
+	if len(chosen) > 0 {
+		for _, f := range chosen[0].Fields {
+			everywhere := !slices.ContainsFunc(chosen, func(l listChoice) bool {
+				return !slices.ContainsFunc(l.Fields, func(o core.Field) bool { return o.Name == f.Name })
+			})
+			if everywhere && f.Type != core.FieldBoolean {
+				out = append(out, option{f.Name, f.Label})
+			}
+		}
+	}
+	if !slices.ContainsFunc(out, func(o option) bool { return o.Value == now }) {
+		out = append(out, option{now, now})
+	}
+	return out
+}
+
+// savePoll creates, edits or deletes a poll of a draft, or closes one of a sent campaign.
+func (o *Console) savePoll(p *Page) (web.HTML, error) {
+	number, err := strconv.Atoi(p.Form["number"])
+	if err != nil || number < 0 {
+		return web.HTML{}, core.ErrPollNotFound
+	}
+	if p.Form["do"] == "close" {
+		err := p.Do(http.MethodPost, campaignAPI(p.ID(), "polls", strconv.Itoa(number), "close"), struct{}{}, nil)
+		if fault, status, ok := p.FaultOf(err); ok {
+			return p.campaignAgain(fault, status)
+		}
+		if err != nil {
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("campaigns", p.ID())+"#polls", "saved")
+	}
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if number > len(c.Polls) {
+		return web.HTML{}, core.ErrPollNotFound
+	}
+	change := map[string]any{}
+	if p.Form["do"] == "delete" && number > 0 {
+		c.Polls = slices.Delete(c.Polls, number-1, number)
+		change["content"] = map[string]string{"source": withoutPoll(c.Content.Source, number)}
+		if c.Content.Kind == core.ContentHTML {
+			change["content"].(map[string]string)["text"] = withoutPoll(c.Content.Text, number)
+		}
+	} else {
+		poll, err := p.sentPoll(max(number, 1))
+		if number == 0 {
+			poll, err = p.sentPoll(len(c.Polls) + 1)
+			c.Polls = append(c.Polls, poll)
+			if placeholder := fmt.Sprintf("{{ poll.%d }}", len(c.Polls)); endsWithText(c.Content.Kind) {
+				source := strings.TrimRight(c.Content.Source, "\n")
+				change["content"] = map[string]string{"source": strings.TrimLeft(source+"\n\n"+placeholder+"\n", "\n")}
+			}
+		} else {
+			c.Polls[number-1] = poll
+		}
+		if err != nil {
+			return p.showPolls(c, number, err)
+		}
+	}
+	change["polls"] = c.Polls
+	_, err = p.Ask(web.Question{
+		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
+		Header: map[string]string{"If-Match": textTag(c.Revision)},
+	})
+	if err != nil {
+		return p.showPolls(c, number, err)
+	}
+	return p.Redirect(p.Path("campaigns", c.ID, "polls"), "saved")
+}
+
+// endsWithText reports whether a new poll can be added to the end of a content of a kind.
+func endsWithText(kind string) bool { return kind == core.ContentMarkdown || kind == core.ContentText }
+
+// sentPoll returns the poll of the submitted form. Number is that of the poll.
+func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
+	at := strconv.Itoa(number) + "."
+	poll = core.Poll{
+		Question: p.Form[at+"question"], Field: p.Form[at+"field"], ShowResults: p.Form[at+"results"] != "",
+		Options: core.Strings{},
+	}
+	for line := range strings.Lines(p.Form[at+"options"]) {
+		if line = strings.TrimSpace(line); line != "" {
+			poll.Options = append(poll.Options, line)
+		}
+	}
+	poll.ClosesAt, err = core.ParseTime(fmt.Sprintf("polls[%d].closes_at", number-1), p.Form[at+"closes"], p.Zone)
+	return poll, err
+}
+
+var pollReference = regexp.MustCompile(`(\{\{-?\s*poll(?:_url)?\.)(\d+)((?:\.\d+)?\s*-?\}\})`)
+
+// withoutPoll removes a poll from a text, and renumbers those after it.
+func withoutPoll(text string, number int) string {
+	return pollReference.ReplaceAllStringFunc(text, func(found string) string {
+		m := pollReference.FindStringSubmatch(found)
+		switch n, _ := strconv.Atoi(m[2]); {
+		case n == number:
+			return ""
+		case n > number:
+			return m[1] + strconv.Itoa(n-1) + m[3]
+		}
+		return found
+	})
+}
+
+// pollResults reads the polls of a sent campaign with their answers.
+func (p *Page) pollResults(id string) ([]core.PollResult, error) {
+	var out struct{ Polls []core.PollResult }
+	_, err := p.Get(campaignAPI(id, "polls"), nil, &out)
+	return out.Polls, err
+}
+
+// BrokenDown reports whether a poll has enough answers to show those of each option.
+func (p *Page) BrokenDown(r core.PollResult) bool { return r.Answers >= core.FewAnswers }
+
+// FewAnswers is the number of answers from which they are shown by option.
+func (p *Page) FewAnswers() int64 { return core.FewAnswers }
+
+// PollShare formats the share of an option.
+func (p *Page) PollShare(r core.PollResult, o core.PollOption) string {
+	return p.Percent(*o.Answers, r.Answers)
+}
+
+// answerOf returns the answer of a condition as a value of the form: the number of the poll, and after a dot the option.
+// Without an option it is any answer. It returns "" for conditions that the form can't show.
+func answerOf(r *core.Rule) string {
+	number := strconv.Itoa(r.Poll.Number)
+	switch {
+	case r.Exists:
+		return number
+	case len(r.Is) == 1:
+		return number + "." + r.Is[0]
+	}
+	return ""
+}
+
+// answerCondition returns the condition for a value of answerOf.
+func answerCondition(campaign, answer string) map[string]any {
+	number, option, one := strings.Cut(answer, ".")
+	n, _ := strconv.Atoi(number)
+	out := map[string]any{"poll": map[string]any{"campaign": campaign, "number": n}}
+	if out["exists"] = true; one {
+		delete(out, "exists")
+		out["is"] = []string{option}
+	}
+	return out
+}
+
+// answers returns the answers to choose from for a campaign, with those of all of its polls.
+func (p *Page) answers(campaign string) ([]option, error) {
+	var found struct{ Polls []core.PollResult }
+	if _, err := p.readNamed(campaignAPI(campaign, "polls"), &found); err != nil {
+		return nil, err
+	}
+	out := []option{}
+	for _, r := range found.Polls {
+		number := strconv.Itoa(r.Number)
+		out = append(out, option{number, cut(r.Question, 60) + " " + p.T("(any answer)")})
+		for _, o := range r.Options {
+			out = append(out, option{number + "." + o.Text, cut(r.Question, 60) + " " + o.Text})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/store/people"
+	"newsletterd/store/storetest"
+)
+
+// An author creates polls, edits and deletes one, sends the campaign, reads the results, and closes a poll.
+func TestConsolePolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		seed := storetest.Seed(t, e.store).At(core.At(time.Now()))
+		c := seed.NewCampaign(e.shop)
+		polls, fields := "/campaigns/"+c.ID+"/polls", func() core.CampaignFields {
+			found, err := e.store.Campaign(t.Context(), c.ID)
+			e.must(err)
+			_, f, err := e.store.CampaignVersion(t.Context(), &found, 0)
+			e.must(err)
+			return f
+		}
+		e.shows(polls, http.StatusOK, "New poll", "Create poll")
+		poll := func(number, at int, question, options string) url.Values {
+			return url.Values{
+				"number": {fmt.Sprint(number)}, fmt.Sprintf("%d.question", at): {question},
+				fmt.Sprintf("%d.options", at): {options},
+			}
+		}
+		e.sends(polls, http.StatusSeeOther, poll(0, 1, "Which fruit?", "Apples\r\nPears\r\n\r\n"))
+		e.sends(polls, http.StatusSeeOther, poll(0, 2, "How often?", "Weekly\nMonthly"))
+		e.sends(polls, http.StatusBadRequest, poll(0, 3, "One?", "Only"))
+		e.sends(polls, http.StatusBadRequest, poll(1, 1, "{{ email }}", "Yes\nNo"))
+		e.sends(polls, http.StatusNotFound, poll(9, 9, "Which?", "Yes\nNo"))
+		if f := fields(); len(f.Polls) != 2 || f.Content.Source != "# Hello\n\n{{ poll.1 }}\n\n{{ poll.2 }}\n" {
+			t.Fatalf("%+v", f)
+		}
+		e.sends(polls, http.StatusSeeOther, url.Values{"number": {"1"}, "do": {"delete"}})
+		edited := poll(1, 1, "How often, please?", "Weekly\nMonthly\nNever")
+		edited.Set("1.results", "1")
+		closes := time.Now().UTC().AddDate(0, 0, 9).Format("2006-01-02T15:04")
+		edited.Set("1.closes", closes)
+		e.sends(polls, http.StatusSeeOther, edited)
+		f := fields()
+		if len(f.Polls) != 1 || len(f.Polls[0].Options) != 3 || !f.Polls[0].ShowResults || f.Polls[0].ClosesAt == 0 ||
+			f.Content.Source != "# Hello\n\n\n\n{{ poll.1 }}\n" {
+			t.Fatalf("%+v", f)
+		}
+		e.shows(polls, http.StatusOK, "How often, please?", closes)
+		e.shows("/campaigns/"+c.ID, http.StatusOK, "poll.1", "How often, please?")
+
+		found, err := e.store.Campaign(t.Context(), c.ID)
+		e.must(err)
+		d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+		draft, _, err := d.Ready(t.Context(), &found, 0, core.At(time.Now()))
+		e.must(err)
+		j := seed.Finish(seed.SendDraft(&draft))
+		report := "/campaigns/" + c.ID
+		e.shows(report, http.StatusOK, "How often, please?", "0 answers", "Results by option appear after 5 answers.")
+		for seq := range int64(5) {
+			v, err := e.store.Voting(t.Context(), people.Ballot{JobNo: j.No, Seq: seq + 1, Poll: 1}, seed.Time())
+			e.must(err)
+			e.must(e.store.Vote(t.Context(), &v, 1+int(seq/3), seed.Time()))
+		}
+		e.shows(report, http.StatusOK, "5 answers", "60.0%", "40.0%", "Close poll")
+		e.sends(polls, http.StatusSeeOther, url.Values{"number": {"1"}, "do": {"close"}})
+		e.shows(report, http.StatusOK, "closed")
+		e.sends(polls, http.StatusNotFound, url.Values{"number": {"x"}, "do": {"close"}})
+
+		g := e.saves("/new-segment", url.Values{
+			"name": {"Weekly"}, "match": {"all"}, "c1.of": {"poll"}, "c1.was": {"poll"}, "c1.op": {"is"},
+			"c1.value": {c.ID}, "c1.campaign": {c.ID}, "c1.link": {"1.Weekly"},
+		})
+		want := fmt.Sprintf(`{"all":[{"poll":{"campaign":%q,"number":1},"is":["Weekly"]}]}`, c.ID)
+		if string(g.Rule) != want {
+			t.Errorf("the rule is %s", g.Rule)
+		}
+		e.shows("/segments/"+g.ID, http.StatusOK, "How often, please? Weekly")
+	})
+}
