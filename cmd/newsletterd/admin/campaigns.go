@@ -61,7 +61,8 @@ func (p commands) campaignCommands() *cli.Command {
 			all, show, p.duplicateCommand(), p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(),
 			p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
-			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), p.correctCommand(), del,
+			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), p.correctCommand(),
+			p.campaignPollsCommand(), p.closePollCommand(), del,
 		},
 	}
 }

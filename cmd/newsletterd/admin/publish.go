@@ -218,7 +218,12 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 		if !to.everyone {
 			narrowing.SegmentID = cmp.Or(to.SegmentID, f.SegmentID)
 		}
+		polls := f.Polls
+		if _, said := issue.Lines["polls"]; said {
+			polls = issue.Polls
+		}
 		*f = core.CampaignFields{
+			Polls:   polls,
 			ListIDs: to.lists, Narrowing: narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]),
 			Attachments: attachments, Tracking: core.TrackingOff, Theme: c.String("theme"),
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},

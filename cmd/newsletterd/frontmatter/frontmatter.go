@@ -3,6 +3,8 @@
 package frontmatter
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -21,8 +23,9 @@ type Matter struct {
 	Values map[string]string
 	Texts  map[string][]string // of ListKeys; never empty ones
 	Lines  map[string]int      // on which the keys stand, from 1
-	Body   string              // the file without its head
-	Before int                 // lines in front of the body
+	Polls  []core.Poll
+	Body   string // the file without its head
+	Before int    // lines in front of the body
 }
 
 // Keys are the keys that a head may have.
@@ -31,7 +34,7 @@ var Keys = []string{
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
 	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "segment", "exclude_segments", "audience",
 	"audience_of",
-	"test_addresses", "time_zone", "attachments",
+	"test_addresses", "time_zone", "attachments", "polls",
 }
 
 // ListKeys are those of Keys that hold several texts, or one.
@@ -78,6 +81,12 @@ func Read(name, source string) (m Matter, err error) {
 			errors.As(core.JudgeKeys(Keys, []string{key}), &fault)
 			return m, fmt.Errorf("%s:%d: %s", name, m.Lines[key], fault.Message)
 		}
+		if key == "polls" {
+			if m.Polls, err = pollsOf(values[key]); err != nil {
+				return m, fmt.Errorf("%s:%d: %w", name, m.Lines[key], err)
+			}
+			continue
+		}
 		if slices.Contains(ListKeys, key) {
 			texts, ok := textsOf(values[key])
 			if !ok {
@@ -114,6 +123,20 @@ func Read(name, source string) (m Matter, err error) {
 		return m, fmt.Errorf("%s:%d: list and lists are both set. Name all lists in lists", name, m.Lines["lists"])
 	}
 	return m, nil
+}
+
+// pollsOf reads polls, which have the keys of the API.
+func pollsOf(value any) (polls []core.Poll, err error) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err = d.Decode(&polls)
+	}
+	if err != nil {
+		return nil, errors.New("polls must be a list of polls with question, options, field, closes_at and show_results")
+	}
+	return polls, nil
 }
 
 // textsOf reads a list of texts, or one text.
