@@ -164,8 +164,8 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 		case silent:
 			return 0, nil, a.fail(codeLoginRequired, "The user is not signed in. Start again without prompt=none.")
 		case v.Fresh:
-			return 0, nil, a.fail(codeLoginRequired, "The request names a different user than the one who is signed "+
-				"in. Sign in as that user.")
+			return 0, nil, a.fail(codeLoginRequired, "The request asks for a different user than the one signed in. "+
+				"Sign in as the requested user.")
 		}
 		return StepLogin, nil, nil
 	}

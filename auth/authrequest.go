@@ -209,7 +209,7 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, core.AllScopes); err != nil {
 		return &AuthorizeError{
 			Code: codeInvalidScope, Parameter: "scope",
-			Description: "None of the scopes asked for is registered for the client.",
+			Description: "None of the requested scopes is registered for the client. Request one that is.",
 		}
 	}
 	return nil
@@ -237,7 +237,7 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
 	a.prompt = strings.Fields(prompt)
 	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
-		return invalid("prompt", "prompt must not combine none with other values.")
+		return invalid("prompt", "prompt must not contain other values together with none.")
 	}
 	if maxAge == "" {
 		return nil

@@ -120,7 +120,7 @@ func (p *Provider) logoutRequest(
 	if reply.Client == nil {
 		return hint, reply, &LogoutError{
 			"post_logout_redirect_uri",
-			"A post_logout_redirect_uri needs an id_token_hint or a client_id.",
+			"post_logout_redirect_uri needs id_token_hint or client_id. Send one of them.",
 		}
 	}
 	if !Registered(reply.Client.PostLogoutRedirectURIs, uri, reply.Client.ClientType == core.ClientPublic) {

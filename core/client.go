@@ -133,7 +133,7 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 			"Leave them out, or ask a server administrator.")
 	}
 	if !operator && was.FirstParty && !c.sameDoors(was) {
-		return "", Forbiddenf("Only server administrators can change a first-party client. You can change its name.")
+		return "", Forbiddenf("Only server administrators can change a first-party client, except for its name.")
 	}
 	c.UpdatedAt = now
 	switch {
@@ -271,7 +271,8 @@ func (c *Client) validateType() error {
 				"true.")
 		}
 		if slices.Contains(c.GrantTypes, "client_credentials") {
-			return Invalidf("grant_types", "client_credentials is only allowed for confidential clients.")
+			return Invalidf("grant_types", "client_credentials is only allowed for confidential clients. Remove it "+
+				"from grant_types.")
 		}
 	}
 	if !slices.Contains(methods, c.AuthMethod) {

@@ -172,7 +172,7 @@ func (l ModelLimits) TooLarge() *Error {
 
 // OwnerFull returns the error for a file that would exceed l.BytesPerOwner.
 func (l ModelLimits) OwnerFull() *Error {
-	return tooLargef("An owner's models can have at most %s in total. Delete one first.", ByteSize(l.BytesPerOwner))
+	return tooLargef("An owner's models can take up at most %s in total. Delete one first.", ByteSize(l.BytesPerOwner))
 }
 
 // ModelView is a model as other users see it, with the name of its owner but not the address.

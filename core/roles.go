@@ -113,7 +113,7 @@ var Permissions = []Permission{
 	{ActionPeopleTag, RolePublisher, bySend, false, "tag subscribers; create, rename and delete tags"},
 	{
 		ActionPeopleImport, RolePublisher, byAdmin, false,
-		"import new subscribers and undo one's own imports; more with people.change",
+		"import new subscribers and undo your own imports; with people.change, also update subscribers",
 	},
 
 	{ActionPeopleChange, RoleTenantAdmin, byEvents, false, "change and unsubscribe subscribers"},

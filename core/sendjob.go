@@ -378,7 +378,7 @@ type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 // returns a Conflict error. An Invalid error names the time that doesn't fit or lies in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
-		return Conflictf("conflict", "The send job is %s. Only a pending one can be rescheduled.", j.Status)
+		return Conflictf("conflict", "The send job is %s. Only pending send jobs can be rescheduled.", j.Status)
 	}
 	n := NewJob{ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd}
 	undo := j.DueAt

@@ -96,7 +96,7 @@ func (j *SendJob) Resume() error {
 	case j.Status.Final():
 		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
 	case j.PausedAt == 0 && j.PauseReason != "":
-		return Conflictf("conflict", "The send job is paused and will resume automatically: %s.", j.PauseReason)
+		return Conflictf("conflict", "The send job is paused: %s. It resumes automatically.", j.PauseReason)
 	case j.PausedAt == 0:
 		return Conflictf("conflict", "The send job is not paused. There is nothing to resume.")
 	}

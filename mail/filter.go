@@ -112,7 +112,7 @@ func newDate(args []operand) (f filterCall, problem string) {
 			i++
 		}
 		if i >= len(format.s) || dateVerbs[format.s[i]] == "" {
-			return f, "date knows the marks %Y %y %m %d %-d %e %B %b %A %a %H %I %M %S %p %F %T"
+			return f, "date supports %Y %y %m %d %-d %e %B %b %A %a %H %I %M %S %p %F %T"
 		}
 	}
 	f.layout = format.s

@@ -99,7 +99,7 @@ const (
 // campaign's subject that is an error.
 func (i *inspector) placeholders() error {
 	s := &i.b.spec
-	const hint = `Say what stands there then: {{ %s | default: "…" }}.`
+	const hint = `Add a fallback: {{ %s | default: "…" }}.`
 	for _, part := range []struct{ field, text string }{
 		{"subject", s.Subject}, {"preheader", s.Preheader}, {"content.source", s.HTML}, {"content.source", s.Text},
 	} {
@@ -113,7 +113,7 @@ func (i *inspector) placeholders() error {
 		}
 		for _, name := range open[:min(len(open), maxFindings)] {
 			f := core.Warningf("placeholder_without_default", core.FindingPlace{Field: part.field},
-				strings.Replace(hint, "%s", name, 1), "%s prints nothing for subscribers without it.", name)
+				strings.Replace(hint, "%s", name, 1), "%s is blank for subscribers who don't have it.", name)
 			f.Name = name
 			switch part.field {
 			case "subject":

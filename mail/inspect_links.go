@@ -101,7 +101,7 @@ func mixedScripts(u *url.URL) string {
 		return ""
 	}
 	return strconv.Quote(label) +
-		" in a link mixes letters of several scripts that look alike: the address is another one than it seems."
+		" in a link mixes look-alike letters from several scripts, as in phishing links."
 }
 
 // mixedLabel returns the first label of a host that mixes Latin letters with Cyrillic or Greek ones, or an empty
@@ -184,7 +184,7 @@ func (i *inspector) picture(t *html.Token, column int) {
 			"The image %s has no alt text.", clip(src))
 	}
 	if w := widthOf(t); w > column {
-		i.at(src, "image_too_wide", "Use an image at most as wide as the column.",
+		i.at(src, "image_too_wide", "Use an image that is no wider than the column.",
 			"The image %s is %d pixels wide, but the column only %d.", clip(src), w, column)
 	}
 	u, err := url.Parse(src)
@@ -193,7 +193,7 @@ func (i *inspector) picture(t *html.Token, column int) {
 		i.at("data:", "image_embedded", "Upload the image and link to it.",
 			"An image is embedded in the email (data:). Gmail and Outlook remove it.")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		i.malformed(src, "The URL %s of an image is incomplete.", clip(src))
+		i.malformed(src, "The image URL %s is incomplete.", clip(src))
 	default:
 		i.address(src, u)
 	}

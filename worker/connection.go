@@ -120,7 +120,7 @@ func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp
 func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) {
 	for _, no := range jobNos {
 		if err := c.sender.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {
-			c.sender.opts.Log.Error("send: jobs cannot be given up", slog.Any("error", err))
+			c.sender.opts.Log.Error("send: a job can't be marked as failed", slog.Any("error", err))
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (s *Sender) deliver(ctx context.Context) time.Time {
 	s.recorder.flush(ctx)
 	s.limits.giveBack(ctx)
 	if err := s.reasons.note(context.WithoutCancel(ctx)); err != nil {
-		s.opts.Log.Error("send: why jobs wait cannot be noted", slog.Any("error", err))
+		s.opts.Log.Error("send: the reasons why jobs wait can't be saved", slog.Any("error", err))
 	}
 	return next
 }

@@ -32,7 +32,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 		late := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
 		out, err := c.CombinedOutput()
 		late.Stop()
-		if err == nil || !strings.Contains(string(out), "is empty, but this database was kept there before") ||
+		if err == nil || !strings.Contains(string(out), "is empty, but this database was replicated there before") ||
 			!strings.Contains(string(out), "newsletterd replica begin") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}

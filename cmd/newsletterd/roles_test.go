@@ -46,7 +46,7 @@ func TestGoldenRoles(t *testing.T) {
 func tableOfRoles() string {
 	mark := map[bool]string{true: " x |", false: " |"}
 	var table strings.Builder
-	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | allows to |\n")
+	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | allows you to |\n")
 	table.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
 	for _, p := range core.Permissions {
 		table.WriteString("| `" + string(p.Action) + "` |")

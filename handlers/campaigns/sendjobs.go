@@ -297,8 +297,8 @@ func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJo
 		} else if err == nil && t.TotalsOnly {
 			warnings = append(warnings, "This tenant counts opens and clicks only in total (totals_only).")
 		} else if err == nil && t.TrackingConsent {
-			warnings = append(warnings, "Opens and clicks are tracked per subscriber only with consent "+
-				"(tracking_consent). All others count only in total.")
+			warnings = append(warnings, "Opens and clicks are tracked per subscriber only for subscribers who "+
+				"consented (tracking_consent). For others, only totals are counted.")
 		}
 	}
 	return createSendJobResponse{j.ID, j.ID, j.Status, warnings}, nil

@@ -283,7 +283,7 @@ func TestFaultTexts(t *testing.T) {
 		{
 			core.Conflictf("conflict", "The campaign is already %s.", "scheduled"),
 			"The campaign is already scheduled. Reload the page.",
-			"Status der Kampagne ist bereits: Geplant. Laden Sie die Seite neu.",
+			"Die Kampagne hat bereits den Status „Geplant“. Laden Sie die Seite neu.",
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid email address.", "a@b@c"),
@@ -301,7 +301,7 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("port", "must be %s.", "a whole number").On("").Under("port"), "Port: this must be a whole number.",
-			"Port: Dieser Wert ist ungültig. Prüfen Sie ihn.",
+			"Port: Dieser Wert wird nicht akzeptiert. Prüfen Sie Schreibweise und Format.",
 		},
 		{
 			core.ChangedMeanwhile("user:1", core.Instant(0)), "Someone else changed this (–). Reload the page.",

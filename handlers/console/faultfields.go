@@ -52,7 +52,7 @@ var faultsOfFields = []string{
 	"Public name: enter at most {{1}} characters.",
 	"brand_name must not contain a URL, a host name or an email address.",
 	"Public name: remove the URL, host name or email address.",
-	"client_credentials is only allowed for confidential clients.",
+	"client_credentials is only allowed for confidential clients. Remove it from grant_types.",
 	"Only API clients with a secret can do this. Use one of them, or create one.",
 	"client_type must be public or confidential.",
 	"Choose a client type.",

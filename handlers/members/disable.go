@@ -63,7 +63,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 func (a newsletter) disable(c *web.Call, in disableSubscriptionRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
 	if !all && len(tenants) == 0 {
-		return out, core.Forbiddenf("This token doesn't belong to a tenant. Use one of the tenant's tokens.")
+		return out, core.Forbiddenf("This token doesn't belong to a tenant. Use a token that does.")
 	}
 	d := members.DisableRequest{
 		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,

@@ -50,14 +50,14 @@ var kinds = map[core.Kind]kindInfo{
 	},
 	core.Conflict: {
 		409, "conflict", "invalid_request",
-		"The request conflicts with the current state. Read it again, then retry.",
+		"The request conflicts with the current state. Read the current state, then retry.",
 	},
 	core.TooMany: {429, "rate_limited", "rate_limited", "Too many requests. Try again later."},
 	core.Unavailable: {
 		503, "storage_unavailable", "temporarily_unavailable",
 		"The service is unavailable. Try again soon.",
 	},
-	core.TooLarge: {413, "payload_too_large", "invalid_request", "The body is too large. Send less at once."},
+	core.TooLarge: {413, "payload_too_large", "invalid_request", "The body is too large. Send less per request."},
 	core.MediaType: {
 		415, "unsupported_media_type", "invalid_request",
 		"The media type of the body is not supported. Check Content-Type.",

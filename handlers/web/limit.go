@@ -293,8 +293,9 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	forwarded := r.Header.Values("X-Forwarded-For")
 	if len(forwarded) > 0 && peer.IsLoopback() && !h.trusted(peer) {
 		h.unlisted.Do(func() {
-			h.log.Warn(`a proxy on this machine forwards requests and is not listed: all its clients count as this machine, and no limit by address `+
-				`holds; set [server] trusted_proxies = ["127.0.0.1", "::1"]`, slog.String("peer", peer.String()))
+			h.log.Warn(`a proxy on this machine forwards requests but is not trusted: all its clients count as one `+
+				`IP address, so limits per address don't work; set [server] trusted_proxies = ["127.0.0.1", "::1"]`,
+				slog.String("peer", peer.String()))
 		})
 	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")

@@ -135,7 +135,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 		"changed_meanwhile", "This has changed since you read it. Read it again before you change it.",
 		"The record has changed since the caller read it",
 	},
-	413: {"payload_too_large", "The body is too large. Send less at once.", "The body is too large"},
+	413: {"payload_too_large", "The body is too large. Send less per request.", "The body is too large"},
 	415: {"unsupported_media_type", "The body must be application/json.", "The body has an unsupported media type"},
 	422: {"validation_error", "list_id is missing.", "The request is invalid"},
 	428: {

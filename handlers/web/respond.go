@@ -68,7 +68,7 @@ const acknowledgeWait = 10 * time.Second
 // machine failed now, another machine would not have them.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
-	Message: "This may have succeeded, but it is not replicated. Check the result before you try again.",
+	Message: "This may have succeeded, but it isn't in the replica yet. Check the result before you try again.",
 }
 
 // acknowledge waits until everything that the response may report is in the replica, if there is one. Requests that

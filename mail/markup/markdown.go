@@ -78,8 +78,8 @@ func (d *document) bound(source string) error {
 		d.cells -= lines * pipes
 		lines, pipes = lines+1, max(pipes, strings.Count(line, "|"))
 		if d.cells += lines * pipes; d.cells > maxCells {
-			return onLine(at, core.Invalidf("content.source", "line %d: the tables have more than %d cells. "+
-				"Shorten them, or separate them with an empty line.", at, maxCells))
+			return onLine(at, core.Invalidf("content.source", "line %d: adjacent tables have more than %d cells in "+
+				"total. Shorten them, or put a blank line between them.", at, maxCells))
 		}
 		n := 0
 		for i := range len(line) {
@@ -90,7 +90,7 @@ func (d *document) bound(source string) error {
 		run, d.signs = run+n, d.signs+n
 		if run > maxSigns {
 			return onLine(at, core.Invalidf("content.source", "line %d: a paragraph, list or table has more than "+
-				"%d emphasis marks and links. Split it with an empty line.", at, maxSigns))
+				"%d emphasis marks and links. Split it with a blank line.", at, maxSigns))
 		}
 	}
 	if d.signs > maxSignsEver {

@@ -238,7 +238,7 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		switch err := tx.Get(&other, "SELECT id FROM send_job INDEXED BY send_job_retry WHERE retry_of = ? AND "+
 			"retry_of <> ''", id); {
 		case err == nil:
-			return core.Conflictf("conflict", "The send job was already retried as %s. Retry that one.", other)
+			return core.Conflictf("conflict", "The send job was already retried as %s. Retry that job instead.", other)
 		case !errors.Is(err, core.ErrNotFound):
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *DB) askDaemon() (number int64, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		s.log.Warn("the daemon can't be asked about the replica", slog.Any("error", err))
+		s.log.Warn("the running server can't be asked about the replica", slog.Any("error", err))
 		return 0, ErrBehind
 	}
 	return number, nil
@@ -140,7 +140,7 @@ func (s *DB) writeAnswer(number int64) {
 		err = os.Rename(tmp, s.answerPath())
 	}
 	if err != nil {
-		s.log.Warn("commands can't be told of the replica", slog.Any("error", err))
+		s.log.Warn("the replica's progress can't be reported to commands", slog.Any("error", err))
 		return
 	}
 	s.answered = number

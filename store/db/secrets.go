@@ -23,8 +23,8 @@ const (
 
 // ErrMasterKey is returned when a secret was sealed with a master key that is missing or differs from the current
 // one.
-var ErrMasterKey = errors.New("a secret in the database cannot be opened: [auth] key_file is missing or is not the " +
-	"one it was sealed with")
+var ErrMasterKey = errors.New("a secret in the database can't be decrypted: [auth] key_file is missing, or is not " +
+	"the file that encrypted it")
 
 // keyring caches the purpose keys, which never change.
 type keyring struct {

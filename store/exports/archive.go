@@ -25,13 +25,15 @@ func openArchive(f io.ReaderAt, size int64) ([]*zip.File, error) {
 	z, err := zip.NewReader(m, size)
 	switch {
 	case m.left < 0:
-		return nil, core.Invalidf("", "The archive has too many files. At most %d are allowed.", maxEntries)
+		return nil, core.Invalidf("", "The archive has too many files (limit: %d). Remove files that you don't "+
+			"need.", maxEntries)
 	case err != nil:
 		return nil, unreadable(err)
 	}
 	m.left = -1
 	if len(z.File) > maxEntries {
-		return nil, core.Invalidf("", "The archive has too many files. At most %d are allowed.", maxEntries)
+		return nil, core.Invalidf("", "The archive has too many files (limit: %d). Remove files that you don't "+
+			"need.", maxEntries)
 	}
 	var total uint64
 	var files []*zip.File
@@ -46,9 +48,11 @@ func openArchive(f io.ReaderAt, size int64) ([]*zip.File, error) {
 		case e.Flags&1 != 0:
 			return nil, core.Invalidf("", "The archive is encrypted. Pack it without a password.")
 		case e.UncompressedSize64 > maxUnpacked, total+e.UncompressedSize64 > maxUnpacked:
-			return nil, core.Invalidf("", "The unpacked files are too large: %s at most.", core.ByteSize(maxUnpacked))
+			return nil, core.Invalidf("", "The unpacked files are too large (limit: %s). Remove files that you don't "+
+				"need.", core.ByteSize(maxUnpacked))
 		case e.UncompressedSize64 > anyRatio && e.UncompressedSize64/maxRatio > e.CompressedSize64:
-			return nil, core.Invalidf("", "The archive unpacks to more than %d times its size.", maxRatio)
+			return nil, core.Invalidf("", "The archive unpacks to more than %d times its size. Pack it again with "+
+				"less compression.", maxRatio)
 		}
 		total += e.UncompressedSize64
 		files = append(files, e)

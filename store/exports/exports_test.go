@@ -198,7 +198,7 @@ func TestLimits(t *testing.T) {
 		"entries":   {pack(t, many...), "too many files"},
 		"names":     {pack(t, long...), "too many files"},
 		"ratio":     {large, "100 times its size"},
-		"size":      {claims(3 << 30), "2 GB at most"},
+		"size":      {claims(3 << 30), "(limit: 2 GB)"},
 		"link":      {special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }), "link"},
 		"encrypted": {special(t, func(h *zip.FileHeader) { h.Flags |= 1 }), "encrypted"},
 		"cut off":   {large[:len(large)-30], "damaged"},

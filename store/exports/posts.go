@@ -303,7 +303,8 @@ type allowance struct {
 
 func (a *allowance) Read(p []byte) (int, error) {
 	if a.n > rowBytes {
-		return 0, core.Invalidf("", "A post in the file is too large: %s at most.", core.ByteSize(rowBytes))
+		return 0, core.Invalidf("", "A post in the file is too large (limit: %s). Shorten it, or remove "+
+			"it.", core.ByteSize(rowBytes))
 	}
 	n, err := a.Reader.Read(p)
 	a.n += n

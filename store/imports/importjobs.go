@@ -131,7 +131,8 @@ func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Ins
 		case err != nil:
 			return err
 		case issues > 0: // only their import can remove them
-			return core.Conflictf("conflict", "Posts of the import are in the archive. Remove them there first.")
+			return core.Conflictf("conflict", "Posts from this import are in the public archive. Remove them there "+
+				"first.")
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)

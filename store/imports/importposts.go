@@ -87,7 +87,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	n, err := tx.Number("SELECT count(*) FROM (SELECT 1 FROM import_post WHERE import_id = ? LIMIT 1)", j.ID)
 	if err == nil && (n == 0 || j.Status == core.ImportUploading) {
-		return core.Conflictf("conflict", "The import has no posts, or it ended over a week ago.")
+		return core.Conflictf("conflict", "This import has no posts, or it ended more than a week ago.")
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 // ErrMissing is returned if the bucket is empty although the database was kept in it before: the disk is not mounted,
 // or the address points to a different bucket. Anything written there meanwhile would be lost when the old contents
 // come back.
-var ErrMissing = errors.New("it is empty, but this database was kept there before. Mount its disk or correct the " +
-	"address. If it is lost, newsletterd replica begin starts it again from this machine's database")
+var ErrMissing = errors.New("it is empty, but this database was replicated there before. Mount its disk or correct " +
+	"the address. If the replica is lost, newsletterd replica begin recreates it from this machine's database")
 
 // Name returns the identity of the replica at an address: the address without user and options, but with the endpoint.
 // It returns an empty string if the address is invalid.

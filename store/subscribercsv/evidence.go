@@ -181,7 +181,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	}
 	if s := c.surveyOf(i); order == "" && !col.address && s != nil && s.Dates.Order() == Ambiguous && s.Dates.Either > 0 {
 		return true, MappingError{
-			fmt.Sprintf("dates of column %q such as %s can mean two days", name, s.Dates.Sample),
+			fmt.Sprintf("dates in column %q are ambiguous, for example %s", name, s.Dates.Sample),
 			fmt.Sprintf(` (--map "%[1]s=%[2]s:dmy" if the day comes first, --map "%[1]s=%[2]s:mdy" if the month does)`,
 				name, what),
 		}

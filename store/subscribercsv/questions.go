@@ -162,7 +162,7 @@ func (q Question) String() string {
 	if q.Rows != 1 {
 		rows = fmt.Sprintf("%d rows", q.Rows)
 	}
-	return fmt.Sprintf("column %q may say who unsubscribed (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
+	return fmt.Sprintf("column %q may contain unsubscribes (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
 }
 
 // Asking returns the text of all questions together.

@@ -40,13 +40,13 @@ func Open(rawURL string, env func(string) string) (Bucket, error) {
 func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // the original error contains the address
-		return nil, errors.New("is not an address. Use a form such as s3://bucket/path or file:///path")
+		return nil, errors.New("is not a replica address. Use one such as s3://bucket/path or file:///path")
 	}
 	if u.User != nil {
 		return nil, errors.New("must not contain credentials. Set them in the environment")
 	}
 	if u.Fragment != "" || u.Opaque != "" {
-		return nil, errors.New("is not an address. Use a form such as s3://bucket/path or file:///path")
+		return nil, errors.New("is not a replica address. Use one such as s3://bucket/path or file:///path")
 	}
 	switch u.Scheme {
 	case "s3":

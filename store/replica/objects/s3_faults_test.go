@@ -299,9 +299,9 @@ func TestRefusalsAreExplained(t *testing.T) {
 		}
 	}
 	server.Set(objectstest.Faults{Ahead: time.Hour})
-	say("clock", "the clock of this machine is 1h0m0s slow by the storage's: set it", fs.ErrPermission)
+	say("clock", "the clock of this machine is 1h0m0s slow compared with the storage's. Correct it", fs.ErrPermission)
 	server.Set(objectstest.Faults{Ahead: -20 * time.Minute})
-	say("clock", "the clock of this machine is 20m0s ahead of the storage's: set it", fs.ErrPermission)
+	say("clock", "the clock of this machine is 20m0s ahead of the storage's. Correct it", fs.ErrPermission)
 	server.Set(objectstest.Faults{})
 	b.keys.held.secret = "wJalrXUtnFEMI"
 	say("keys", "403 SignatureDoesNotMatch", fs.ErrPermission)

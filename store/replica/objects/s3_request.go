@@ -285,9 +285,9 @@ func (b *s3) skew(h http.Header) string {
 	off := b.now().Sub(theirs).Round(time.Minute)
 	switch {
 	case off > 5*time.Minute:
-		return fmt.Sprintf("the clock of this machine is %s ahead of the storage's: set it", off)
+		return fmt.Sprintf("the clock of this machine is %s ahead of the storage's. Correct it", off)
 	case off < -5*time.Minute:
-		return fmt.Sprintf("the clock of this machine is %s slow by the storage's: set it", -off)
+		return fmt.Sprintf("the clock of this machine is %s slow compared with the storage's. Correct it", -off)
 	}
 	return ""
 }
