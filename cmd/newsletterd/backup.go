@@ -102,7 +102,7 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, named := cli.Nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
 		return nil
 	}
-	return fmt.Errorf("%s was never kept in the replica. The backup would replace the replica's database, which all "+
+	return fmt.Errorf("%s was never replicated. The backup would replace the database in the replica, which all "+
 		"machines serve. To do that, leave out --database. To leave the replica alone, set "+
 		"NEWSLETTERD_REPLICA_URL to an empty value",
 		cfg.Database.Path)

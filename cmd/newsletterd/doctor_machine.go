@@ -81,7 +81,7 @@ func (d *doctor) database() {
 	}
 	d.ok("database", "%s, %s, schema %d; %s", d.store.Path(), bytesText(o.Disk.Database), o.Schema, state)
 	if at, err := d.store.NewestChange(d.ctx); err == nil && at > now()+core.Instant(time.Minute/time.Millisecond) {
-		d.fault("clock", "set the clock; recent changes have wrong times",
+		d.fault("clock", "correct the clock; recent changes have wrong times",
 			"the clock is %s behind the database", time.Until(at.Time()).Round(time.Second))
 	}
 	d.disk(o.Disk.Free, o.Disk.Total, o.Disk.Database, o.Disk.ReadOnly)

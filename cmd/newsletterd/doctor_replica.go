@@ -87,7 +87,7 @@ func (d *doctor) setAside() {
 	if len(files) == 0 {
 		return
 	}
-	d.warn("set aside", "check if you miss anything from them, then delete them",
+	d.warn("set aside", "check whether they contain anything you miss, then delete them",
 		"%s that the replica replaced on this machine: %s; %s", cli.Counted(len(files), "file"),
 		strings.Join(files, ", "), bytesText(bytes))
 }

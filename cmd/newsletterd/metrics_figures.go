@@ -76,7 +76,7 @@ var (
 	hooksAge = figure("newsletterd_webhook_endpoints_oldest_seconds",
 		"Age of the oldest event queued for a webhook endpoint.")
 	hooksDropping = figure("newsletterd_webhook_endpoints_dropping",
-		"Webhook endpoints that lost events and weren't told so.")
+		"Webhook endpoints that lost events and haven't been notified.")
 	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Disabled webhook endpoints.")
 	mailWaiting   = figure("newsletterd_mail_waiting", "Queued transactional emails.")
 	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the oldest queued transactional email.")

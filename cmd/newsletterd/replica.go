@@ -24,7 +24,7 @@ func (p *program) replicaCommand() *cli.Command {
 		Name: "status", Usage: "show who holds the lease and what can be restored",
 		Description: `Reads only the bucket, so it works on any machine. Exits with 1 if the log
 has a gap, or if the bucket is empty although this machine's database was
-kept there.
+replicated to it.
 
    newsletterd replica status`,
 		Action: p.replicaStatus,
@@ -48,8 +48,8 @@ continue on another machine: newsletterd serve does that.
 	drill := &cli.Command{
 		Name: "drill", Usage: "test the replica: restore it, verify it, compare it with the database",
 		Description: `Restores to a temporary folder next to the database and needs as much space
-as the database. On the machine that serves it, the result is saved for
-newsletterd status and doctor; the daemon runs the same test once a week.
+as the database. On the machine that serves the database, the result is saved
+for newsletterd status and doctor; the daemon runs the same test once a week.
 Exits with 1 if it finds a problem.
 
    newsletterd replica drill`,
@@ -57,10 +57,11 @@ Exits with 1 if it finds a problem.
 	}
 	begin := &cli.Command{
 		Name: "begin", Usage: "recreate a lost replica from this machine's database",
-		Description: `The daemon doesn't start if the bucket of its database is empty, because the
-disk may just not be mounted. If the content is really lost, or part of the
+		Description: `The daemon doesn't start if the bucket of its database is empty, because its
+disk might not be mounted. If the content is really lost, or part of the
 log is missing, this command copies this machine's database to the bucket.
-Stop all daemons first. A replica that can be restored isn't changed. If
+Stop all daemons first. The command doesn't change a replica that can be
+restored. If
 another machine served last, its database is newer: run the command there, or
 pass --although-older.
 

@@ -82,7 +82,7 @@ var errLooks = errors.New("this command can only read the database")
 
 // errNotKept says that a database file may be a copy: the replica has a database, but this machine has never kept a
 // file of this name in it.
-var errNotKept = errors.New("this file was never kept in the replica, so it may be a copy and can't be changed. If " +
+var errNotKept = errors.New("this file was never replicated, so it may be a copy and can't be changed. If " +
 	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
 	"" + config.EnvPrefix + "REPLICA_URL to an empty value. newsletterd serve continues with the replica's " +
 	"database")
@@ -102,8 +102,8 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	o.Mode = db.Command
 	if cfg.Replica.URL == "" {
 		if !look && replica.Noted(o.Path) && !db.DaemonRuns(o.Path) {
-			log.Warn("this database was kept in a replica that doesn't get these changes; the file is set aside when " +
-				"the replica is used again. If you no longer use the replica, delete " + o.Path + ".replica")
+			log.Warn("this database belongs to a replica that doesn't get these changes; the file is moved aside " +
+				"when the replica is used again. If you no longer use the replica, delete " + o.Path + ".replica")
 		}
 		return store.Open(ctx, o)
 	}
@@ -129,7 +129,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 		alone.ReadOnly = errNotKept
 		s, err := store.Open(ctx, alone)
 		if err == nil {
-			log.Warn("this file was never kept in the replica; showing it as it is")
+			log.Warn("this file was never replicated; showing it as it is")
 		}
 		return s, err
 	}

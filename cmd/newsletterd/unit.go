@@ -42,7 +42,7 @@ func (p *program) systemdUnitCommand() *cli.Command {
 	return &cli.Command{
 		Name: "systemd-unit", Usage: "print a hardened systemd unit",
 		Description: `The unit runs newsletterd with this configuration as an unprivileged user
-that can only write where the configuration says. Print it again when paths
+that can write only to the paths in the configuration. Print it again when paths
 or ports in the configuration change.
 
    newsletterd systemd-unit --config /var/lib/newsletterd/newsletterd.toml | sudo tee /etc/systemd/system/newsletterd.service`,

@@ -255,8 +255,8 @@ func testsTo(to []core.Email) string {
 func (p commands) duplicateCommand() *cli.Command {
 	return p.Command("duplicate", "duplicate a campaign as a draft", []cli.Flag{
 		cli.ID(people.NounCampaign),
-		cli.OneOf("to", "limit the new draft to `RECIPIENTS` of this campaign: same (for a correction), joined "+
-			"(people who signed up since) or unopened (recipients without a known open; only "+
+		cli.OneOf("to", "`RECIPIENTS` of the new draft: same (as this campaign, for a correction), joined (people "+
+			"who signed up since) or unopened (recipients without a known open; only "+
 			"once)", cli.Optional(core.FollowUps)...),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		of, err := s.Campaign(c.Context, c.String("id"))
@@ -325,7 +325,7 @@ func sending(c *cli.Context, draft *campaigns.Draft) campaigns.CampaignSending {
 }
 
 func (p commands) approveCommand() *cli.Command {
-	return p.Command("approve", "approve a campaign; exactly this version is sent later",
+	return p.Command("approve", "approve a campaign; only the approved version can be sent",
 		[]cli.Flag{cli.ID(people.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)

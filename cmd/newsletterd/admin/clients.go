@@ -111,7 +111,7 @@ func (p commands) clientCommands() *cli.Command {
 			}
 			return p.printClient(c, client, secret)
 		})
-	del := p.Command("delete", "delete an OAuth client and revoke its tokens, after confirmation",
+	del := p.Command("delete", "delete an OAuth client and revoke its tokens (asks for confirmation)",
 		[]cli.Flag{cli.ID(people.NounClient), cli.Yes()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			o, err := s.Client(c.Context, c.String("id"))

@@ -120,7 +120,8 @@ func unnamed(in io.Reader, dir string) (*os.File, error) {
 
 // unasked returns the error of an import with undeclared columns that might say who unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
-	return fmt.Errorf("nothing was imported: %s. If the column says who is subscribed, pass --map \"NAME=status\"; "+
+	return fmt.Errorf("nothing was imported: %s. If the column contains the subscription status, pass --map "+
+		"\"NAME=status\"; "+
 		"to keep it as a custom field, --map \"NAME=FIELD\"; to skip it, --map "+
 		"\"NAME=\"", subscribercsv.Asking(questions))
 }

@@ -140,7 +140,7 @@ func (p commands) resumeCommand() *cli.Command {
 		return p.printJob(c, s, j.ID)
 	})
 	resume.Description = `newsletterd pauses a job that causes too many failures, bounces or
-complaints ([send] stop_…); pause_reason has the reason. After you resume the
+complaints ([send] stop_…); pause_reason contains the reason. After you resume the
 job, the same reason doesn't pause it again. In a restored or copied
 database, all jobs are paused (restored), because emails sent since the copy
 are unknown.`

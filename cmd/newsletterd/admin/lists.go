@@ -48,7 +48,7 @@ func (p commands) listReasonsCommand() *cli.Command {
 
 // tenantEnds returns the commands that delete and restore a tenant.
 func tenantEnds(p commands) (del, restore *cli.Command) {
-	del = p.Command("delete", "delete a tenant and all its data, after confirmation; can be undone for 30 days",
+	del = p.Command("delete", "delete a tenant and all its data (asks for confirmation); can be undone for 30 days",
 		[]cli.Flag{cli.ID(people.NounTenant), cli.Yes()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Tenant(c.Context, c.String("id"))
@@ -85,8 +85,8 @@ To see what can be restored:
 
 // listEnds returns the commands that delete and restore a list.
 func listEnds(p commands) (del, restore *cli.Command) {
-	del = p.Command("delete", "delete a list with its subscriptions and send jobs, after confirmation; can be undone "+
-		"for 30 days",
+	del = p.Command("delete", "delete a list with its subscriptions and send jobs (asks for confirmation); can be "+
+		"undone for 30 days",
 		[]cli.Flag{cli.ID(people.NounList), cli.Yes()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			l, err := s.List(c.Context, c.String("id"))

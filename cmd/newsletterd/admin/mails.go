@@ -113,9 +113,8 @@ func mailServerCommands(p commands) *cli.Command {
 		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails per second", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails per day", DefaultText: "no limit"},
 	}, []string{"host", "from", "test-to"}, setMailServer(p))
-	set.Description = `Only works if the configuration file doesn't set a mail server: [mail.smtp]
-is empty and [mail] console = true. You can also set the mail server in the
-console, under Server.
+	set.Description = `Only works if [mail.smtp] is empty in the configuration file and [mail] console
+is true. You can also set the mail server in the console, under Server.
 
    newsletterd admin mail-server set --host smtp.example.com --username news --from news@example.com --test-to ann@example.com`
 	remove := p.Command("remove", "remove the mail server; emails are then saved to a "+

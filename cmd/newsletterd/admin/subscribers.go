@@ -56,14 +56,15 @@ STATUS. People the file marks as unsubscribed are imported as unsubscribed.
 Bounced, complained and suppressed people join the tenant's suppression list.
 People who never confirmed are skipped, or asked again with --status pending.
 Columns such as status, unsubscribed, email_opt_out and unsubscribed_at are
-recognized. If it isn't clear whether a column says who unsubscribed, nothing
+recognized. If it isn't clear whether a column contains unsubscribes, nothing
 is imported and the command names the column. If rows contradict each other,
 unsubscribed wins; these rows are reported as contradicted.
 
-EXPORTS. FILE can be the zip export of another tool, as you downloaded it.
-Its files of people become one import. The column file_status contains what
-the names of the files say, such as unsubscribed_members.csv.
+EXPORTS. FILE can be the zip export of another service, as you downloaded it.
+All subscriber files in it become one import. The column file_status contains
+the status from the name of each file, for example unsubscribed_members.csv.
 To import the posts in an export: newsletterd admin import posts
+
 Files from Mailchimp and listmonk are recognized. Columns for
 email, first name and last name are recognized in English, German, French,
 Spanish, Italian, Dutch and Portuguese, unless the list has a field of that

@@ -49,8 +49,8 @@ func (p commands) importSuppressions() *cli.Command {
 		}
 		return allFaulty(im.Counts)
 	})
-	imp.Description = `Blocks every address in the file. If a status column says bounced or spam,
-that becomes the kind of the entry. No list of the tenant sends to these
+	imp.Description = `Blocks every address in the file. If a status column contains bounced or
+spam, that becomes the kind of the entry. No list of the tenant sends to these
 addresses, and no import adds them again. Existing subscriptions don't
 change. Addresses that are already blocked are counted as "kept". A bounced
 address is unblocked if the person confirms by email. To unblock the others:

@@ -121,7 +121,7 @@ password?". With --role the address counts as verified.
 			"mark the address as verified; a self-registered account loses its password and sessions"),
 		cli.Bool("disabled", "disable the user and end all sessions (=false: enable the user)"), disableClients(),
 	}, p.updateUser)
-	del := p.userCommand("delete", "delete a user, after confirmation; can't be undone",
+	del := p.userCommand("delete", "delete a user (asks for confirmation); can't be undone",
 		[]cli.Flag{disableClients(), cli.Yes()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			err := confirmDelete(p.commands, c, s, people.NounUser, u.ID, string(u.Email),
@@ -169,8 +169,8 @@ func (p accounts) roleCommands() []*cli.Command {
 		"grant a role to a user",
 		append(roleFlags(), vouch), p.grantRole)
 	grant.Description = `The role takes effect immediately, unless the user registered the account and
-hasn't verified the address: someone else may have registered it. Then the
-role is pending until the user verifies the address by email, which also
+hasn't verified the address: someone else may have registered it. In that case,
+the role is pending until the user verifies the address by email, which also
 resets the password and ends all sessions. With --verified, you confirm that
 the address belongs to the user: the role takes effect now, the password is
 reset and all sessions end. The user then sets a new password with "Forgot
