@@ -151,7 +151,7 @@ func TestConsolePeopleByTag(t *testing.T) {
 		e.shows("/people?"+list+"&q=ada", http.StatusOK, "clear the search", "-/new-bulk?")
 		e.shows("/people?"+list, http.StatusOK, "choose the status", "-/new-bulk?")
 
-		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "Change all 3 people who match…")
+		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "Edit all 3 matching people…")
 		e.shows("/new-bulk?"+list+"&q=ada", http.StatusNotFound)
 		form := url.Values{"list": {e.shop.ID}, "act": {"untag"}, "tagged": {vip}, "field": {"city"}, "value": {"Bonn"}}
 		e.sends("/new-bulk", http.StatusOK, form, "Remove a tag from 1 person?", "<strong>Bonn</strong>")

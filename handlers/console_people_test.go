@@ -284,7 +284,7 @@ func TestConsolePersonsMails(t *testing.T) {
 		at := "/people/" + e.found("grace@reader.example").ID
 		mail := at + "/mails/" + j.ID
 		const took, spam = "Accepted by reader.example", "check their spam folder"
-		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Sent to reader.example, no bounce so far", spam,
+		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Sent to reader.example · no bounce so far", spam,
 			"-/unsubscribe", "-/erase", "-Campaigns sent to this person appear here", "-Save")
 		e.sends(at, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
 		e.shows(mail, http.StatusOK, `<h1 id="title">Hi`, "Preview for grace@reader.example", e.at(mail)+"/frame")

@@ -96,7 +96,7 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 	tags, err := p.allTags()
 	var options []option
 	if len(tags) > 0 {
-		options = append(options, option{"", p.T("Choose …")})
+		options = append(options, option{"", p.T("Choose…")})
 	}
 	for i := range tags {
 		options = append(options, option{tags[i].ID, tags[i].Name})
@@ -202,9 +202,9 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	if err := p.readWhom(&d); err != nil {
 		return web.HTML{}, err
 	}
-	v := View{Title: p.T("Change everyone who matches"), Within: p.withinBulk()[:1], Data: &d}
+	v := View{Title: p.T("Edit all matching people"), Within: p.withinBulk()[:1], Data: &d}
 	if len(d.leaves()) == 1 && d.Segment.ID != "" {
-		v.Title = p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name)
+		v.Title = p.T("Edit everyone in “{{segment}}”", "segment", d.Segment.Name)
 	}
 	if p.IsForm() {
 		to, err := p.startBulk(&d, &v)

@@ -65,7 +65,7 @@ func (p *Page) designs() []start {
 		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your design"), Look: "blank"},
 		{Value: "letter", Title: p.T("Letter"), Text: p.T("Mostly text, like a personal note"), Look: "letter"},
 		{Value: "story", Title: p.T("Story"), Text: p.T("One image and a long article"), Look: "story"},
-		{Value: "digest", Title: p.T("Digest"), Text: p.T("Three to six short items"), Look: "digest"},
+		{Value: "digest", Title: p.T("Digest"), Text: p.T("3 to 6 short items"), Look: "digest"},
 		{Value: "columns", Title: p.T("Two columns"), Text: p.T("Several topics side by side"), Look: "columns"},
 		{Value: "event", Title: p.T("Event announcement"), Text: p.T("Date, place and a button"), Look: "event"},
 		{Value: "offer", Title: p.T("Offer"), Text: p.T("A product or a discount"), Look: "offer"},

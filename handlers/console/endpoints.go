@@ -115,7 +115,7 @@ func (p *Page) showEndpoints(f filled, v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v.State = p.T("Tell your apps when someone subscribes, unsubscribes or changes their data")
+	v.State = p.T("Notify your apps when someone subscribes, unsubscribes or changes their data")
 	return p.showSettings("endpoints", "endpoints", v, f, d)
 }
 

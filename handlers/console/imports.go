@@ -358,7 +358,8 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{added, d.Added},
 		{p.T("already on the list or repeated in the file, with new values"), d.Updated},
 		{p.T("already on the list or repeated in the file, unchanged"), d.Unchanged},
-		{p.T("skipped: already unsubscribed, bounced or blocked, or subscribed here later than the file says"), d.Kept},
+		{p.T("skipped: already unsubscribed, bounced or blocked, or signed up here after unsubscribing in the " +
+			"file"), d.Kept},
 		{p.T("skipped: unsubscribed according to another row"), d.Contradicted},
 		{p.T("skipped: never signed up or never confirmed in the other system"), d.Pending},
 		{p.T("imported as unsubscribed"), d.Unsubscribed},

@@ -61,12 +61,12 @@ func (p *Page) presets() []preset {
 		"allow large newsletters.")
 	gmail := smtp("gmail", "Gmail / Google Workspace", "smtp.gmail.com")
 	gmail.Password, gmail.PerDay = p.T("App password"), 500
-	gmail.Note = p.T("Create an app password; this requires 2-Step Verification. Gmail replaces the From address " +
-		"with your account's address unless it's an alias. Limits: 500 emails a day with Gmail, 2,000 with " +
+	gmail.Note = p.T("Create an app password; this requires 2-Step Verification. Gmail replaces any From address " +
+		"that isn't your account's address or one of its aliases. Limits: 500 emails a day with Gmail, 2,000 with " +
 		"Workspace.")
 	microsoft := smtp("microsoft", "Microsoft 365", "smtp.office365.com")
-	microsoft.Note = p.T("Microsoft is ending password sign-in for SMTP: it is off by default from the end of 2026. Ask " +
-		"your administrator whether SMTP AUTH is on for this mailbox before you choose it.")
+	microsoft.Note = p.T("Microsoft is phasing out password sign-in for SMTP. From the end of 2026, it is off by " +
+		"default. Before you choose Microsoft, ask your administrator whether SMTP AUTH is on for this mailbox.")
 	return []preset{
 		ses, postmark, mailgun, sendgrid, brevo, fastmail, gmail, microsoft,
 		{

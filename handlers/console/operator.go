@@ -340,7 +340,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 	case faults > 0:
 		v.State = p.N("1 error to fix|{{n}} errors to fix", faults)
 	case warnings > 0:
-		v.State = p.N("1 warning, no errors|{{n}} warnings, no errors", warnings)
+		v.State = p.N("1 warning · no errors|{{n}} warnings · no errors", warnings)
 	default:
 		v.State = p.T("No problems found")
 	}

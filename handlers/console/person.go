@@ -151,7 +151,7 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 	}
 	d.Tag = field{
 		Name: "tag", Label: p.T("Tag"), Value: p.Form["tag"], Required: true, Max: 60, Complete: "off", List: "tags",
-		Hint: p.T("Applies on all your lists. A new name creates a tag."),
+		Hint: p.T("Applies to all your lists. Entering a new name creates a tag."),
 	}
 	return p.Show("person", v)
 }

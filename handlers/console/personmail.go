@@ -51,7 +51,7 @@ func (p *Page) MailTook(m personMail, to core.Email) string {
 	case m.has("delivered"):
 		return p.T("Accepted by {{domain}}", "domain", to.Domain())
 	}
-	return p.T("Sent to {{domain}}, no bounce so far", "domain", to.Domain())
+	return p.T("Sent to {{domain}} · no bounce so far", "domain", to.Domain())
 }
 
 // Unseen reports whether an email was sent that the person may not have seen.

@@ -93,7 +93,8 @@ func (p *Page) KindAdvice(kind string) string {
 	case "mailjet":
 		return p.T("In Mailjet, enter this URL under event notifications. Select all events, and turn on grouping.")
 	case "mailgun":
-		return p.T("In Mailgun, add a webhook with this URL for each event type. Use its signing key as the secret.")
+		return p.T("In Mailgun, add a webhook with this URL for each event type. Use the webhook signing key as the " +
+			"secret.")
 	case "sendgrid":
 		return p.T("In SendGrid, turn on the signed event webhook with this URL. Use its verification key as the " +
 			"secret.")

@@ -207,7 +207,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 		}
 		f.records[row.Of] = found
 	}
-	out := append([]option{{"", p.T("Choose …")}}, f.records[row.Of]...)
+	out := append([]option{{"", p.T("Choose…")}}, f.records[row.Of]...)
 	if row.Value != "" && !hasOption(out, row.Value) {
 		text := p.T("(deleted)")
 		for i := range f.tags { // named by its ID, or in another case
@@ -248,7 +248,7 @@ func (f *segmentFields) Links(row segmentRow) (out []option, err error) {
 		}
 		f.links[key] = options
 	}
-	out = append([]option{{"", f.page.T("Choose …")}}, f.links[key]...)
+	out = append([]option{{"", f.page.T("Choose…")}}, f.links[key]...)
 	if row.Link != "" && !hasOption(out, row.Link) {
 		out = append(out, option{row.Link, f.page.T("(deleted)")})
 	}
