@@ -127,14 +127,14 @@ var unsupported = []struct{ parameter, code string }{
 func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	for _, name := range onceOnly {
 		if _, ok := once(q, name); !ok {
-			return invalid(name, "The parameter "+name+" is sent more than once.")
+			return invalid(name, "The parameter "+name+" is sent more than once. Send it only once.")
 		}
 	}
 	for _, u := range unsupported {
 		if q.Get(u.parameter) != "" {
 			return &AuthorizeError{
 				Code: u.code, Parameter: u.parameter,
-				Description: "The parameter " + u.parameter + " is not supported.",
+				Description: "The parameter " + u.parameter + " is not supported. Leave it out.",
 			}
 		}
 	}

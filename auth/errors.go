@@ -26,7 +26,7 @@ var (
 	}
 	ErrUnsupportedGrant = &core.Error{
 		Kind: core.Invalid, Code: "unsupported_grant_type",
-		Message: "This grant_type is not supported.",
+		Message: "This grant_type is not supported. Use one from the discovery document.",
 	}
 )
 

@@ -168,11 +168,12 @@ func (r *Relay) check(field string) error {
 		return Invalidf(field+".password", "%s: set both username and password, or neither.", field)
 	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) ||
 		len(r.Username) > 320 || len(r.Password) > 1024:
-		return Invalidf(field+".password", "%s: username or password has control characters, or is too long.", field)
+		return Invalidf(field+".password", "%s: username or password is too long or contains control "+
+			"characters.", field)
 	}
 	for _, name := range r.DKIMSkip {
 		if !isFieldName(name) {
-			return Invalidf(field+".dkim_skip", "%s.dkim_skip must be names of header fields.", field)
+			return Invalidf(field+".dkim_skip", "%s.dkim_skip must contain only names of header fields.", field)
 		}
 	}
 	return r.Limits.Check(field + ".limits")

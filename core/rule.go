@@ -382,7 +382,7 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 		text, ok := scalarText(string(part))
 		text = strings.TrimSpace(text)
 		if !ok || text == "" || utf8.RuneCountInString(text) > MaxFieldText {
-			return nil, Invalidf(at, "%s must be a text of 1 to %d characters, a number, true or false.", at,
+			return nil, Invalidf(at, "%s must be a string of 1 to %d characters, a number, true or false.", at,
 				MaxFieldText)
 		}
 		texts = append(texts, text)

@@ -24,7 +24,7 @@ type RulePoll struct {
 // ruleText reads a text that is not empty.
 func ruleText(path string, value []byte, limit int) (s string, err error) {
 	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
-		return "", Invalidf(path, "%s must be a text.", path)
+		return "", Invalidf(path, "%s must be a string.", path)
 	}
 	s = strings.TrimSpace(s)
 	if s == "" || utf8.RuneCountInString(s) > limit || hasControl(s) {

@@ -250,7 +250,7 @@ func (c *compiler) close(tok token, word string) error {
 		return err
 	}
 	if opened := firstWord(b.token.body); opened != word {
-		return tok.src.fail(tok.pos, "end%s closes an %s", word, opened)
+		return tok.src.fail(tok.pos, "end%s can't close %s", word, opened)
 	}
 	if err := c.branchEnd(b, tok); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (r *Room) campaignSendRoutes(t *web.Table) {
 		Example(web.Object{"note": "The price of the bulbs is last year's."}).
 		Refuses(web.Clash("The campaign has no approval or request to withdraw"))
 	t.Add("POST", item+"/approve", approve, web.Send, a.seen(web.JSON(a.approve)),
-		"Approve a version of a campaign; exactly that version is sent, whatever is edited later").
+		"Approve a version of a campaign; only this version can be sent").
 		Named("approveCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(readyToSend...)

@@ -60,7 +60,7 @@ func (r *Room) senderDomainRoutes(t *web.Table) {
 		"Create a link to these DNS records for the domain's owner, valid for a week").
 		Named("linkSenderDomainRecords")
 	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(records.forwarded),
-		"Show a sender domain's DNS records through such a link").Named("getLinkedDomainRecords").
+		"Show a sender domain's DNS records through a records link").Named("getLinkedDomainRecords").
 		Refuses(web.Refused("token", "The token is unknown or no longer valid"))
 	t.Add("POST", item+"/verify", web.Admin(core.ActionDomainVerify), web.Member,
 		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain without checking DNS").

@@ -174,7 +174,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	}
 	col.address = strings.HasSuffix(what, "_ip")
 	if order != "" && (col.address || col.order != DayMonth && col.order != MonthDay) {
-		return true, MappingError{fmt.Sprintf("%q is unknown: after the colon write dmy or mdy", to), " (--map)"}
+		return true, MappingError{fmt.Sprintf("%q is unknown. Use dmy or mdy after the colon", to), " (--map)"}
 	}
 	if !c.addEvidence(i, col) {
 		return true, MappingError{fmt.Sprintf("two columns are mapped to %s", what), " (--map)"}
