@@ -103,7 +103,7 @@ var inputForms = map[string]web.Object{
 			web.Object{"kind": web.Word(core.ContentHTML, core.ContentText)}),
 	}}},
 	"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
-		", or the id or name of an own theme; empty: the first"},
+		", or the ID or name of one of the tenant's themes; empty: the first"},
 	"tracking": {"description": "totals: counts of opens and clicks; persons: also who opened and clicked (only " +
 		"people who agreed, if the tenant has tracking_consent)"},
 	"sender":      {"description": "Address in one of the tenant's domains; defaults to the tenant's sender"},

@@ -119,7 +119,7 @@ var fieldWords = map[string]string{
 	"template":              "Settings: unsubscribe_url (with {{unsubscribe_token}}), mailer_template_name",
 	"scheduled_at":          "Not before",
 	"window_start":          "Send from here on",
-	"window_end":            "Send until here; what is left then is not sent",
+	"window_end":            "End of sending; remaining recipients get no email",
 	"tracking":              "Opens and clicks to track; both off by default",
 	"event_id":              "Unique ID of the event; a repeated ID is rejected",
 	"event_type":            "Type of the event",

@@ -448,7 +448,7 @@ type jobFilter struct {
 	ListID   string         `query:"list_id"`
 
 	// including retries, or several ids separated by commas; list_id is ignored then
-	CampaignID string `query:"campaign_id" about:"Or several ids, 100 at most, with commas between them"`
+	CampaignID string `query:"campaign_id" about:"One or more IDs, separated by commas; at most 100"`
 }
 
 // maxJobCampaigns is the maximum number of ids in campaign_id.

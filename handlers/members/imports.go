@@ -69,7 +69,7 @@ func (r *Room) importRoutes(t *web.Table) {
 		Named("exportImportFaults")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import and its file").Named("deleteImport").
-		Refuses(web.Clash("The import is running or being undone, or posts of it are in the archive"))
+		Refuses(web.Clash("The import is running or being undone, or its posts are in the archive"))
 	a.postRoutes(t, item, one)
 }
 

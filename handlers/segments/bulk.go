@@ -78,7 +78,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 			web.Refused("ids", "An ID appears twice"),
 			web.Refused("tag", "Unknown, missing, or not for this action"),
 			undecided,
-			web.Clash("The tenant has as many bulk actions as it can have, or another service manages the list"),
+			web.Clash("The tenant has reached its limit for bulk actions, or another service manages the list"),
 		)
 	t.Add("GET", oneBulk, may, web.Member, one(web.Path(r.showBulk)), "Show a bulk action with its progress").
 		Named("getBulkAction")

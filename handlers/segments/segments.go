@@ -86,7 +86,7 @@ func (r *Room) recordRoutes(t *web.Table) {
 		Limits(web.OnlyKnown).
 		Example(web.Object{"tenant_id": web.ExampleID, "name": "Yearly plans", "rule": ExampleRule}).
 		Refuses(said...).
-		Refuses(web.TenantNamed, web.Clash("The tenant has as many segments as it can have"))
+		Refuses(web.TenantNamed, web.Clash("The tenant has reached its limit for segments"))
 	rows.Update.Example(web.Object{"name": "Yearly plans since spring"}).
 		Refuses(said...)
 	rows.Remove.Refuses(web.Clashing("segment_in_use", "", "An unsent campaign or another segment uses it"))

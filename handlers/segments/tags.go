@@ -34,7 +34,7 @@ func (r *Room) tagRoutes(t *web.Table) {
 	rows.List.Refuses(web.TenantNamed)
 	rows.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "Press"}).
 		Refuses(named...).
-		Refuses(web.TenantNamed, web.Clash("The tenant has as many tags as it can have"))
+		Refuses(web.TenantNamed, web.Clash("The tenant has reached its limit for tags"))
 	rows.Update.Example(web.Object{"name": "Regular customer"}).Refuses(named...)
 	rows.Remove.Refuses(web.Clashing("tag_in_use", "", "A segment or a list uses it"))
 }

@@ -145,7 +145,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 	},
 	429: {
 		"rate_limited", "Too many requests. Try again later.",
-		"Too many requests; Retry-After says when to try again",
+		"Too many requests; retry after Retry-After seconds",
 	},
 	500: {
 		"internal", "Something went wrong on the server. Give the request_id to the server administrator.",
