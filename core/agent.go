@@ -1,6 +1,6 @@
 package core
 
-// Agent is a program of a user that runs devices.
+// Agent is a program that runs devices for a user.
 type Agent struct {
 	ID        string  `json:"id" db:"id"`
 	OwnerID   string  `json:"owner_id" db:"owner_id"`
@@ -15,14 +15,14 @@ type AgentInput struct {
 	Version *string `json:"version" like:"line" max:"100"`
 }
 
-// JudgeKeys refuses keys that no agent has.
+// JudgeKeys returns an error if unknown contains keys that an agent doesn't have.
 func (in *AgentInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[AgentInput, Agent](unknown)
 }
 
 const maxVersion = 100 // characters
 
-// NewAgent returns a new agent of a user.
+// NewAgent returns a new agent that belongs to the user with the id ownerID.
 func NewAgent(ownerID string, in AgentInput, now Instant) (Agent, error) {
 	a := Agent{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := a.Change(in)

@@ -4,7 +4,7 @@ import "strings"
 
 // The values of Tenant.Approval: the approval that a tenant's campaigns need.
 const (
-	ApprovalNone         = "none"          // sending approves it
+	ApprovalNone         = "none"          // no separate approval is needed: sending approves the campaign
 	ApprovalSecondPerson = "second_person" // approval by a person who did not edit the content
 )
 
@@ -25,7 +25,8 @@ const (
 // UserActor returns the actor name of a user in the audit log.
 func UserActor(id string) string { return actorUser + id }
 
-// ActorUser returns the id of the user that an actor of the audit log stands for, or "" if it is not a user.
+// ActorUser returns the id of the user that actor, a name from the audit log, stands for. It returns "" if actor is not
+// a user.
 func ActorUser(actor string) string {
 	id, user := strings.CutPrefix(actor, actorUser)
 	if !user {
@@ -37,8 +38,8 @@ func ActorUser(actor string) string {
 // ClientActor returns the actor name of an OAuth client in the audit log.
 func ClientActor(id string) string { return actorClient + id }
 
-// ActorClient returns the id of the OAuth client that an actor of the audit log stands for, or "" if it is not a
-// client.
+// ActorClient returns the id of the OAuth client that actor, a name from the audit log, stands for. It returns "" if
+// actor is not a client.
 func ActorClient(actor string) string {
 	id, client := strings.CutPrefix(actor, actorClient)
 	if !client {
@@ -76,10 +77,10 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 // AsksSecondPerson reports whether the tenant requires approval by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// Accepts returns ErrApprovalRequired if the tenant requires a second person and by is not one. The actors in by are
-// named as in the audit log: by[0] approves; the others are the OAuth client that by[0] acts through and the people
-// who manage that client. by[0] must be a user, not a program or a command. None of them may have saved the campaign
-// since its last approval, or changed its layout or theme since someone else approved that.
+// Accepts returns ErrApprovalRequired if the tenant requires a second person and by[0] doesn't count as one. The actors
+// in by are named as in the audit log: by[0] approves; the others are the OAuth client that by[0] acts through and the
+// people who manage that client. by[0] must be a user, not a program or a command. None of them may have saved the
+// campaign since its last approval, or changed its layout or theme since someone else approved that.
 func (t *Tenant) Accepts(c *Campaign, by ...string) error {
 	if !t.AsksSecondPerson() || len(by) > 0 && ActorUser(by[0]) != "" && !c.WrittenBy(by...) {
 		return nil

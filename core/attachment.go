@@ -19,7 +19,7 @@ type Attachment struct {
 	Data []byte
 }
 
-// AttachmentsTooLarge returns the error for attachments of more than MaxAttachmentBytes.
+// AttachmentsTooLarge returns the error for attachments whose total size, bytes, exceeds MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
 	return Invalidf("attachments", "Attachments can have at most %s in total, but these have %s. Remove some, or use "+
 		"smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))

@@ -48,7 +48,7 @@ type Bounced struct {
 	Back     bool   `db:"back"`   // bounced after it was accepted
 }
 
-// count returns the counter of the email's class, or nil if no mail server refused it.
+// count returns the counter in c for the email's class, or nil if no mail server refused the email.
 func (b *Bounced) count(c *BounceCounts) *int64 {
 	code := FailureCode(b.Reason)
 	first, subject, _ := strings.Cut(code, ".")
@@ -71,7 +71,7 @@ func (b *Bounced) count(c *BounceCounts) *int64 {
 	return &c.Refused
 }
 
-// SumBounces sums emails by class and domain.
+// SumBounces counts emails by class and domain.
 func SumBounces(all []Bounced) (sum Bounces) {
 	domains := map[string]*DomainBounces{}
 	for i := range all {

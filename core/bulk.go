@@ -19,7 +19,8 @@ var BulkKinds = []string{BulkUnsubscribe, BulkRemove, BulkTag, BulkUntag}
 // BulkTags reports whether a kind of bulk action concerns a tag.
 func BulkTags(kind string) bool { return kind == BulkTag || kind == BulkUntag }
 
-// BulkRight returns the action that a caller must be allowed in order to start, stop or undo a bulk action of a kind.
+// BulkRight returns the action that a caller needs permission for to start, stop or undo a bulk action of the given
+// kind.
 func BulkRight(kind string) Action {
 	if BulkTags(kind) {
 		return ActionPeopleTag
@@ -27,7 +28,8 @@ func BulkRight(kind string) Action {
 	return ActionPeopleChange
 }
 
-// CheckBulkTag returns an error if a bulk action of a kind lacks a tag, or names one that it doesn't need.
+// CheckBulkTag returns an error if a bulk action of the given kind needs a tag and has none, or has one that it doesn't
+// need.
 func CheckBulkTag(kind, tag string) error {
 	switch {
 	case BulkTags(kind) && tag == "":
@@ -53,9 +55,10 @@ const (
 	MaxBulkIDs = 1000
 	// MaxOpenBulk is the maximum number of a tenant's bulk actions that are running or being undone.
 	MaxOpenBulk = 5
-	// BulkUnproved is the maximum number of people of a bulk action that needs no fresh proof of the user's identity.
+	// BulkUnproved is the maximum number of people in a bulk action that a user can start without a fresh proof of
+	// identity.
 	BulkUnproved = 500
-	// BulkKept is the time after its end in which a bulk action can be undone.
+	// BulkKept is how long a bulk action can be undone after it ended.
 	BulkKept = 7 * 24 * time.Hour
 )
 
@@ -123,7 +126,7 @@ func (a *BulkAction) SetUndoUntil() {
 	}
 }
 
-// MayUndo returns nil if the action can be undone, otherwise a Conflict with the reason. Undoing a running action
+// MayUndo returns nil if the action can be undone, otherwise a Conflict error with the reason. Undoing a running action
 // stops it.
 func (a *BulkAction) MayUndo(now Instant) error {
 	switch {
@@ -142,8 +145,8 @@ func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore undoes a bulk unsubscribe of a pending subscription that has not changed since. It reports whether it
-// changed s.
+// PendsBefore undoes the bulk action that unsubscribed a pending subscription at the instant left. It changes s only if
+// s has not changed since then, and reports whether it did.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false

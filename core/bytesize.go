@@ -8,8 +8,8 @@ import (
 // ByteSize is a number of bytes in a message, such as a limit.
 type ByteSize int64
 
-// Unit returns the size in a readable unit. Below one mebibyte these are bytes, and above it mebibytes or gibibytes
-// with at most one decimal, called "MB" and "GB" as in file managers. The number has no trailing zero.
+// Unit returns the size as a number and a unit: bytes below 1 MiB, otherwise MiB or GiB with at most one decimal and no
+// trailing zero. These units are called "MB" and "GB", as in file managers.
 func (n ByteSize) Unit() (number, unit string) {
 	if n < 1<<20 {
 		return strconv.FormatInt(int64(n), 10), "bytes"

@@ -27,12 +27,12 @@ var (
 	}
 	// ManagementScopes lists the scopes that depend on roles and that a client may have for itself.
 	ManagementScopes = []string{ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin}
-	// AllScopes lists both.
+	// AllScopes lists the scopes of UserScopes and ManagementScopes.
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
-// Caller is the authenticated sender of a request: a user with a token, or a client with its own credentials. The
-// zero Caller may do nothing.
+// Caller is the authenticated sender of a request: a user with a token, or a client with its own credentials. The zero
+// Caller has no permissions.
 type Caller struct {
 	UserID        string
 	Email         Email // address of the user; empty for a client
@@ -50,7 +50,7 @@ type Caller struct {
 	ProvedAt Instant
 }
 
-// CommandCaller returns the caller for a command on the server, which may do everything.
+// CommandCaller returns the caller for a command on the server. It has all permissions.
 func CommandCaller(actor string) Caller {
 	return Caller{UserID: actor, Scopes: AllScopes, Roles: []Role{{Role: RoleOperator}}}
 }

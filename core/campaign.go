@@ -74,7 +74,7 @@ type Campaign struct {
 	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
 	JobID           string   `db:"job_id"`           // id of that job
 
-	// Of a draft, these say who requested changes, when and why.
+	// For a draft, the next three fields say who requested changes, when and why.
 	ReviewBy       string  `db:"review_by"` // the person who requested the review; empty: none
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
@@ -178,7 +178,7 @@ func (v *CampaignVersion) TakesSave(by, client string, now Instant) bool {
 	return !v.Closed && !v.Kept && v.SavedBy == by && v.ClientID == client && now < v.BegunAt.Add(VersionSpan)
 }
 
-// NewCampaign returns a new draft of a tenant.
+// NewCampaign returns a new draft for a tenant.
 func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Campaign {
 	return Campaign{
 		ID: NewID(), TenantID: tenantID, State: CampaignDraft, Name: f.Name, Subject: f.Subject, Revision: 1,
@@ -248,7 +248,7 @@ func (c *Campaign) endReview() {
 	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed = "", 0, "", 0, false
 }
 
-// AtVersion returns a Conflict error if the current version is another one.
+// AtVersion returns a Conflict error if version is not the campaign's current version.
 func (c *Campaign) AtVersion(version int64) error {
 	if version != c.Version {
 		return Conflictf("conflict", "The campaign has changed and is now at version %d. Review it again.", c.Version)
@@ -313,7 +313,7 @@ func (c *Campaign) WantedAt() Instant {
 	return c.ReviewWantedAt
 }
 
-// Frozen reports whether the version was approved. It is then sent as approved.
+// Frozen reports whether version was approved, so that its frozen copy is sent.
 func (c *Campaign) Frozen(version int64) bool { return c.CopyID != "" && version == c.ApprovedVersion }
 
 // MaySend returns a Conflict error if the campaign, or this version of it, can't be sent.

@@ -54,7 +54,7 @@ func Warningf(code string, at FindingPlace, hint, format string, args ...any) Ca
 	}
 }
 
-// Blocking returns the errors among findings.
+// Blocking returns the findings with severity error.
 func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 	for _, f := range all {
 		if f.Severity == SeverityError {

@@ -70,7 +70,7 @@ type ClientInput struct {
 // ClientGrants lists the grant types that a client may have.
 var ClientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
-// NewClient returns a new client of a tenant, or of the daemon if the input names no tenant. It ignores an id in the
+// NewClient returns a new client for a tenant, or for the daemon if the input names no tenant. It ignores an id in the
 // input. The secret of a confidential client is returned only here; the database stores only its hash.
 func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
 	c = Client{
@@ -145,7 +145,8 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	return "", nil
 }
 
-// disable disables or enables the client. Tokens that ended when it was disabled do not become valid again.
+// disable disables the client if off is true, otherwise it enables the client. Tokens that ended when it was disabled
+// do not become valid again.
 func (c *Client) disable(off bool, now Instant) {
 	switch {
 	case !off:
@@ -166,8 +167,8 @@ func (c *Client) Warnings() []string {
 	return nil
 }
 
-// sameDoors reports whether both clients are equal in everything that controls access: where tokens go, how the
-// client authenticates, its scopes, and whether it is disabled.
+// sameDoors reports whether c and o are equal in everything that controls access: where tokens go, how the client
+// authenticates, its scopes, and whether it is disabled.
 func (c *Client) sameDoors(o Client) bool {
 	return c.DisabledAt == o.DisabledAt && c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod &&
 		c.IDTokenAlg == o.IDTokenAlg && c.IDTokenClaims == o.IDTokenClaims &&

@@ -46,7 +46,7 @@ func (c Color) luminance() (l float64) {
 	return l
 }
 
-// Mix returns a mix of c and another color. With part 0 it is c, and with part 1 the other color.
+// Mix returns a color between c and to: c if part is 0, and to if part is 1.
 func (c Color) Mix(to Color, part float64) Color {
 	for i := range c {
 		c[i] = uint8(math.Round(float64(c[i]) + part*(float64(to[i])-float64(c[i]))))
@@ -54,7 +54,7 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
-// Readable returns c, mixed with towards as far as needed to be readable on ground (4.5:1).
+// Readable mixes the color towards into c until the result is readable on the color ground (a contrast of 4.5:1).
 func (c Color) Readable(ground, towards Color) Color {
 	const steps = 20
 	for step := range steps {

@@ -69,7 +69,7 @@ func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 func markOf(key []byte, words ...string) (mark [8]byte) {
 	h := hmac.New(sha256.New, key)
 	for _, w := range words {
-		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(w)))) // two lists of words never produce the same bytes
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(w)))) // different lists never produce the same bytes
 		h.Write([]byte(w))
 	}
 	copy(mark[:], h.Sum(nil))

@@ -46,7 +46,7 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 	}
 }
 
-// Against describes the differences between c and the actual counts, or returns "".
+// Against describes how c differs from there, the actual counts. It returns "" if they are equal.
 func (c ListCounts) Against(there ListCounts) string {
 	var words []string
 	for _, one := range []struct {

@@ -35,12 +35,12 @@ type DeviceInput struct {
 	Representative *bool   `json:"representative"`
 }
 
-// JudgeKeys refuses keys that no device has.
+// JudgeKeys returns an error if unknown contains keys that a device doesn't have.
 func (in *DeviceInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[DeviceInput, Device](unknown)
 }
 
-// NewDevice returns a new device of a user, paired and not registered.
+// NewDevice returns a new device of the user with the id ownerID. It is paired, but not registered.
 func NewDevice(ownerID string, in DeviceInput, now Instant) (Device, error) {
 	d := Device{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := d.Change(in)

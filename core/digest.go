@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// These are the values of ContentChange.What: the parts of an approval that can change without the campaign.
+// These are the values of ContentChange.What. Each is a part of what an approval covers.
 const (
 	ChangedCampaign = "campaign" // the campaign's own content
 	ChangedTheme    = "theme"
@@ -19,7 +19,7 @@ const (
 	ChangedMedia    = "media"    // attachments and images
 	ChangedPlan     = "plan"     // first recipients and wanted time
 	ChangedSegment  = "segment"  // rules of the segments that decide on recipients
-	ChangedProgram  = "program"  // the same records compile to a different result
+	ChangedProgram  = "program"  // newsletterd itself: the same records compile to a different result
 )
 
 // digestParts lists the parts of a digest in order.
@@ -171,7 +171,7 @@ func (d Digest) sum() string {
 	return string(d[:sumLength])
 }
 
-// Changed returns the parts in which two digests differ. If no known part differs, it returns ChangedProgram.
+// Changed returns the parts in which d and now differ. If no known part differs, it returns ChangedProgram.
 func (d Digest) Changed(now Digest) (parts []string) {
 	before, after := strings.TrimPrefix(string(d), d.sum()), strings.TrimPrefix(string(now), now.sum())
 	for _, part := range digestParts {

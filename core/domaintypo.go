@@ -43,7 +43,7 @@ var providerDomains = map[string][]string{
 // otherDomains are one letter away from a provider's name, but belong to others.
 var otherDomains = map[string]bool{"mail": true, "ymail": true, "email": true, "fmail": true, "libera": true, "range": true}
 
-// slips maps typing errors to com, net, de and fr.
+// slips maps mistyped top-level domains to the right ones: com, net, de and fr.
 var slips = map[string]string{
 	"con": "com", "cmo": "com", "ocm": "com", "comm": "com", "coom": "com", "vom": "com", "xom": "com", "cim": "com",
 	"com.com": "com", "co": "com", "cm": "com", "om": "com", "cpm": "com", "c0m": "com", "nett": "net", "met": "net", "ney": "net",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kind classifies an error and so decides the status of the response. The zero Kind is Internal: an error that no one
-// classified is a 500, and its text stays in the log.
+// Kind classifies an error and so decides the status of the response. The zero Kind is Internal: an unclassified error
+// becomes a 500, and its text appears only in the log.
 type Kind uint8
 
 // The kinds of error. handlers/web/errors.go holds the only mapping from a Kind to a status.

@@ -130,7 +130,7 @@ func checkIDs(ids []wireID) error {
 	return nil
 }
 
-// validate always returns an *Error if it fails; parent is the prefix of its field.
+// validate returns nil or an *Error. parent is the prefix of the error's field.
 func (s *EventSubscriber) validate(parent string) error {
 	if parent != "" {
 		parent += "."
@@ -153,8 +153,8 @@ func (s *EventSubscriber) validate(parent string) error {
 }
 
 // AppendJSON appends the wire form to b. Ids, statuses and addresses contain no characters that JSON escapes (an
-// address is dot-atom ASCII), and preferences already are JSON. So no encoder is needed, which would take five times
-// as long for each subscriber of a full sync.
+// address is dot-atom ASCII), and preferences already are JSON, so no encoder is needed. An encoder would take five
+// times as long for each subscriber of a full sync.
 func (e *Event) AppendJSON(b []byte) []byte {
 	b = appendField(b, `{"event_id":"`, e.ID)
 	b = appendField(b, `,"event_type":"`, e.Type)

@@ -11,7 +11,7 @@ import (
 func EvidenceTime(evidence string) Instant {
 	for part := range strings.SplitSeq(evidence, "; ") {
 		for word := range strings.FieldsSeq(part) {
-			if len(word) < len(time.DateOnly) || word[4] != '-' { // without the cost of an error
+			if len(word) < len(time.DateOnly) || word[4] != '-' { // avoids the cost of creating an error
 				continue
 			}
 			if at, err := time.Parse(time.RFC3339, word); err == nil {

@@ -56,7 +56,7 @@ func FieldsReplaced(was, made Preferences) FieldsBefore {
 	return f
 }
 
-// Then returns the combined replacements of two rows of one import, f first.
+// Then combines the replacements of two rows of one import: f, and then second.
 func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	both := maps.Clone(f)
 	if both == nil {
@@ -100,8 +100,8 @@ func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") 
 // Scan implements sql.Scanner.
 func (f *FieldsBefore) Scan(src any) error { return scanJSON(src, f) }
 
-// RestoreFields restores the fields of a subscription that an import replaced. It returns the event of an active one.
-// changed reports whether anything was restored.
+// RestoreFields restores the fields of a subscription that an import replaced. For an active subscription, it also
+// returns the event. changed reports whether anything was restored.
 func (s *Subscription) RestoreFields(f FieldsBefore, now Instant) (c *Change, changed bool) {
 	p := f.Restore(s.Preferences)
 	if p == s.Preferences {

@@ -25,7 +25,7 @@ const (
 	ImportErased  = "person_erased"    // the file contained the address of a person whose data was erased
 )
 
-// MaxOpenImports is the maximum number of a tenant's imports that are uploaded and not finished.
+// MaxOpenImports is the maximum number of a tenant's uploaded imports that are not finished.
 const MaxOpenImports = 5
 
 // DefaultImportBytes is the default maximum size of an uploaded file, in bytes.
@@ -132,9 +132,8 @@ func (c ImportCounts) Rows() int64 {
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
-// ColumnMapping maps columns of a file to preferences, to "email", to "status", the column with the subscription
-// status, or to "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their
-// names.
+// ColumnMapping maps the columns of a file to names of preferences, or to "email", "status" (the subscription status)
+// or "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string
 
 // Column returns the column value.

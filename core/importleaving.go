@@ -1,6 +1,6 @@
 package core
 
-// ImportLeaving is the outcome of an imported row that calls its subscriber unsubscribed.
+// ImportLeaving is the outcome of an imported row that marks its subscriber as unsubscribed.
 type ImportLeaving uint8
 
 // The outcomes of Subscription.ImportLeft.
@@ -11,8 +11,8 @@ const (
 	LeavingEnded                       // was active
 )
 
-// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is the time of that, or
-// 0 if the file doesn't contain it. joined is the time at which an imported subscriber joined, according to the consent
+// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is when that happened,
+// or 0 if the file doesn't say. joined is the time at which an imported subscriber joined, according to the consent
 // ledger. A change is returned only with LeavingEnded. Subscribers who request the subscription themselves, before or
 // after, can still confirm it.
 func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (ImportLeaving, *Change) {

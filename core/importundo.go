@@ -64,7 +64,7 @@ const (
 	UndoMarks                          // waits for confirmation again, marked as unsubscribed by another file
 )
 
-// Frees reports whether the subscriber is active after the outcome, or a file could activate them. s is the
+// Frees reports whether o leaves the subscriber active, or in a state in which a file could activate them. s is the
 // subscription before it.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
@@ -119,8 +119,8 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain turns a subscription that an import created into one that another file calls unsubscribed, from the same
-// instant. Undoing the import of that other file then removes it.
+// EndAgain marks a subscription that an import created as unsubscribed by another file, from the same instant. Undoing
+// the import of that other file then removes it.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }

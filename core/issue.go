@@ -26,7 +26,7 @@ type Issue struct {
 	SentAt     Instant `db:"sent_at"`      // when sending could start; 0: not yet
 
 	Excerpt string `db:"excerpt"` // its first words
-	Picture string `db:"picture"` // address of its first picture that is stored here; empty: none
+	Picture string `db:"picture"` // URL of its first image that is stored here; empty: none
 	Width   int    `db:"width"`   // of the picture, in pixels
 	Height  int    `db:"height"`
 	Words   string `db:"words"` // all its words, with a line for each block; only from a search
@@ -127,11 +127,12 @@ func SearchWords(query string) []string {
 	})
 }
 
-// minBeginning is the minimum length of a word that finds longer ones. Shorter beginnings are those of too many words.
+// minBeginning is the minimum length of a search word that also finds longer words. Too many words share a shorter
+// beginning.
 const minBeginning = 3
 
-// FindsLonger reports whether a word of a search may be the beginning of a word. Accents don't count as letters: the
-// index ignores them, or divides words at them.
+// FindsLonger reports whether a search word also finds longer words that begin with it. Accents don't count as letters:
+// the index ignores them, or splits words at them.
 func FindsLonger(word string) bool {
 	all := []rune(word)
 	return len(all) >= minBeginning && !slices.ContainsFunc(all[len(all)-minBeginning:], unicode.IsMark)

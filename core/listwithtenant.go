@@ -2,8 +2,8 @@ package core
 
 import "cmp"
 
-// ListWithTenant is a list with its tenant. Values are cached and must not be changed. The cache saves subscribe
-// requests from reading rows that hardly ever change.
+// ListWithTenant is a list with its tenant. Values are cached, so callers must not change them. Thanks to the cache,
+// subscribe requests don't read rows that hardly ever change.
 type ListWithTenant struct {
 	List
 	Tenant Tenant

@@ -47,8 +47,8 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
-// AskedOnceMore holds the Params of an email that reminds subscribers to confirm. Such emails go out one by one. A
-// person who unsubscribes in the meantime doesn't get it.
+// AskedOnceMore holds the Params of an email that reminds subscribers to confirm. These emails are sent one by one. A
+// person who unsubscribes in the meantime doesn't get one.
 const AskedOnceMore = `{"once_more":true}`
 
 // The states of an email in the queue, as shown to operators. A sent email is no longer shown.
@@ -57,7 +57,7 @@ const (
 	MailFailed  = "failed"
 )
 
-// QueuedMail is a transactional email that waits or was permanently refused.
+// QueuedMail is a transactional email that waits to be sent or was permanently refused.
 type QueuedMail struct {
 	Mail
 	State      string  `db:"state" json:"state" enum:"waiting|failed"`
@@ -123,7 +123,8 @@ type ClientMail struct {
 	At     Instant
 }
 
-// ClientsMail returns an email, due at due, about the clients of a tenant created since the given instant.
+// ClientsMail returns an email about the clients of a tenant that were created since the instant since. The email is
+// sent at the instant due.
 func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	return Mail{
 		Kind: MailClientsAdded, TenantID: tenantID, Email: email, DueAt: due,

@@ -12,7 +12,7 @@ type MailServer struct {
 	ChangedAt Instant `json:"changed_at" like:"readonly"`
 }
 
-// Set reports whether a mail server is set.
+// Set reports whether m contains a mail server.
 func (m *MailServer) Set() bool { return m.Relay.Host != "" }
 
 // Relays returns the server in the form of a tenant's relays, or nil if none is set.
@@ -45,7 +45,7 @@ func (m *MailServer) Check(was *MailServer) error {
 	return nil
 }
 
-// sameLogin reports whether the password for old may be used at r.
+// sameLogin reports whether r may use the password of old.
 func (r *Relay) sameLogin(old *Relay) bool {
 	n := *r
 	n.HasPassword = true

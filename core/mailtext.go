@@ -15,7 +15,7 @@ func checkLanguage(s string) error {
 	return nil
 }
 
-// MailText is a tenant's own text for an email to subscribers. For an empty field, the built-in text is used.
+// MailText is a tenant's own text for an email to subscribers. An empty field means the built-in text.
 type MailText struct {
 	Subject string `json:"subject,omitempty" like:"line" max:"200"`
 	// Text is placed above the link. Empty lines separate paragraphs.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// PDF is the media type of documents. They are stored unchanged and can be attached to emails.
+// PDF is the media type of documents. Documents are stored unchanged and can be attached to emails.
 const PDF = "application/pdf"
 
 // Media is an image or a document that a tenant stores for its emails.
@@ -108,13 +108,14 @@ type MediaInput struct {
 // MaxAlt is the maximum length of an alt text, in characters.
 const MaxAlt = 1000
 
-// NewMedia returns a new image of a tenant, without files. If it has no name, it is called picture.
+// NewMedia returns a new image for a tenant, without files. If it has no name, it is called picture.
 func NewMedia(tenantID, createdBy string, in MediaInput, now Instant) (Media, error) {
 	m := Media{ID: NewID(), TenantID: tenantID, Name: "picture", CreatedBy: createdBy, CreatedAt: now}
 	return m, m.Change(in, now)
 }
 
-// Change applies the fields of in. A decorative image has no alt text: setting one of the two clears the other.
+// Change applies the fields of in. A decorative image has no alt text: marking an image as decorative deletes its alt
+// text, and vice versa.
 func (m *Media) Change(in MediaInput, now Instant) error {
 	take(&m.Name, in.Name)
 	take(&m.Alt, in.Alt)
@@ -159,7 +160,7 @@ func (f *MediaFile) Path(name string) string {
 // mediaEndings maps media types to file name endings.
 var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", PDF: ".pdf"}
 
-// pictureEndings lists the endings of a name that denote a file type.
+// pictureEndings lists the file name endings of images and documents.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
 
 const maxMediaFileName = 80 // bytes

@@ -25,7 +25,7 @@ type Model struct {
 // Visibility says who may see a model, in addition to its owner and the people it is shared with.
 type Visibility string
 
-// The visibilities. A model is private unless its owner changes that.
+// The values of Visibility. A model is private unless its owner changes that.
 const (
 	Private        Visibility = "private"
 	TenantVisible  Visibility = "tenant"
@@ -51,7 +51,7 @@ func ParseVisibility(s string) (Visibility, error) {
 	return "", ErrInvalidVisibility
 }
 
-// ModelInput holds the fields of an uploaded file. An empty text means not given.
+// ModelInput holds the fields of an uploaded file. An empty text means that the field was not given.
 type ModelInput struct {
 	Name        string
 	Description string
@@ -59,7 +59,7 @@ type ModelInput struct {
 	ContentType string // empty or malformed means application/octet-stream
 }
 
-// NewModel returns a new model of a user, without its file.
+// NewModel returns a new model of the user with the id ownerID, without its file.
 func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	m = Model{
 		ID: NewID(), OwnerID: ownerID, Name: in.Name, Description: in.Description, Visibility: Private,
@@ -82,7 +82,8 @@ type ModelChange struct {
 	Description *string `json:"description" like:"text" max:"4000"`
 }
 
-// JudgeKeys refuses keys that no model has. It also refuses visibility, which has an endpoint of its own.
+// JudgeKeys returns an error if unknown contains keys that a model doesn't have, or visibility, which has an endpoint
+// of its own.
 func (in *ModelChange) JudgeKeys(unknown []string) error {
 	if slices.Contains(unknown, "visibility") {
 		return Invalidf("visibility", "visibility can't be changed here. Send it to /api/models/ID/visibility.")
@@ -121,7 +122,7 @@ func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
 
-// OwnedBy reports whether the caller is the owner.
+// OwnedBy reports whether the caller owns the model.
 func (m *Model) OwnedBy(who Caller) bool { return who.UserID != "" && who.UserID == m.OwnerID }
 
 // tenantMayView reports whether the tenant rule permits the caller. It never does, because users belong to no tenant.
@@ -157,7 +158,7 @@ const (
 // ErrUnverifiedUpload is returned if a user uploads a file before verifying the email address of the account.
 var ErrUnverifiedUpload = Forbiddenf("Verify your email address before you upload files.")
 
-// OwnerHas returns a Conflict error if an owner with n models may not have more.
+// OwnerHas returns a Conflict error if an owner who already has n models may not upload another one.
 func (l ModelLimits) OwnerHas(n int) error {
 	if l.PerOwner > 0 && n >= l.PerOwner {
 		return Conflictf("conflict", "An owner can have at most %d models. Delete one first.", l.PerOwner)

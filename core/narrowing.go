@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// MaxExclusions is the maximum number of lists, of campaigns and of segments, whose subscribers a campaign may exclude.
+// MaxExclusions is the maximum number of lists whose subscribers a campaign can exclude. It also limits the number of
+// excluded campaigns, and that of excluded segments.
 const MaxExclusions = 20
 
 // The values of FollowUp.Who: the recipients of another campaign that a follow-up goes to.
@@ -27,7 +28,7 @@ type FollowUp struct {
 	Who string `json:"who" enum:"same|joined|unopened"`
 }
 
-// Narrowing selects the subscribers of its lists that a campaign skips. The zero value skips no one.
+// Narrowing selects the subscribers whom a campaign skips on its lists. The zero value skips no one.
 type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
@@ -128,13 +129,13 @@ type Audience struct {
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is the maximum time that a response waits for the counts of an audience.
+// AudienceBudget is how long a response waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
-// AudienceEstimate is the budget of a response that estimates the audience of long lists.
+// AudienceEstimate is like AudienceBudget for a response that estimates the audience of long lists.
 const AudienceEstimate time.Duration = -1
 
-// Expected returns the number of recipients that a job stores as expected. It is 0 if not all were counted.
+// Expected returns the number of recipients for SendJob.Expected. It returns 0 if not all recipients were counted.
 func (a *Audience) Expected() int64 {
 	if a.AtLeast || a.About {
 		return 0
@@ -151,8 +152,8 @@ func (a *Audience) Unfinished() string {
 		"because counting now would take too long.", a.Recipients)
 }
 
-// Sum returns the calculation of the recipients, for example "12480 - 96 bounced - 14 suppressed". It is empty if
-// everyone gets the email.
+// Sum returns the calculation of the number of recipients as text, for example "12480 - 96 bounced - 14 suppressed". It
+// is empty if everyone gets the email.
 func (a *Audience) Sum() string {
 	var b strings.Builder
 	for _, part := range []struct {

@@ -10,7 +10,7 @@ type OpeningHour struct {
 	Campaigns int64 `db:"campaigns"` // number of campaigns that were counted
 }
 
-// These are the minimum numbers of campaigns and opens for a best time.
+// A best time needs at least these numbers of campaigns and opens.
 const (
 	bestTimeCampaigns = 5
 	bestTimeOpenings  = 200
@@ -31,8 +31,8 @@ func (a *Audience) SetBestHour(hours []OpeningHour) {
 	}
 }
 
-// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if too
-// little is known.
+// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if that
+// hour is unknown.
 func (a *Audience) BestTime(now Instant) Instant {
 	const hour, week = int64(time.Hour / time.Millisecond), 168
 	if a.bestHour == 0 {

@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// EventLife is the time for which delivery of an event is tried. After that, it is a dead letter.
+// EventLife is how long newsletterd tries to deliver an event. After that, the event is a dead letter.
 const EventLife = 72 * time.Hour
 
 // OutboxEvent is an event that waits for delivery. Events of one subscription are delivered in the order of their
@@ -32,7 +32,7 @@ const (
 	EventDead    = "dead"
 )
 
-// Since returns when the event started to wait: at its change, or when it was revived.
+// Since returns when the event started to wait for delivery: when it occurred, or when an operator revived it.
 func (e *OutboxEvent) Since() Instant { return max(e.OccurredAt, e.RevivedAt) }
 
 // State returns EventWaiting or EventDead.

@@ -28,8 +28,8 @@ var ErrInvalidCursor = &Error{
 
 const cursorMAC = 16 // bytes
 
-// Seal returns the cursor that continues after a key. It is valid only for the same binding, which consists of
-// caller, path and filter.
+// Seal returns the cursor for the page after the key after. It is valid only for the same binding, which consists of
+// the caller, the path and the filter.
 func (k CursorKey) Seal(binding, after string) string {
 	tag := k.mac(binding, after)
 	return base64.RawURLEncoding.EncodeToString(append(tag, k.veil(tag, []byte(after))...))
@@ -74,6 +74,6 @@ func (k CursorKey) veil(tag, text []byte) []byte {
 // must read all of them.
 const MaxSorted = 10_000
 
-// ErrTooManyToSort is returned if there are more than MaxSorted.
+// ErrTooManyToSort is returned if there are more than MaxSorted subscriptions to sort.
 var ErrTooManyToSort = Invalidf("sort",
 	"Sorting works for up to %d subscribers. Choose a smaller list, or leave out sort.", MaxSorted)

@@ -30,9 +30,9 @@ func (p *Passkey) Validate() error {
 	return nil
 }
 
-// Counts reports whether the signature counter of an authenticator fits that of the last sign-in. A cloned
-// authenticator counts separately, so one of the two has a lower counter. Authenticators without a counter report 0
-// (WebAuthn section 6.1.1).
+// Counts reports whether count, the signature counter of an authenticator, is plausible after that of the last sign-in.
+// A cloned authenticator counts separately, so one of the two has a lower counter. Authenticators without a counter
+// report 0 (WebAuthn section 6.1.1).
 func (p *Passkey) Counts(count int64) bool {
 	return count > p.SignCount || count == 0 && p.SignCount == 0
 }

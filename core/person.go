@@ -20,7 +20,7 @@ type PersonData struct {
 	Answers       []PersonAnswer       `json:"poll_answers,omitempty"`
 	Bulk          []PersonBulk         `json:"bulk_actions,omitempty"` // that can still be undone
 	Blocks        []PersonBlock        `json:"blocks"`                 // reasons not to email the address
-	Said          []PersonSaid         `json:"said,omitempty"`         // statements in imported files, kept for a month
+	Said          []PersonSaid         `json:"said,omitempty"`         // see PersonSaid; kept for a month
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // events not delivered yet
 	Invitations   []Invitation         `json:"invitations"`
@@ -86,8 +86,8 @@ type PersonReplaced struct {
 	Fields   FieldsBefore `db:"fields" json:"fields"`
 }
 
-// PersonSaid is a statement of an imported file about an address, if another file had already made it. The kind
-// resumed means that undoing an import reactivated the subscription.
+// PersonSaid is a statement about an address that an imported file made after another file had already made it. The
+// kind resumed means that undoing an import reactivated the subscription.
 type PersonSaid struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	ListID   string  `db:"list_id" json:"list_id,omitempty"` // empty: the suppression list
@@ -171,8 +171,8 @@ type PersonReport struct {
 	OccurredAt Instant `db:"occurred_at" json:"occurred_at"`
 }
 
-// PersonBlock is a reason not to email the address. Kind is disabled, complaint, suppressed, bounced, or left for an
-// unsubscribe on its way to the member service.
+// PersonBlock is a reason not to email the address. Kind is disabled, complaint, suppressed, bounced or left. The kind
+// left means an unsubscribe that is on its way to the member service.
 type PersonBlock struct {
 	Kind      string  `db:"kind" json:"kind"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"` // empty: all tenants

@@ -12,7 +12,8 @@ const (
 )
 
 // Preferences is the raw JSON text of a free-form object. It is never decoded in transit, because that would reorder
-// keys, damage large numbers and cost more than all other work on a subscription. An empty value means not given.
+// keys, damage large numbers and cost more than all other work on a subscription. An empty value means that no
+// preferences were given.
 type Preferences string
 
 // NoPreferences is the object used if none was given.
@@ -62,8 +63,9 @@ func (p Preferences) Check(field string) error {
 	return nil
 }
 
-// Sendable returns the text for a receiver. It is absent if Check refuses p, which can be older than the check. The
-// receiver then keeps its own value, and the rest of the event or batch is not lost.
+// Sendable returns the text for a receiver. It returns an absent object if Check returns an error for p, which may have
+// been stored before the check existed. The receiver then keeps its own value, and still gets the rest of the event or
+// batch.
 func (p Preferences) Sendable() Preferences {
 	if p.Check("") != nil {
 		return ""
@@ -80,8 +82,8 @@ func (p Preferences) Values() map[string]json.RawMessage {
 	return m
 }
 
-// With returns the object with the given members set. A nil value removes a member; the others keep their text. The
-// keys of the result are sorted.
+// With returns a copy of p with the given members set. A nil value removes a member; all other members keep their text.
+// The keys of the result are sorted.
 func (p Preferences) With(values map[string]any) Preferences {
 	m := p.Values()
 	if m == nil {

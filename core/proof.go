@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// ProofAge is the time for which a sign-in, or another proof of the user's identity, counts as fresh.
+// ProofAge is how long a sign-in, or another proof of the user's identity, counts as fresh.
 const ProofAge = 15 * time.Minute
 
-// FreshProof reports whether a proof from at is still fresh.
+// FreshProof reports whether a proof given at the instant at is still fresh.
 func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 
 // ProofActions lists the actions that require a fresh proof of the user's identity: those that reach many people,
@@ -20,8 +20,8 @@ var ProofActions = []Action{
 	ActionDomainVerify, ActionProviderManage,
 }
 
-// AsksProof reports whether the action requires a fresh proof. Of the requests that only read data, only the export
-// requires one.
+// AsksProof reports whether the action requires a fresh proof. reads means that the request only reads data; among such
+// requests, only the export requires a proof.
 func (a Action) AsksProof(reads bool) bool {
 	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
 }

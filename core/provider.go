@@ -11,8 +11,8 @@ type Provider struct {
 	UpdatedAt  Instant `db:"updated_at" json:"updated_at"`
 }
 
-// ProviderSecrets is a provider with its secrets in plain text, newest first. There are two while one is being
-// replaced. Records are cached, so they must not be changed.
+// ProviderSecrets is a provider with its secrets in plain text, newest first. There are two secrets while one is being
+// replaced. Values are cached, so callers must not change them.
 type ProviderSecrets struct {
 	Provider
 	Secrets []string

@@ -18,7 +18,7 @@ const (
 	ProviderClick       = "click"
 )
 
-// The effects of a provider event that are only counted. Subscriber.Report handles the others.
+// The effects of a provider event that only change counters. Subscriber.Report handles the other effects.
 const (
 	Open  = "open"
 	Click = "click"
@@ -115,7 +115,7 @@ func (e *ProviderEvent) Key() []byte {
 	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
 }
 
-// ProviderKey hashes the words that identify an event to the 16 bytes that are stored.
+// ProviderKey returns the stored key of an event: a hash, in 16 bytes, of the words that identify the event.
 func ProviderKey(words ...string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return sum[:16]
@@ -198,8 +198,8 @@ func MarkOf(effect string) Marks {
 // mean by people, as far as known; the machine_ events mean by machines only.
 var RecipientEvents = []string{"bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"}
 
-// MarksOf returns the mask and the value of the marks that stand for an event of RecipientEvents. For any other word
-// it returns zeros.
+// MarksOf returns the marks that stand for event, one of RecipientEvents: a recipient has the event if its marks under
+// mask equal want. For any other word it returns zeros.
 func MarksOf(event string) (mask, want Marks) {
 	switch event {
 	case "bounced":

@@ -64,7 +64,7 @@ type Outcome struct {
 	QueueID string
 }
 
-// HistoryEntry is the outcome of one job's email to one address.
+// HistoryEntry is the outcome of the email that one job sent to one address.
 type HistoryEntry struct {
 	JobNo      int64   `db:"no"`
 	JobID      string  `db:"id"`
@@ -111,5 +111,5 @@ func (e *HistoryEntry) Mailed() Mailed {
 	}
 }
 
-// Key returns the key that a history is ordered by.
+// Key returns the key by which a history is sorted.
 func (m Mailed) Key() string { return strconv.FormatInt(m.no, 10) }

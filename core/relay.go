@@ -59,7 +59,7 @@ func (r Relays) bringsPassword() bool {
 // Scan reads the column value.
 func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
-// SendLimits limits the number of emails sent in a time. 0 means no limit.
+// SendLimits limits how many emails are sent in a period and per day. 0 means no limit.
 type SendLimits struct {
 	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0 means no limit"`
 	// in any PeriodSeconds (a sliding window)
@@ -78,7 +78,7 @@ func (l *SendLimits) Scan(src any) error { return scanJSON(src, l) }
 
 const maxSendLimit = 1_000_000_000
 
-// Check validates the limits. Its error names the invalid limit below field.
+// Check validates the limits. Its error names the invalid limit, with field as the parent.
 func (l SendLimits) Check(field string) error {
 	for _, limit := range [...]struct {
 		name string

@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// RestorableFor is the time in which a deleted tenant or list can be restored. Housekeeping then removes its rows.
+// RestorableFor is how long a deleted tenant or list can be restored. Housekeeping then removes its rows.
 const RestorableFor = 30 * 24 * time.Hour
 
 // Deleted is a deleted tenant or list that can be restored.
@@ -14,7 +14,7 @@ type Deleted struct {
 	Until     Instant `json:"restorable_until" db:"-"`
 }
 
-// Restorable returns d with the end of the time in which it can be restored.
+// Restorable returns d with the time until which it can be restored.
 func (d Deleted) Restorable() Deleted {
 	d.Until = d.DeletedAt.Add(RestorableFor)
 	return d
@@ -29,7 +29,7 @@ const (
 	LeftOutMailFrom  = "mail_from"
 )
 
-// LeftOut is a unique value that a restored tenant or list did not get back, because another one has it now.
+// LeftOut is a unique value that a restored tenant or list did not get back, because another tenant or list now has it.
 type LeftOut struct {
 	Kind string `json:"kind" db:"kind" enum:"domain|dkim_key|slug|public_url|mail_from"`
 	Name string `json:"name" db:"name"` // domain, selector._domainkey.domain, slug, origin or address

@@ -17,7 +17,7 @@ var Roles = []string{RoleViewer, RoleEditor, RolePublisher, RoleTenantAdmin, Rol
 // Action is the name of an operation that needs a permission. Routes, pages and commands check it with Caller.May.
 type Action string
 
-// The actions. Each concerns the records of one tenant, unless it says otherwise.
+// The actions. Each concerns the records of one tenant, unless its comment says otherwise.
 const (
 	ActionTenantRead   Action = "tenant.read"
 	ActionListRead     Action = "list.read"
@@ -69,8 +69,8 @@ const (
 	ActionSystemRead     Action = "system.read"
 )
 
-// Permission holds the requirements of an action: the least role and the scopes of the token. With such a scope, a
-// client that acts for itself has the rights of a tenant_admin, unless People is set.
+// Permission holds the requirements of an action: the least role and the scopes of the token. If its token has such a
+// scope, a client that acts for itself has the rights of a tenant_admin, unless People is set.
 type Permission struct {
 	Action Action
 	Least  string   // least role; higher roles are permitted too
@@ -87,8 +87,8 @@ var (
 	byReading = []string{ScopeListRead, ScopeSend, ScopeAdmin}
 )
 
-// Permissions is the only table of permissions. It starts with those that most roles have. An action without a row is
-// refused to everyone.
+// Permissions is the only table of permissions. It starts with the permissions that most roles have. An action without
+// a row is refused to everyone.
 var Permissions = []Permission{
 	{ActionTenantRead, RoleViewer, byAdmin, false, "see the tenant's name, domains, sender and design"},
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
@@ -157,7 +157,7 @@ func PermissionFor(a Action) (p Permission, ok bool) {
 	return p, ok
 }
 
-// Allows reports whether a role has the permission. An operator has it for everything, other roles have it in their
+// Allows reports whether a role has the permission. An operator has it for all tenants, other roles only for their own
 // tenant.
 func (p Permission) Allows(role string) bool {
 	least := slices.Index(Roles, p.Least)
@@ -213,8 +213,8 @@ func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	return tenants, false
 }
 
-// HasRole reports whether the user has an active role or the caller is a tenant's own client. If so, there can be
-// records that the caller is permitted to see.
+// HasRole reports whether the user has an active role or the caller is a tenant's own client. Any other caller can't be
+// permitted to see any records.
 func (c Caller) HasRole() bool {
 	if c.UserID == "" {
 		return c.ClientTenant != TenantNone
@@ -234,8 +234,8 @@ func (c Caller) permission(a Action) (Permission, bool) {
 	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
 }
 
-// Lacking returns the error for a caller who may not perform an action. It names the action and the least role that
-// may.
+// Lacking returns the error for a caller who may not perform an action. It names the action and the lowest role that
+// permits it.
 func Lacking(a Action) *Error {
 	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }

@@ -203,7 +203,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	return p.leaf(r, head, path, value, values)
 }
 
-// other returns the first key that isn't head.
+// other returns the first of keys that isn't head.
 func other(keys []string, head string) string {
 	for _, key := range keys {
 		if key != head {
@@ -318,7 +318,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 	return err
 }
 
-// test reads the one operator of a condition.
+// test reads the operator of a condition, which has exactly one.
 func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known []string) (err error) {
 	if len(given) != 1 {
 		return Invalidf(path, "%s needs exactly one of %s.", path, strings.Join(known, ", "))
@@ -363,7 +363,7 @@ func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known [
 	return err
 }
 
-// texts reads a text, number or boolean, or a list of them.
+// texts reads a text, a number, a boolean, or a list of these.
 func (p *ruleParser) texts(path string, value []byte) (texts []string, err error) {
 	parts, list := []json.RawMessage(nil), value[0] == '['
 	if !list {

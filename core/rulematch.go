@@ -40,7 +40,7 @@ type Mailing struct {
 }
 
 // History describes the mailings of each subscriber that a matcher needs: the last ones, and all since an instant. The
-// zero value needs none.
+// zero value means that no mailings are needed.
 type History struct {
 	Last  int     // number of mailings that track opens, and of those that track clicks
 	Since Instant // 0: none by time
@@ -152,7 +152,8 @@ type seen struct {
 	scan   JSONScanner
 }
 
-// see reads the fields that the rule needs. If the preferences are not an object, all fields are missing.
+// see reads the fields that the rule needs from a profile. If the preferences are not an object, all fields count as
+// missing.
 func (m *Matcher) see(p *Profile) *seen {
 	s, _ := m.unused.Get().(*seen)
 	if s == nil {
@@ -378,7 +379,7 @@ func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
 	return all
 }
 
-// indexIn returns the index of s in a list. If s is missing, indexIn appends it.
+// indexIn returns the index of s in all. If all doesn't contain s, indexIn appends it first.
 func indexIn(all *[]string, s string) int {
 	if i := slices.Index(*all, s); i >= 0 {
 		return i
@@ -464,7 +465,7 @@ func (m *Matcher) civil(at time.Time) time.Time {
 
 // date returns the day of an ISO 8601 date, or of a time in RFC 3339.
 func (m *Matcher) date(s string) (time.Time, bool) {
-	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' { // without the cost of an error
+	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' { // avoids the cost of creating an error
 		return time.Time{}, false
 	}
 	if len(s) == len(time.DateOnly) {

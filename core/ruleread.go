@@ -91,8 +91,8 @@ func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	return all, err
 }
 
-// Names returns the record that a single condition names, and its noun. Both are empty if there is none. A tag is named
-// by its name or ID, other records by their IDs.
+// Names returns the record that a single condition names, and its noun. Both are empty if the condition names no
+// record. A tag is named by its name or ID, other records by their IDs.
 func (r *Rule) Names() (noun, id string) {
 	switch {
 	case r.OnList != "":

@@ -100,8 +100,8 @@ func plainNumber(raw string) string {
 	return text
 }
 
-// oneOf returns a function that reports whether a text equals one of the values, regardless of case, or has the same
-// decimal value.
+// oneOf returns a function that reports whether a text equals one of values. It ignores case, and compares numbers by
+// their decimal value.
 func oneOf(values []string) func(string) bool {
 	known := make(map[string]struct{}, len(values))
 	for _, v := range values {
@@ -171,7 +171,7 @@ func compareDecimals(a, b string) int {
 	return order
 }
 
-// splitDecimal returns the parts of a plain decimal. Zero has no sign, and the fraction no zeros at its end.
+// splitDecimal returns the parts of a plain decimal. The sign of zero and trailing zeros of the fraction are dropped.
 func splitDecimal(s string) (negative bool, whole, fraction string) {
 	s, negative = strings.CutPrefix(s, "-")
 	whole, fraction, _ = strings.Cut(s, ".")

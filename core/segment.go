@@ -8,7 +8,8 @@ import (
 // MaxSegments is the maximum number of segments of a tenant.
 const MaxSegments = 200
 
-// RuleText is the JSON form of a rule. Text from a caller is unchecked until ParseRule accepts it. Empty: no rule.
+// RuleText is the JSON form of a rule. Text from a caller is unchecked until ParseRule accepts it. An empty RuleText
+// means no rule.
 type RuleText string
 
 // MarshalJSON returns the raw rule, or null if there is none.
@@ -52,7 +53,7 @@ func SameSegmentName(a, b string) bool {
 	return foldText(strings.TrimSpace(a)) == foldText(strings.TrimSpace(b))
 }
 
-// NewSegment returns a new segment of a tenant.
+// NewSegment returns a new segment for a tenant.
 func NewSegment(tenantID string, in SegmentInput, actor string, now Instant) (Segment, error) {
 	s := Segment{ID: NewID(), TenantID: tenantID, CreatedBy: actor, CreatedAt: now}
 	if in.Rule == "" {
@@ -109,10 +110,10 @@ func ErrSegmentUsed(uses []SegmentUse) *Error {
 		uses[0].Name)
 }
 
-// CodeUndecided is the code of the errors of Undecided.
+// CodeUndecided is the code of the errors that Undecided returns.
 const CodeUndecided = "segment_undecided"
 
-// cantEvaluate starts the messages of Undecided.
+// cantEvaluate is the beginning of the messages of errors that Undecided returns.
 const cantEvaluate = "The segment can't be evaluated: "
 
 // IsUndecided reports whether err was returned by Undecided.
@@ -132,8 +133,8 @@ func Undecided(path, why string) *Error {
 	return e
 }
 
-// UnsavedRule rewords an error of Undecided for a rule that isn't saved as a segment. It returns other errors
-// unchanged.
+// UnsavedRule rewords an error that Undecided returned, for a rule that isn't saved as a segment. It returns other
+// errors unchanged.
 func UnsavedRule(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -178,7 +179,7 @@ func Combined(rule *Rule, excluded []*Rule) *Rule {
 // PauseSegment is the prefix of the reason for a job whose segment can't be evaluated.
 const PauseSegment = "segment"
 
-// PausedFor returns the reason with which a job pauses for an error of Undecided.
+// PausedFor returns the pause reason of a job for e, an error that Undecided returned.
 func PausedFor(e *Error) string {
 	return PauseSegment + ": " + strings.TrimPrefix(e.Message, cantEvaluate)
 }

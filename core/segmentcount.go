@@ -55,7 +55,7 @@ func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) 
 }
 
 // coarse makes the counts that depend on segments coarse. Recipients becomes the rounded number, or the upper limit if
-// it is small. Outside becomes the rest. The other counts don't depend on segments.
+// it is small. Outside becomes the difference. The other counts don't depend on segments.
 func (a *Audience) coarse() {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}

@@ -69,7 +69,7 @@ const (
 	proofWord  = "newsletterd-verification="
 )
 
-// ErrDomainTaken is returned if a domain, or a parent of it, is verified for another tenant.
+// ErrDomainTaken is returned if a domain, or a parent of that domain, is verified for another tenant.
 var ErrDomainTaken = Conflictf("domain_taken",
 	"The domain or a parent domain is already verified for another tenant. Contact the server administrator.")
 
@@ -112,7 +112,7 @@ const maxDomain = 253
 // Verified reports whether the tenant may send from the domain.
 func (d *SenderDomain) Verified() bool { return d.VerifiedAt > 0 }
 
-// Record returns the TXT record that verifies the domain.
+// Record returns the TXT record that the tenant must publish to verify the domain.
 func (d *SenderDomain) Record() DNSRecord {
 	return DNSRecord{Type: "TXT", Name: proofLabel + d.Domain, Value: proofWord + d.Token}
 }
@@ -137,8 +137,8 @@ func DomainsAbove(domain string) (all []string) {
 	return all
 }
 
-// DomainsAligned reports whether a domain is aligned with the From domain. If strict, they must be equal, otherwise
-// they must belong to the same organization (RFC 7489 section 3.1).
+// DomainsAligned reports whether domain is aligned with the From domain. If strict is set, they must be equal,
+// otherwise they must belong to the same organization (RFC 7489 section 3.1).
 func DomainsAligned(domain, from string, strict bool) bool {
 	if domain == from || strict {
 		return domain == from

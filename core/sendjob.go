@@ -154,8 +154,8 @@ func (c *CampaignCopy) Preheader() string {
 	return templateText(c.Template, "preheader")
 }
 
-// templateKey returns one text of the template object. It returns nil if the key is absent or null, and false if its
-// value is not a string.
+// templateKey returns the text under key in the template object. The text is nil if the key is absent or null, and ok
+// is false if its value is not a string.
 func templateKey(object, key string) (*string, bool) {
 	if object == "" {
 		return nil, true
@@ -171,7 +171,7 @@ func templateKey(object, key string) (*string, bool) {
 	return s, true
 }
 
-// templateText returns a text of a validated template object, or "" if it is absent.
+// templateText returns the text under key in a validated template object, or "" if the key is absent.
 func templateText(object, key string) string {
 	if s, _ := templateKey(object, key); s != nil {
 		return *s
@@ -353,8 +353,8 @@ func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
-// Job returns the job and the campaign copy that it sends. The caller must call Validate first and set TenantID to
-// the list's tenant.
+// Job returns a send job for the request, and the campaign copy that the job sends. The caller must call Validate first
+// and set TenantID to the list's tenant.
 func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
 	c := CampaignCopy{
@@ -450,12 +450,12 @@ func (j *SendJob) end(s JobStatus, now Instant) bool {
 	return true
 }
 
-// retrySchedule holds the wait after each temporary failure of a recipient. The last wait repeats.
+// retrySchedule holds how long to wait after each temporary failure of a recipient. The last wait repeats.
 var retrySchedule = [...]time.Duration{
 	5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// RetryFor is the total time for which a recipient is retried.
+// RetryFor is how long a recipient is retried in total.
 const RetryFor = 48 * time.Hour
 
 // NextTry returns when a recipient is due again after tries temporary failures, the last of them just now. ok is
@@ -473,8 +473,8 @@ func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	return at, !j.WindowClosed(at)
 }
 
-// LastTry returns the time of the last try of a recipient if every try fails. It has failed tries times so far and
-// its next try is at due.
+// LastTry returns when a recipient is tried for the last time if every try fails. So far, tries attempts have failed,
+// and the next one is at due.
 func (j *SendJob) LastTry(tries int, due Instant) Instant {
 	for {
 		next, ok := j.NextTry(tries+1, due)

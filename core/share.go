@@ -1,7 +1,7 @@
 package core
 
-// Share lets one person see a model: the user with an id, or the user who verified an address. A share by address
-// never reveals whether such a user exists.
+// Share lets one person see a model: a user named by id, or whoever verified an email address. A share by address never
+// reveals whether such a user exists.
 type Share struct {
 	ID         string  `json:"id" db:"id"`
 	ModelID    string  `json:"model_id" db:"model_id"`
@@ -24,12 +24,13 @@ type ShareInput struct {
 	Permission *string `json:"permission" enum:"read"`
 }
 
-// JudgeKeys refuses keys that no share has.
+// JudgeKeys returns an error if unknown contains keys that a share doesn't have.
 func (in *ShareInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[ShareInput, Share](unknown)
 }
 
-// NewShare returns a new share of a model, for either a user id or an address. It refuses a share with the owner.
+// NewShare returns a new share of a model, for either a user id or an address. It returns an error if that person is
+// the owner.
 func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
 	switch {

@@ -1,6 +1,6 @@
 package core
 
-// The kinds of a family say how it started.
+// The values of Family.Kind, which say how the sign-in started.
 const (
 	FamilyPassword = "password"
 	FamilyCode     = "code"

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// The reasons for which a running job sends no emails at the moment. They are shown, so these texts must not change.
+// The reasons why a running job sends no emails at the moment. These texts are shown and stored, so they must not
+// change.
 const (
 	PauseTenant = "tenant suspended"
 	PauseList   = "list inactive"
 	HoldSender  = "sender refused by the relay"
 )
 
-// The beginnings of the reasons that also hold figures, after a colon or a space. They must not change either.
+// The beginnings of reasons that continue with figures, after a colon or a space. They must not change either.
 const (
 	PauseFirst      = "first recipients"
 	PauseBounces    = "too many hard bounces"
@@ -24,7 +25,8 @@ const (
 // or restored. It is unknown which emails they sent since that copy was made.
 const PauseRestored = "restored"
 
-// HoldQuota returns the reason of a job that waits for the next day's quota of the tenant or the relay.
+// HoldQuota returns the reason for a job that waits for the next day's quota. whose says whether the quota of the
+// tenant or of the relay is used up.
 func HoldQuota(whose string, until Instant) string {
 	return HoldDaily + " of the " + whose + " used up until " + until.String()
 }
@@ -89,8 +91,8 @@ func (j *SendJob) PausedForHarm() bool {
 		!strings.HasPrefix(j.PauseReason, PauseLink) && !strings.HasPrefix(j.PauseReason, PauseSegment)
 }
 
-// Resume resumes a paused job. If the stop rule paused the job, it no longer applies. If the job is not paused, waits
-// for something, or has ended, Resume returns ErrConflict.
+// Resume resumes a paused job. If the stop rule paused the job, that rule no longer applies to it. If the job is not
+// paused, waits for something, or has ended, Resume returns ErrConflict.
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():

@@ -83,8 +83,8 @@ func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Ch
 	return s.change(EventActivated, now), nil
 }
 
-// Unsubscribe ends a subscription in any state and generation. It returns an event only if the subscription was
-// active, since no other was ever announced; otherwise it returns nil.
+// Unsubscribe ends a subscription in any state and generation. It returns an event only if the subscription was active,
+// because receivers know only active subscriptions; otherwise it returns nil.
 func (s *Subscription) Unsubscribe(now Instant) *Change {
 	switch s.Status {
 	case SubscriptionPending:
@@ -176,8 +176,8 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
-// Vouch records that an operator manually added, as active, an address that a file had activated. From then on,
-// undoing the import of that file doesn't affect the address. It reports whether it recorded that.
+// Vouch records that an operator manually added, as active, an address that a file had activated. From then on, undoing
+// the import of that file doesn't affect the address. Vouch reports whether it changed s.
 func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
 		return false
@@ -196,8 +196,8 @@ func (s *Subscription) move(status string, now Instant) {
 	s.Status, s.ChangedAt = status, now
 }
 
-// change returns an event with its instant. The instants of a subscription always increase, even if the clock does
-// not, because receivers drop events older than the last one.
+// change returns an event of the given type with its instant. The instants of a subscription always increase, even if
+// the clock does not, because receivers drop events older than the last one.
 func (s *Subscription) change(eventType string, now Instant) *Change {
 	s.EventAt = max(now, s.EventAt+1)
 	return &Change{EventType: eventType, OccurredAt: s.EventAt}

@@ -40,7 +40,7 @@ func IsSummary(eventType string) bool {
 	return slices.Contains([]string{EventDropped, EventImported, EventImportUndone, EventBulkEnded}, eventType)
 }
 
-// Dropped counts the events of an endpoint that were dropped.
+// Dropped counts the dropped events of an endpoint.
 type Dropped struct {
 	From   Instant          `json:"from"` // occurred_at of the first and last
 	To     Instant          `json:"to"`

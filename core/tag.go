@@ -26,15 +26,15 @@ type Tag struct {
 // TagKey folds the name of a tag. Names with the same key are the same name.
 func TagKey(name string) string { return foldText(strings.TrimSpace(name)) }
 
-// NewTag returns a new tag of a tenant.
+// NewTag returns a new tag for a tenant.
 func NewTag(tenantID, name string, now Instant) (Tag, error) {
 	t := Tag{ID: NewID(), TenantID: tenantID, CreatedAt: now}
 	return t, t.Rename(name, now)
 }
 
-// CheckTagName checks the name of a tag, without spaces around it. It refuses invisible characters, because two tags
-// would look alike, commas and semicolons, which separate tags in files, and IDs, because a rule with an ID means the
-// tag with that ID.
+// CheckTagName returns an error for a name that a tag can't have. name has no spaces around it. Invisible characters
+// would make two tags look alike, and commas and semicolons separate tags in files. An ID isn't allowed either, because
+// a rule with an ID means the tag with that ID.
 func CheckTagName(name string) error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTagName || hasControl(name) || !utf8.ValidString(name) {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
@@ -63,7 +63,7 @@ func (t *Tag) Rename(name string, now Instant) error {
 	return nil
 }
 
-// Named reports whether a condition names the tag, by its name or id.
+// Named reports whether condition, the operand of a rule, is the name or the id of the tag.
 func (t *Tag) Named(condition string) bool {
 	return condition != "" && (condition == t.ID || TagKey(condition) == t.NameKey)
 }

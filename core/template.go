@@ -12,7 +12,7 @@ type Template struct {
 	UpdatedAt Instant `db:"updated_at" json:"updated_at"`
 }
 
-// BuiltInTemplate returns the default template of a tenant without one of its own. It contains only the job's
+// BuiltInTemplate returns the default template for a tenant that has none of its own. It contains only the job's
 // content.
 func BuiltInTemplate(tenantID string) Template {
 	return Template{TenantID: tenantID, Name: DefaultTemplate, BodyHTML: "{{content}}", BodyText: "{{content}}"}
@@ -23,7 +23,7 @@ type TemplateInput struct {
 	Name, Layout, BodyHTML, BodyText *string
 }
 
-// NewTemplate returns a new template of a tenant.
+// NewTemplate returns a new template for a tenant.
 func NewTemplate(tenantID string, in TemplateInput, now Instant) (Template, error) {
 	t := Template{ID: NewID(), TenantID: tenantID, CreatedAt: now}
 	return t, t.Change(in, now)
@@ -51,8 +51,8 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	return nil
 }
 
-// TemplateUse is a record that would miss a template if it were deleted: another template with this layout, an unsent
-// campaign, or a send job that has not started and has not frozen it.
+// TemplateUse is a record that needs a template, which therefore can't be deleted: another template with this layout,
+// an unsent campaign, or a send job that has not started and has not frozen it.
 type TemplateUse struct {
 	Kind string `db:"kind" json:"kind" enum:"template|campaign|job"`
 	ID   string `db:"id" json:"id"`

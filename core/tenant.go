@@ -186,7 +186,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	return nil
 }
 
-// changeRoute sets the tenant's own relays and their send limits.
+// changeRoute sets the tenant's own relays and their send limits from in.
 func (t *Tenant) changeRoute(in TenantInput) error {
 	if in.Relays != nil {
 		if err := t.Relays.change(*in.Relays); err != nil {

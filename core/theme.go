@@ -141,7 +141,7 @@ func (c AdjustedColor) String() string {
 	return c.Palette + "." + c.Color + ": " + c.Chosen + " isn't readable everywhere, so emails use " + c.Used + "."
 }
 
-// NewTheme returns a new theme of a tenant with the values of base, changed by in.
+// NewTheme returns a new theme for a tenant with the values of base, changed by in.
 func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, error) {
 	t := base
 	t.ID, t.TenantID, t.CreatedAt = NewID(), tenantID, now

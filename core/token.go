@@ -9,7 +9,7 @@ import (
 // NewToken returns an opaque token of 256 random bits in base64url without padding (43 characters).
 func NewToken() string {
 	b := make([]byte, 32)
-	rand.Read(b) // never fails since Go 1.24: the process ends instead
+	rand.Read(b) // never fails: since Go 1.24 the process would end instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 

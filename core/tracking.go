@@ -48,7 +48,7 @@ var ErrLinkNotFound = &Error{
 // MaxTarget is the maximum length of a tracked link's target, in octets.
 const MaxTarget = 4096
 
-// CheckTarget returns an Invalid error on target if a tracked link can't lead to it.
+// CheckTarget returns an Invalid error on the field target if a tracked link can't lead to that URL.
 func CheckTarget(target string) error {
 	u, err := url.Parse(target)
 	switch {
@@ -61,7 +61,8 @@ func CheckTarget(target string) error {
 	return nil
 }
 
-// Propose suggests a target for the link. If the link already leads there, it returns an Invalid error on target.
+// Propose suggests a target for the link. If the link already leads there, it returns an Invalid error on the field
+// target.
 func (l *Link) Propose(target, by string, now Instant) error {
 	if target == l.Target || l.Target == "" && target == l.URL {
 		return Invalidf("target", "The link already goes to this URL. Choose another one.")
@@ -185,8 +186,7 @@ const (
 	burstSpan  = 2 * time.Second
 	scanMargin = 5 * time.Second // opens and clicks this close to a burst belong to the same scanner
 
-	// CanarySpan is the time before and after a click on the canary link in which all clicks belong to the same
-	// scanner.
+	// CanarySpan is a period before and after a click on the canary link. All clicks in it belong to the same scanner.
 	CanarySpan = 15 * time.Second
 	// SameClick is the time after a click in which another click on the same link, from another network, counts as a
 	// machine that follows the subscriber's clicks.

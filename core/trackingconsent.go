@@ -45,7 +45,8 @@ func (p Preferences) tracking() json.RawMessage {
 	return p.Values()[TrackingMember]
 }
 
-// AgreeingToTracking returns the object with an agreement to a text. Its version may be empty if unknown.
+// AgreeingToTracking returns p with consent to tracking. textVersion is the version of the text that the subscriber
+// agreed to, or empty if unknown.
 func (p Preferences) AgreeingToTracking(textVersion string) Preferences {
 	if textVersion == "" {
 		return p.With(map[string]any{TrackingMember: true})
@@ -53,12 +54,12 @@ func (p Preferences) AgreeingToTracking(textVersion string) Preferences {
 	return p.With(map[string]any{TrackingMember: textVersion})
 }
 
-// RefusingTracking returns the object with consent to tracking withdrawn.
+// RefusingTracking returns p with consent to tracking withdrawn.
 func (p Preferences) RefusingTracking() Preferences {
 	return p.With(map[string]any{TrackingMember: false})
 }
 
-// withTrackingOf returns the object with the tracking member of another one.
+// withTrackingOf returns p with the tracking member of other.
 func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	is, want := p.tracking(), other.tracking()
 	switch {
@@ -70,8 +71,8 @@ func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	return p.With(map[string]any{TrackingMember: want})
 }
 
-// ReplacedBy returns the preferences by, which replace p. If by has no tracking member, that of p stays, because
-// leaving it out is not a withdrawal.
+// ReplacedBy returns by, the preferences that replace p. If by has no tracking member, the result keeps that of p,
+// because leaving it out is not a withdrawal.
 func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	if by.tracking() != nil {
 		return by

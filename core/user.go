@@ -84,7 +84,7 @@ func (u *User) NameInMails() string {
 	return u.Name
 }
 
-// Disabled reports whether an operator disabled the login.
+// Disabled reports whether an operator disabled the user's login.
 func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 
 // Operator reports whether the user has the role operator.

@@ -13,8 +13,8 @@ type WebhookClient struct {
 // MaxWebhookClients is the maximum number of webhook sources of a tenant.
 const MaxWebhookClients = 20
 
-// WebhookSender is a webhook client with its decrypted keys, newest first. There are two while a secret is being
-// replaced. Records are cached, so they must not be changed.
+// WebhookSender is a webhook client with its decrypted keys, newest first. There are two keys while a secret is being
+// replaced. Values are cached, so callers must not change them.
 type WebhookSender struct {
 	WebhookClient
 	Keys [][]byte

@@ -28,7 +28,7 @@ type WhyMail struct {
 	State      string  `json:"state" db:"state" enum:"waiting|sent|failed"`
 	Tries      int     `json:"tries" db:"tries"`
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
-	DueAt      Instant `json:"due_at,omitzero" db:"due_at"` // of the next try; zero: sent or failed
+	DueAt      Instant `json:"due_at,omitzero" db:"due_at"` // when the next try is due; zero: sent or failed
 	FinishedAt Instant `json:"finished_at,omitzero" db:"finished_at"`
 	LastError  string  `json:"last_error,omitempty" db:"reason"` // reply of the receiving server
 }

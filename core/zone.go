@@ -72,7 +72,7 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 }
 
 // WallTimes returns the instants at which clocks in a zone show a local time. wall holds the local time as if it were
-// UTC. The result is empty if the clocks skip that time, and has two elements if they show it twice.
+// UTC. The result is empty if the clocks skip that local time, and has two elements if they show it twice.
 func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	before, after := near.ZoneBounds()

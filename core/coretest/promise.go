@@ -11,8 +11,8 @@ import (
 // only logs.
 const LedgerEnv = "NEWSLETTERD_PROMISES"
 
-// Promise records how often a promise (a number of Promises) was tested and how often it failed. A failure fails the
-// test. `make torture` makes a table of all records.
+// Promise records how often a promise was tested and how often it failed. number is the key of the promise in Promises.
+// A failure fails the test. `make torture` makes a table of all records.
 func Promise(t testing.TB, number, tried, failed int, what string) {
 	t.Helper()
 	if Promises[number] == "" {

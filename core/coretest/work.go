@@ -20,10 +20,11 @@ const (
 	tooShort = 20 * time.Millisecond // shorter times give no useful ratio
 )
 
-// Work measures the CPU time of a decoder or parser for the worst known input of a kind. The input has the largest
-// allowed size, and then a quarter of it. input returns an input of the given part of the largest size; do processes
-// it. Work prints one row of a table. It fails the test if the largest input takes too long, or if the time grows
-// faster than the size. The ratio in the table is that of doubling the size once.
+// Work measures the CPU time of a decoder or parser for the worst known input of a kind. It measures an input of the
+// largest allowed size, and one of a quarter of that size. The function input returns an input with the given part of
+// the largest size; do processes it. Work prints one row of a table. It fails the test if the largest input takes too
+// long, or if the time grows faster than the size. The ratio in the table is the factor by which the time grows if the
+// size doubles.
 func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size int), do func(T)) {
 	t.Helper()
 	if os.Getenv(WorkEnv) == "" {
