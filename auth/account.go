@@ -11,8 +11,9 @@ import (
 	"newsletterd/store/identity"
 )
 
-// MailToken returns the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer derives it
-// again when it renders the email, with the store's purpose key "mail-token". The database holds only its hash.
+// MailToken returns the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer derives the
+// token again when it renders the email, with the store's purpose key "mail-token". The database holds only the token's
+// hash.
 func MailToken(key []byte, purpose, rowID string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("user " + purpose + "\n" + rowID))
@@ -33,9 +34,9 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 }
 
 // Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
-// request. Emails to the owner of an existing address are counted per origin. For an existing address, the response has
-// the same form after the same work, but contains a user that doesn't exist. The errors are weak_password, forbidden if
-// registration is closed, and already_exists if the configuration enables it.
+// request. If the address already has an account, the owner gets an email instead; these emails are counted per origin.
+// The response then takes the same work and has the same form, but contains a user that doesn't exist. The errors are
+// weak_password, forbidden if registration is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
 ) (core.User, error) {
@@ -86,8 +87,8 @@ const (
 	AddressTaken                               // with a new password: all sessions of the account were ended
 )
 
-// CheckAddressToken checks a mailed verify token. It returns verified = true if there is nothing left to do. The
-// errors are core.ErrInvalidToken and core.ErrTokenExpired.
+// CheckAddressToken checks a mailed verify token. verified reports whether the address is already verified, so that
+// there is nothing left to do. The errors are core.ErrInvalidToken and core.ErrTokenExpired.
 func (p *Provider) CheckAddressToken(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (verified bool, err error) {
@@ -95,8 +96,8 @@ func (p *Provider) CheckAddressToken(
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The password from the registration verifies the
-// address. Any other password replaces it and ends every session: the account then belongs to the owner of the
+// ProveAddress redeems a mailed verify token with a password. The password from the registration verifies the address.
+// Any other password becomes the new password and ends every session: the account then belongs to the owner of the
 // mailbox, even if another person registered it. If a role is pending, the given password is always set. field names
 // the password's input in the error for a weak one.
 func (p *Provider) ProveAddress(
@@ -181,8 +182,8 @@ func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken 
 // RedeemFunc is the type of ResetPassword and ClaimAddress.
 type RedeemFunc func(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error
 
-// VerifyAgain emails another link that verifies a user's address. If the address is verified or too many links were
-// requested, it does nothing and returns no error.
+// VerifyAgain emails another link that verifies a user's address. If the address is already verified or too many links
+// were requested, it does nothing and returns nil.
 func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
 	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, identity.TokenVerify), now)
 }

@@ -38,10 +38,10 @@ type AuthorizeReply struct {
 	Fault *AuthorizeError
 }
 
-// Authorize evaluates an authorization request and responds if no further step is needed (RFC 6749 section 4.1,
-// OpenID Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. Other
-// errors mean that the request could not be evaluated. Any other error in the request goes to the redirect URI after
-// the user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
+// Authorize evaluates an authorization request and responds if no further step is needed (RFC 6749 section 4.1, OpenID
+// Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. An error of another
+// type means that the request could not be evaluated. All other errors in the request go to the redirect URI after the
+// user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
 func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
 	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	return reply, nil
 }
 
-// refuseVisitor is like refuse, but asks a visitor who isn't signed in to sign in first. Otherwise, anyone with a
+// refuseVisitor is like refuse, but a visitor who isn't signed in must sign in first. Otherwise, anyone who has a
 // client could use a faulty link to turn the endpoint into an open redirector.
 func (p *Provider) refuseVisitor(
 	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,

@@ -71,7 +71,7 @@ func ParseAuthorization(q url.Values, client func(id string) (core.Client, error
 	return a, nil
 }
 
-// trust finds the client and checks that the redirect URI is registered for it.
+// trust looks up the client and checks that the redirect URI is registered for it.
 func (a *Authorization) trust(q url.Values, client func(id string) (core.Client, error)) error {
 	refuse := func(parameter, description string) error {
 		e := &AuthorizeError{Code: codeInvalidRequest, Description: description, Parameter: parameter}
@@ -254,7 +254,8 @@ func invalid(parameter, description string) *AuthorizeError {
 	return &AuthorizeError{Code: codeInvalidRequest, Parameter: parameter, Description: description}
 }
 
-// once returns the value of a parameter, or false if the parameter is repeated. An empty value counts as left out.
+// once returns the value of a parameter. ok is false if the parameter is repeated. An empty value counts as a missing
+// parameter.
 func once(q url.Values, name string) (string, bool) {
 	v := q[name]
 	if len(v) == 0 {
@@ -263,8 +264,8 @@ func once(q url.Values, name string) (string, bool) {
 	return v[0], len(v) == 1
 }
 
-// Registered reports whether a URI is among the registered ones. URIs are compared character by character (RFC 9700
-// section 2.1). Loopback URIs of a public client may differ in the port (RFC 8252 section 7.3).
+// Registered reports whether registered contains uri. URIs are compared character by character (RFC 9700 section 2.1).
+// If public is set, loopback URIs may differ in the port (RFC 8252 section 7.3).
 func Registered(registered []string, uri string, public bool) bool {
 	if slices.Contains(registered, uri) {
 		return true

@@ -12,8 +12,8 @@ import (
 // maxTokens is the capacity of each half of the cache of verified tokens. Both halves together take about 16 MB.
 const maxTokens = 8192
 
-// tokenCache stores verified tokens by their SHA-256. It has two halves. When the younger one is full, the older one
-// is dropped, so tokens in use stay without tracking their order.
+// tokenCache stores verified tokens by their SHA-256. It has two halves. When the younger half is full, the older one
+// is dropped. Tokens in use therefore stay in the cache, and it needs no record of their last use.
 type tokenCache struct {
 	mu       sync.RWMutex
 	new, old map[[sha256.Size]byte]*verified
@@ -49,14 +49,15 @@ func (c *tokenCache) put(sum [sha256.Size]byte, v *verified) {
 	c.mu.Unlock()
 }
 
-// Bearer returns the caller of an access token. Signature and claims are verified once per token. User, roles, client
-// and session are read again whenever any of them may have changed, so a revoked token is refused immediately. An
-// invalid token is ErrBadToken; any other error means that the token could not be checked. The slices of the caller
-// are shared and must not be changed.
+// Bearer returns the caller of an access token. Signature and claims are verified once per token. The user, the roles,
+// the client and the session are read again whenever any of them may have changed, so a revoked token is refused
+// immediately. For an invalid token, Bearer returns ErrBadToken; any other error means that the token could not be
+// checked. The slices of the caller are shared and must not be changed.
 func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (core.Caller, error) {
 	sum := sha256.Sum256([]byte(token))
 	v := p.tokens.get(sum)
-	// Load it before reading the state: a change in between then makes the entry stale, never falsely current.
+	// Load the generation before reading the state. A change in between then makes the entry stale; the reverse order
+	// could make stale data look current.
 	generation := p.generation.Load()
 	if v != nil && v.generation == generation {
 		if v.expires <= now {
@@ -82,7 +83,7 @@ func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (
 	return fresh.caller, nil
 }
 
-// checkState reads the current caller of the claims.
+// checkState reads the caller that the claims name, in its current state.
 func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core.Instant) (*verified, error) {
 	st, err := p.store.TokenState(ctx, claims.SessionID, now)
 	if errors.Is(err, core.ErrNotFound) {

@@ -35,8 +35,8 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to report for a sign-in that has reached a class. If the essential values don't contain
-// that class, it returns the strongest of them below it. If no essential value was reached, ok is false.
+// reaches returns the class to report for a sign-in that has reached the class reached. If the essential values don't
+// contain that class, it returns the strongest of them that is weaker. If no essential value was reached, ok is false.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true
@@ -49,8 +49,8 @@ func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	return "", false
 }
 
-// words returns the requested claims as a family stores them. If the id token reports another class than the one
-// reached, they include that class.
+// words returns the requested claims in the form in which a family stores them. If the id token has to report a class
+// other than the one reached, they include that class.
 func (r *ClaimsRequest) words(reached string) string {
 	words := slices.Clone(r.Claims)
 	if i := slices.Index(words, acrWord); i >= 0 {
@@ -170,7 +170,7 @@ func (r *ClaimsRequest) demandACR(value, values json.RawMessage) error {
 	return nil
 }
 
-// singleNames reports whether a text is one JSON value in which no object repeats a name. Parsers disagree about
+// singleNames reports whether text is a single JSON value in which no object repeats a name. Parsers disagree about
 // which of the repeated values counts.
 func singleNames(text string) bool {
 	d := json.NewDecoder(strings.NewReader(text))
@@ -219,8 +219,7 @@ func (r *ClaimsRequest) keep(registered []string) {
 	})
 }
 
-// scopes adds the scopes of the claims requested by name to those of a request, so that the user is asked for all of
-// them.
+// scopes returns scopes with those of the claims requested by name added, so that the user is asked for all of them.
 func (r *ClaimsRequest) scopes(scopes []string) []string {
 	all := slices.Clone(scopes)
 	for _, word := range r.Claims {
@@ -236,7 +235,7 @@ func scopeOfClaim(word string) string {
 	return claimScope[name]
 }
 
-// asksFor reports whether the claims of a family contain one.
+// asksFor reports whether claims, the stored claims of a family, contain the claim name at place.
 func asksFor(claims, place, name string) bool {
 	return claims != "" && slices.Contains(strings.Fields(claims), place+"."+name)
 }
@@ -251,7 +250,7 @@ func asksForUser(claims string) bool {
 	return false
 }
 
-// fill adds the claims of one place that were requested by name.
+// fill adds to c the claims that were requested by name at place.
 func (i *UserInfo) fill(u *core.User, claims, place string) {
 	if asksFor(claims, place, "name") {
 		i.Name = u.Name

@@ -25,8 +25,8 @@ func (c ClientCredentials) Basic() bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// builtInClient is the public client for grants without client_id. It is not in the database, and its tokens are
-// limited only by the user's roles.
+// builtInClient is the public client for grants without client_id. It is not in the database. Only the user's roles
+// limit its tokens.
 var builtInClient = core.TokenClient{
 	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
 	AuthMethod: "none", IDTokenAlg: algRS256,
@@ -42,9 +42,9 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now co
 	return client, err
 }
 
-// identify returns the client of a request. Without a client_id, that is the built-in client. It returns
+// identify returns the client of a request. Without a client_id, it returns the built-in client. It returns
 // ErrInvalidClient for an unknown or disabled client, a wrong or missing secret, or an authentication method that the
-// client is not registered for. Two methods in one request are invalid_request.
+// client is not registered for. For two methods in one request, it returns an invalid_request error.
 func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {

@@ -21,7 +21,8 @@ type clientCache struct {
 // tokenClient returns a registered client. The slices of the result are shared and must not be changed.
 func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	c := &p.clients
-	// Load it before reading the client: a change in between then makes the entry stale, never falsely current.
+	// Load the generation before reading the client. A change in between then makes the entry stale; the reverse order
+	// could make stale data look current.
 	generation := p.generation.Load()
 	c.mu.RLock()
 	client, ok := c.clients[id]

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// packedCommon holds the most common passwords of at least 8 characters, in lower case, one per line and sorted. zcat
-// shows them.
+// packedCommon holds the most common passwords of at least 8 characters, in lower case, sorted, one per line. Use zcat
+// to read the file.
 //
 //go:embed common.txt.gz
 var packedCommon string

@@ -9,7 +9,7 @@ import (
 )
 
 // Revoke ends the sign-in that an access or refresh token was issued for (RFC 7009 section 2). An unknown or expired
-// token is not an error. A token of another client is invalid_grant.
+// token is not an error. A token of another client is an invalid_grant error.
 func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string, now core.Instant) error {
 	if c.ID == "" && c.Authorization == "" {
 		return ErrInvalidClient

@@ -32,8 +32,8 @@ const (
 	typID     = "JWT"
 )
 
-// KeysEvery is the time after which loaded keys are read again. A running server uses new keys after this time at the
-// latest.
+// KeysEvery is how often the keys are read again from the database. A running server therefore uses a new key after
+// this time at the latest.
 const KeysEvery = time.Minute
 
 // signingKey is a parsed key of the database.
@@ -67,7 +67,7 @@ func (k deterministic) Algs() []jose.SignatureAlgorithm {
 
 func (k deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
 	sum := sha256.Sum256(payload)
-	// nil: no randomness, which RSA PKCS #1 v1.5 doesn't use either
+	// The first argument is nil because nothing here is random. RSA PKCS #1 v1.5 needs no randomness anyway.
 	sig, err := k.private.Sign(nil, sum[:], crypto.SHA256)
 	if err == nil && k.Alg == algES256 {
 		return fixedWidth(sig)
@@ -125,9 +125,9 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
 }
 
-// active returns the key with the latest active_at before now that is not retired. If there is none, it returns the
-// earliest key. This happens if the request arrived before the one that created the key, or if the clock was set
-// back.
+// active returns the key with the latest active_at before now that is not retired. If there is no such key, it returns
+// the earliest key. This happens if now is from before the key was created, by a concurrent request, or if the clock
+// was set back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey
 	for _, k := range keys {
@@ -147,8 +147,8 @@ func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey)
 	return best
 }
 
-// byID returns the key that a token names. It looks up an unknown kid in the database at most once per second, since
-// anyone can send one.
+// byID returns the key with the id kid, as named by a token. It looks up an unknown kid in the database at most once
+// per second, since anyone can send one.
 func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {

@@ -30,6 +30,6 @@ const (
 // Times for signing keys.
 const (
 	keyLead   = 24 * time.Hour // from publication to first use of a new key: every relying party reads it in this time
-	keyTail   = time.Hour      // from the expiry of the last token that a key signed to its removal
+	keyTail   = time.Hour      // from the expiry of the last token that a key signed to the key's removal
 	tendEvery = time.Hour      // maximum time between two checks of the keys
 )

@@ -80,9 +80,9 @@ func (l *loginLimiter) makeRoom(now core.Instant) {
 	}
 }
 
-// remoteKey returns the key for counting a remote address: an IPv4 address itself, or the /64 of an IPv6 address,
-// which belongs to one customer. The key of a loopback address is empty and never counted, since it belongs to a
-// proxy or a test.
+// remoteKey returns the key under which logins of a remote address are counted: an IPv4 address itself, or the /64
+// network of an IPv6 address, because one customer usually has a whole /64. The key of a loopback address is empty and
+// never counted, since it belongs to a proxy or a test.
 func remoteKey(a netip.Addr) string {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

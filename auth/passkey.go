@@ -21,11 +21,11 @@ import (
 	"newsletterd/store/identity"
 )
 
-// ChallengeTTL is the time for responding to a page's challenge.
+// ChallengeTTL is how long a browser can respond to the challenge of a page.
 const ChallengeTTL = 10 * time.Minute
 
-// The authentication methods of a passkey that has verified its user (RFC 8176 section 2). The key of the first never
-// leaves its device. The key of the second can be synced to other devices of the user.
+// The authentication methods of a passkey that has verified its user (RFC 8176 section 2). With the first method, the
+// key never leaves its device. With the second, it can be synced to other devices of the user.
 const (
 	amrDeviceKey = "hwk user mfa"
 	amrSyncedKey = "swk user mfa"
@@ -294,8 +294,8 @@ func methodsOf(k core.Passkey) string {
 	return amrDeviceKey
 }
 
-// checkPasskey verifies a response, which is counted before it is checked. If userID is set, the passkey must belong to
-// that user.
+// checkPasskey verifies a response. It counts the attempt before it verifies the response. If userID is set, the
+// passkey must belong to that user.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
 ) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {

@@ -27,13 +27,13 @@ type Argon2 struct {
 	Threads uint8
 }
 
-// DefaultArgon2 is 19 MiB, two passes, one lane: 16 ms of one core.
+// DefaultArgon2 uses 19 MiB, two passes and one lane, and takes 16 ms on one core.
 var DefaultArgon2 = Argon2{Memory: 19 * 1024, Passes: 2, Threads: 1}
 
 const (
 	saltSize      = 16
 	hashSize      = 32
-	hashQueue     = 64              // passwords that may wait for a core; further ones get a busy error
+	hashQueue     = 64              // passwords that may wait for a core; any more fail as busy
 	hashWait      = 2 * time.Second // maximum wait for a core
 	minPassword   = 8               // characters
 	maxPassword   = 256             // characters
@@ -76,8 +76,8 @@ func NewHasher(cost Argon2) (*Hasher, error) {
 	return h, nil
 }
 
-// Hash returns the PHC string of a password, which must have passed PasswordRules.Check. The error is busy (503) or
-// the context's.
+// Hash returns the PHC string of a password, which must have passed PasswordRules.Check. The error is a busy error
+// (503) or that of the context.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	rand.Read(salt)
@@ -88,8 +88,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return h.encode(salt, key), nil
 }
 
-// Verify checks a password against a PHC string. rehash means that the cost has changed and the password should be
-// hashed again. An empty phc (unknown user, no password) costs the same work and never matches.
+// Verify checks a password against a PHC string. rehash reports whether the cost has changed, so that the password
+// should be hashed again. An empty phc (unknown user, no password) costs the same work and never matches.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
 	known := phc != ""
 	if !known {
@@ -112,7 +112,7 @@ func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash b
 	return ok, ok && cost != h.cost, nil
 }
 
-// Load returns the number of running hashes and of those that wait for a core.
+// Load returns how many hashes are running and how many are waiting for a core.
 func (h *Hasher) Load() (running, waiting int) {
 	running = len(h.cores)
 	return running, max(0, len(h.queue)-running)

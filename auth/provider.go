@@ -17,8 +17,8 @@ type Config struct {
 	AccessTTL    time.Duration // lifetime of access and id tokens; default 15 min
 	RefreshIdle  time.Duration // lifetime of an unused refresh token; default 30 days
 	RefreshTotal time.Duration // lifetime of a family; default 180 days
-	// RefreshGrace is the time in which a used refresh token returns its successor again. Zero means strict. The
-	// default of the configuration is 10 s.
+	// RefreshGrace is how long a used refresh token returns its successor again. Zero means that every reuse counts as
+	// a replay. The default of the configuration is 10 s.
 	RefreshGrace time.Duration
 
 	ClosedRegistration bool   // registration is disabled
@@ -94,7 +94,7 @@ func (c *Config) defaults() {
 	}
 }
 
-// HashLoad returns the number of passwords that are being hashed and of those that wait for a core.
+// HashLoad returns how many passwords are being hashed and how many are waiting for a core.
 func (p *Provider) HashLoad() (running, waiting int) { return p.hasher.Load() }
 
 // Hashes returns the number of passwords hashed since the start.

@@ -93,7 +93,8 @@ func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now co
 	}
 }
 
-// sealSuccessor seals the successor with the used token as the key, so that the database alone can't reveal it.
+// sealSuccessor encrypts the successor with the used token as the key, so that the database alone doesn't reveal the
+// successor.
 func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
 	s, err := NewSealer([]byte(token))
 	if err != nil {

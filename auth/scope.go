@@ -18,8 +18,8 @@ func registeredScopes(c core.TokenClient, kind string) []string {
 }
 
 // grantScopes returns the requested scopes that the client is registered for and the user's roles allow. An empty
-// request asks for all of them. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is left, the
-// error is invalid_scope.
+// request asks for all of these scopes. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is
+// left, the error is invalid_scope.
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)
 	var granted []string
@@ -34,7 +34,7 @@ func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	return granted, nil
 }
 
-// keepScopes returns the scopes of a token that are still allowed.
+// keepScopes returns the scopes in token that allowed also contains.
 func keepScopes(token, allowed []string) []string {
 	for _, s := range token {
 		if !slices.Contains(allowed, s) {

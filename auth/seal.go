@@ -74,12 +74,12 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return s, nil
 }
 
-// Seal returns the token of a plaintext for one purpose. It can't be opened for any other.
+// Seal returns a token that contains plain. It can be opened only for the same purpose.
 func (s *Sealer) Seal(purpose byte, plain []byte) string {
 	return string(s.AppendSeal(nil, purpose, plain))
 }
 
-// AppendSeal appends the token to dst: 54 characters and 4/3 of the plaintext's length.
+// AppendSeal is like Seal, but appends the token to dst. A token has 54 characters plus 4/3 of the plaintext's length.
 func (s *Sealer) AppendSeal(dst []byte, purpose byte, plain []byte) []byte {
 	st := s.nonces.Get().(*sealState)
 	dst = s.appendSeal(st, dst, purpose, plain)
@@ -98,7 +98,7 @@ func (s *Sealer) appendSeal(st *sealState, dst []byte, purpose byte, plain []byt
 	return sealedText.AppendEncode(dst, st.raw)
 }
 
-// Open returns the plaintext of a token that was sealed with this key for the purpose. Otherwise it returns
+// Open returns the plaintext of a token. If the token wasn't sealed with this key for the given purpose, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) Open(purpose byte, token string) ([]byte, error) {
 	if len(token) > maxSealed {

@@ -20,7 +20,7 @@ const (
 	FactorAll       = "all"
 )
 
-// pendingTTL is the time for which a sign-in waits for its code.
+// pendingTTL is how long a sign-in waits for its code.
 const pendingTTL = 10 * time.Minute
 
 // The authentication methods of a sign-in (RFC 8176 section 2).
@@ -48,7 +48,7 @@ var (
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp",
 		Message: "The code is wrong or was already used. Enter a new code.",
 	}
-	// ErrPendingOver is returned if the password was entered too long ago.
+	// ErrPendingOver is returned if the user took too long after entering the password.
 	ErrPendingOver = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in took too long. Start again.",
 	}
@@ -58,7 +58,8 @@ var (
 	}
 )
 
-// PendingSignIn is a browser sign-in with a correct password that still needs a second factor. The session stores it.
+// PendingSignIn is a browser sign-in with a correct password that still needs a second factor. The browser's session
+// stores it.
 type PendingSignIn struct {
 	UserID string       `json:"user"`
 	Email  core.Email   `json:"email"`
@@ -114,7 +115,8 @@ func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
-// postpone ends a login with a correct password that FinishSignIn completes.
+// postpone interrupts a login with a correct password until FinishSignIn completes it. It returns a *FactorNeeded or
+// another error, never nil.
 func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
 		UserID: try.User.ID, Email: try.User.Email, Epoch: try.User.Epoch, Key: try.Key, Until: now.Add(pendingTTL),
@@ -207,7 +209,7 @@ func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant)
 	return p.store.SetTOTP(ctx, u.ID, newTOTPSecret(), now)
 }
 
-// NewTOTP returns the setup that SetUpTOTP created, until it is confirmed. If there is none, it returns
+// NewTOTP returns the setup that SetUpTOTP created and the user has not confirmed yet. If there is none, it returns
 // core.ErrNotFound.
 func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email) (TOTPSetup, error) {
 	secret, err := p.store.NewTOTP(ctx, userID)
@@ -230,7 +232,7 @@ func (p *Provider) host() string {
 }
 
 // ConfirmTOTP makes the app prepared by SetUpTOTP the user's second factor and returns the recovery codes, which must
-// be shown once. If the code is not the app's, it returns ErrBadCode. If no setup is pending, it returns
+// be shown once. If the app doesn't generate that code, it returns ErrBadCode. If no setup is pending, it returns
 // core.ErrNotFound. If the user has changed since the sign-in, it returns identity.ErrSignInStale.
 func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
 	[]string, error,

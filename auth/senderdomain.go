@@ -10,15 +10,15 @@ import (
 	"newsletterd/core"
 )
 
-// LookupTXT returns the texts of the TXT records of a name, like (*net.Resolver).LookupTXT.
+// LookupTXT is a function such as (*net.Resolver).LookupTXT. It returns the texts of the TXT records with a name.
 type LookupTXT func(ctx context.Context, name string) ([]string, error)
 
 // domainLookups is the time limit for all lookups of a sender domain's records.
 const domainLookups = 8 * time.Second
 
-// CheckDomain looks for the TXT record that verifies a sender domain, and in places where people publish it by
-// mistake. It returns one of the values of core.SenderDomain.Check except core.DomainTaken, and the name of a
-// misplaced record.
+// CheckDomain looks for the TXT record that verifies a sender domain. It also looks under names where people publish
+// the record by mistake. It returns one of the values of core.SenderDomain.Check except core.DomainTaken, and the name
+// of a misplaced record.
 func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (result, foundAt string) {
 	ctx, cancel := context.WithTimeout(ctx, domainLookups)
 	defer cancel()

@@ -25,8 +25,8 @@ var ErrSetupOver = &core.Error{
 		"prints a new one.",
 }
 
-// SetupToken returns the token of the link with which the first operator creates an account. It is valid for SetupTTL
-// or until there is an operator. If there already is one, it returns identity.ErrOperatorExists.
+// SetupToken returns the token of the link with which the first operator creates an account. The token is valid for
+// SetupTTL, but not after an operator exists. If one already exists, SetupToken returns identity.ErrOperatorExists.
 func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, error) {
 	if err := s.NoOperator(ctx); err != nil {
 		return "", err
@@ -69,7 +69,7 @@ func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instan
 	return nil
 }
 
-// Setup creates the first operator with the token of a link. It returns ErrSetupOver, or the error in name, address
+// Setup creates the first operator with the token of a link. It returns ErrSetupOver, or an error about name, address
 // or password. Of two concurrent calls, only one creates an account.
 func (p *Provider) Setup(ctx context.Context, token, name, address, password string, now core.Instant) error {
 	if err := p.CheckSetup(ctx, token, now); err != nil {

@@ -31,8 +31,8 @@ const (
 	maxSignatures = 4
 )
 
-// Signature holds the parsed but unverified headers of a webhook. ClientID and Nonce may be looked up before
-// VerifySignature, but nothing may be changed because of them.
+// Signature holds the parsed but unverified headers of a webhook. The caller may look up ClientID and Nonce before it
+// calls VerifySignature, but must not change anything because of them.
 type Signature struct {
 	ClientID  string
 	Nonce     string

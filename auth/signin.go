@@ -14,7 +14,7 @@ import (
 type SignInRequest struct {
 	Email     string
 	Password  string
-	BrowserID string // of the session's previous sign-in, which ends
+	BrowserID string // of the session's previous sign-in, which the new one ends
 	Device    string // the browser's cookie of earlier sign-ins; empty: none
 	Remote    netip.Addr
 	UserAgent string
@@ -50,7 +50,8 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity
 	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
 }
 
-// newBrowser returns the browser of a sign-in, its new cookie, and the data that the store records about it.
+// newBrowser returns the browser of a sign-in, the browser's new cookie, and the data that the store records about the
+// sign-in.
 func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
 	in identity.SignIn,
 ) {

@@ -53,8 +53,8 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 	return r, err
 }
 
-// issueWhile signs the tokens of a grant while commit runs. commit makes them valid and returns their refresh token.
-// issueWhile waits for both and discards the tokens if the commit fails.
+// issueWhile signs the tokens of a grant while the function commit runs, which makes them valid and returns their
+// refresh token. If commit fails, issueWhile discards the tokens and returns the error.
 func (p *Provider) issueWhile(
 	ctx context.Context, g grant, now core.Instant, commit func() (refresh string, err error),
 ) (TokenResponse, error) {
@@ -75,7 +75,7 @@ func (p *Provider) issueWhile(
 
 func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
-// signAccess returns a new access token of a family.
+// signAccess returns a new access token for a grant.
 func (p *Provider) signAccess(
 	ctx context.Context, f core.Family, scopes []string, now, end core.Instant,
 ) (string, error) {
@@ -178,8 +178,8 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	return claims, nil
 }
 
-// badClaims returns ErrBadToken for invalid claims with a valid signature. If they have another issuer, the error
-// says so: listen or public_url has changed, which the caller can't know otherwise.
+// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer is another one, the error says
+// so. The cause is then a change of listen or public_url, which the caller couldn't know otherwise.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`
@@ -192,8 +192,8 @@ func (p *Provider) badClaims(payload []byte) error {
 }
 
 // AdminToken returns an access token for scripts. It belongs to a user and the built-in client, has its own lifetime
-// and no refresh token. It ends with its family (store.RevokeFamily of the returned sid). The scopes are limited to
-// what the user's roles allow.
+// and no refresh token. To revoke it, pass the returned sid to store.RevokeFamily. The scopes are limited to what the
+// user's roles allow.
 func (p *Provider) AdminToken(
 	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
 ) (TokenResponse, string, error) {

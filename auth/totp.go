@@ -45,8 +45,8 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// matchTOTP returns the step of a code if that step is close to now and later than last. Each code is thus accepted
-// only once (RFC 6238 section 5.2).
+// matchTOTP returns the step of a code. ok is true only if that step is close to now and later than the step last. Each
+// code is thus accepted only once (RFC 6238 section 5.2).
 func matchTOTP(secret []byte, code string, last int64, now core.Instant) (step int64, ok bool) {
 	at := totpStep(now)
 	for s := at - totpWindow; s <= at+totpWindow; s++ {
@@ -88,7 +88,7 @@ func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// typedCode returns a typed code without separators between its characters.
+// typedCode removes the separators from a code that a user typed.
 func typedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

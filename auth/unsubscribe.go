@@ -11,9 +11,9 @@ import (
 type UnsubscribeKind byte
 
 // The kinds. A mailed token is part of an email and never expires. A requested one was requested without proof and
-// lasts for RequestedTTL. For UndoTTL, an undo token reverts the unsubscribe at IssuedAt. A manage token is emailed
-// to the address that requests it and opens the tenant's data about the address for ManageTTL. A forwarded email must
-// not grant that.
+// lasts for RequestedTTL. For UndoTTL, an undo token reverts the unsubscribe at IssuedAt. For ManageTTL, a manage token
+// gives access to the tenant's data about an address. It is emailed to that address only on request, because a
+// forwarded email must not give such access.
 const (
 	UnsubscribeMailed    UnsubscribeKind = 1
 	UnsubscribeRequested UnsubscribeKind = 2
@@ -58,7 +58,8 @@ func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
 	return string(b), err
 }
 
-// AppendUnsubscribe appends the text of the token to dst. It suits a worker that makes one token per email.
+// AppendUnsubscribe appends the text of the token to dst. Unlike SealUnsubscribe, it allocates no string, which suits a
+// worker that makes a token for each email.
 func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
 	st := s.nonces.Get().(*sealState)
 	defer s.nonces.Put(st)
@@ -107,7 +108,8 @@ func purposeOf(k UnsubscribeKind) byte {
 	return purposeUnsubscribe
 }
 
-// appendUnsubscribe appends kind, two UUIDs of 16 bytes, three varints, and the address as the rest.
+// appendUnsubscribe appends the plaintext of a token: the kind, two UUIDs of 16 bytes, three varints, and the address
+// at the end.
 func appendUnsubscribe(b []byte, t UnsubscribeToken) (_ []byte, ok bool) {
 	b = append(b, byte(t.Kind))
 	if b, ok = appendUUID(b, t.ListID); !ok {

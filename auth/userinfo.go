@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the scopes of the token or the
-// parameter claims of its authorization request ask for.
+// UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the scopes of the token, or the
+// parameter claims of its authorization request, ask for.
 type UserInfo struct {
 	Subject       string      `json:"sub"`
 	Name          string      `json:"name,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// ViewToken identifies an email of a job, so that its subscriber can view it in a browser.
+// ViewToken identifies the email that a job sent to one subscriber, so that the subscriber can view it in a browser.
 type ViewToken struct {
 	JobNo, Seq int64
 	IssuedAt   core.Instant // start of the job, so that a second copy of the email is identical
@@ -25,7 +25,7 @@ func (s *Sealer) AppendView(dst []byte, t ViewToken) []byte {
 	return s.AppendSeal(dst, purposeView, plain)
 }
 
-// OpenView opens a token of AppendView. The caller must check Expired. For any other text, it returns
+// OpenView opens a token that AppendView created. The caller must check Expired. For any other text, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	plain, err := s.Open(purposeView, token)
@@ -63,7 +63,7 @@ func (s *Sealer) SealPreview(t PreviewToken) string {
 	return s.Seal(purposePreview, append(plain, t.Email...))
 }
 
-// OpenPreview opens a token of SealPreview. The caller must check Expired. For any other text, it returns
+// OpenPreview opens a token that SealPreview created. The caller must check Expired. For any other text, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	plain, err := s.Open(purposePreview, token)
@@ -81,8 +81,8 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	return t, nil
 }
 
-// DraftToken identifies a version of a campaign as rendered for one address, for its reviewers. With a digest, it
-// shows only that content, even if the campaign changes.
+// DraftToken identifies a version of a campaign as rendered for one address, so that reviewers can view it in a
+// browser. With a digest, it shows only the content with that digest, even if the campaign changes.
 type DraftToken struct {
 	CampaignID string
 	Version    int64
@@ -106,7 +106,7 @@ func (s *Sealer) SealDraft(t DraftToken) string {
 	return s.Seal(purposeDraft, plain)
 }
 
-// OpenDraft opens a token of SealDraft. The caller must check Expired. For any other text, it returns
+// OpenDraft opens a token that SealDraft created. The caller must check Expired. For any other text, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
 	plain, err := s.Open(purposeDraft, token)
@@ -144,7 +144,7 @@ func (s *Sealer) SealRecords(t RecordsToken) string {
 	return s.Seal(purposeRecords, append(binary.AppendUvarint(nil, uint64(t.IssuedAt)), t.DomainID...))
 }
 
-// OpenRecords opens a token of SealRecords. The caller must check Expired. For any other text, it returns
+// OpenRecords opens a token that SealRecords created. The caller must check Expired. For any other text, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) OpenRecords(token string) (t RecordsToken, err error) {
 	plain, err := s.Open(purposeRecords, token)

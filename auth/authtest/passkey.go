@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Passkey is an authenticator with one key (ES256) and its browser. Both can be made to lie in a test.
+// Passkey is an authenticator with one key (ES256), together with its browser. A test can make both of them lie.
 type Passkey struct {
 	Origin   string // origin of the page, according to the browser
 	RPID     string // RP id that the authenticator signs
@@ -36,7 +36,7 @@ func NewPasskey(t testing.TB, origin, rpID string) *Passkey {
 // Copy returns another authenticator with the same key.
 func (k *Passkey) Copy() *Passkey { other := *k; return &other }
 
-// Create answers the options of navigator.credentials.create.
+// Create returns the authenticator's response to the options of navigator.credentials.create.
 func (k *Passkey) Create(t testing.TB, options string) string {
 	t.Helper()
 	var o struct {
@@ -65,7 +65,7 @@ func (k *Passkey) Create(t testing.TB, options string) string {
 	})
 }
 
-// Get answers the options of navigator.credentials.get.
+// Get returns the authenticator's response to the options of navigator.credentials.get.
 func (k *Passkey) Get(t testing.TB, options string) string {
 	t.Helper()
 	var o struct{ Challenge string }
