@@ -12,8 +12,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditEntry says who changed what. It is stored as a row and, after the commit, logged as a line by the daemon. The
-// daemon also logs the entries of commands.
+// auditEntry records who changed what. It is stored as a row. After the commit, the daemon logs it as a line, and also
+// logs the entries of commands.
 type auditEntry struct {
 	actor, action, tenantID, object string
 }
@@ -49,8 +49,8 @@ func (tx *Tx) Audit(now core.Instant, actor, action, tenantID, object string) er
 // errUnchanged undoes an update that has not changed the watched row.
 var errUnchanged = errors.New("store: nothing changed")
 
-// AuditUpdate is like Audit, for an update that may change nothing but the time of the last change. If nothing else
-// has changed, it writes no entry and returns errUnchanged, which undoes the operation. AsItStood turns that error
+// AuditUpdate is like Audit, for an update that may change only the time of the last change. If it changes nothing
+// else, AuditUpdate writes no entry and returns errUnchanged, which undoes the operation. AsItStood turns that error
 // into success.
 func (tx *Tx) AuditUpdate(now core.Instant, actor, action, tenantID, object string) error {
 	detail, err := tx.changes()
@@ -63,8 +63,8 @@ func (tx *Tx) AuditUpdate(now core.Instant, actor, action, tenantID, object stri
 	return tx.Enter(now, actor, action, tenantID, object, detail)
 }
 
-// AsItStood returns nil if err is errUnchanged, and sets *updatedAt back to was. It returns other errors unchanged.
-// updatedAt is the time of the record's last change.
+// AsItStood returns nil if err is errUnchanged, and resets *updatedAt, the time of the record's last change, to was. It
+// returns other errors unchanged.
 func AsItStood(err error, updatedAt *core.Instant, was core.Instant) error {
 	if !errors.Is(err, errUnchanged) {
 		return err
@@ -208,7 +208,7 @@ const (
 		AND (?10 = '' OR action = ?10 OR substr(action, 1, length(?10) + 1) = ?10 || '.') AND (?11 = '' OR object = ?11)`
 )
 
-// auditBy returns the condition whose index finds the entries of a filter, and its value.
+// auditBy returns a condition of the filter that an index supports, and the value of its parameter.
 func auditBy(f *core.AuditFilter) (condition, value string) {
 	switch {
 	case f.Object != "":
@@ -282,7 +282,7 @@ func (w *writer) logCommands() error {
 	return nil
 }
 
-// logAudit logs audit entries that were committed.
+// logAudit logs committed audit entries.
 func (w *writer) logAudit(entries []auditEntry) {
 	for _, e := range entries {
 		w.store.log.Info("audit", slog.String("actor", e.actor), slog.String("action", e.action),

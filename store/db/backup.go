@@ -19,8 +19,9 @@ import (
 // ErrExists is returned when a backup would overwrite an existing file.
 var ErrExists = errors.New("the file already exists")
 
-// Backup writes a complete copy of the current database to a file that must not exist yet (else ErrExists). Writers
-// are not blocked. The copy is checked and synced before it appears under its name. Its mode is 0600.
+// Backup writes a complete copy of the current database to the new file to. If that file already exists, it returns
+// ErrExists. Backup doesn't block writers. The copy is checked and synced before it appears under its name. Its mode is
+// 0600.
 func (s *DB) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (s *DB) Backup(ctx context.Context, to string) error {
 	return nil
 }
 
-// Snapshot is like Backup, but replaces an existing file in one step. A program that copies the file during the
+// Snapshot is like Backup, but replaces an existing file in one step. A program that reads the file during the
 // replacement gets the complete old one. Snapshot returns core.ErrStorage or an error of the file system.
 func (s *DB) Snapshot(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
@@ -49,9 +50,9 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy makes a complete copy of a database from what write puts into a new file. The file is marked as a copy,
-// checked and synced before it appears under the name to, with mode 0600. No other user can read it before that. If
-// the file to exists, WriteCopy returns ErrExists.
+// WriteCopy makes a complete copy of a database. The function write writes the database to a new file. The file is
+// marked as a copy, checked and synced before it appears under the name to, with mode 0600. No other user can read it
+// before that. If the file to exists, WriteCopy returns ErrExists.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
 	if err := PrepareProcess(); err != nil {
 		return err
@@ -134,7 +135,7 @@ func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
 	return copyPages(ctx, c, tmp)
 }
 
-// copyPages copies the database as a connection sees it.
+// copyPages copies the database in the state that the connection sees.
 func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
 	return Translate(c.Raw(func(driver any) error {
 		b, err := driver.(interface {

@@ -2,9 +2,9 @@ package db
 
 import "sync"
 
-// RecordCache caches records by key that are read often and rarely change. Its age changes with every commit that may
-// change a record, so a row read before such a commit is not cached after it. Don't modify a record that the cache
-// holds.
+// RecordCache caches records that are read often and rarely change, by their keys. Its age changes with every commit
+// that may change a record, so a row read before such a commit is not cached after it. Callers must not modify a cached
+// record.
 type RecordCache[R any] struct {
 	mu      sync.RWMutex
 	age     uint64

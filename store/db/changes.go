@@ -21,8 +21,8 @@ const MaxAudited = 1000
 type watched struct {
 	table, id string
 	before    map[string]any              // the row before the change; nil if it did not exist
-	masked    []string                    // fields recorded by name only, without a table
-	told      map[string]core.AuditChange // changes that the operation reports itself, of other tables
+	masked    []string                    // fields recorded only by name, without a table
+	told      map[string]core.AuditChange // changes in other tables that the operation itself reports
 }
 
 // keyColumns holds the key columns of the watched tables that have no column id.
@@ -53,7 +53,7 @@ func (tx *Tx) Watch(table, id string) error {
 	return err
 }
 
-// Tell adds a change to the next audit entry that is not a column of the watched row. The entry shows before and
+// Tell adds to the next audit entry a change that is not in a column of the watched row. The entry shows before and
 // after as given. Nil or an empty string means no value.
 func (tx *Tx) Tell(name string, before, after any) {
 	if before == "" {
@@ -78,7 +78,7 @@ func (tx *Tx) Aside(fn func() error) error {
 	return nil
 }
 
-// Touched makes the next audit entry name the changed fields of a person's record, without their values.
+// Touched makes the next audit entry list the names of the changed fields of a person's record, without their values.
 func (tx *Tx) Touched(fields ...string) { tx.watched = watched{masked: fields} }
 
 // row returns a row as a map from column to value. It returns nil if the row doesn't exist.
@@ -138,7 +138,7 @@ func changesText(changed map[string]core.AuditChange) (string, error) {
 	return string(text), err
 }
 
-// either returns a if it is not nil, else b.
+// either returns a, or b if a is nil.
 func either(a, b map[string]any) map[string]any {
 	if a != nil {
 		return a

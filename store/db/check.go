@@ -42,8 +42,8 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 	return found, nil
 }
 
-// Contradiction describes a kind of contradictory rows. What names them in the plural. Count is a query that must
-// return 0.
+// Contradiction describes a kind of contradictory rows. What is their name in the plural. Count is a query for their
+// number, which must be 0.
 type Contradiction struct{ What, Count string }
 
 func (s *DB) findings(ctx context.Context, pragma string) ([]string, error) {

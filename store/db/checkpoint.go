@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// CheckpointAt is the size in bytes at which the -wal is moved into the file.
+	// CheckpointAt is the size of the -wal, in bytes, at which its contents are moved into the main file.
 	CheckpointAt = 16 << 20
-	// CheckpointFile is that size while files are uploaded. Uploads fill the -wal quickly, and all writers wait for
-	// each checkpoint.
+	// CheckpointFile is like CheckpointAt, while files are uploaded. Uploads fill the -wal quickly, and all writers
+	// wait for each checkpoint.
 	CheckpointFile = 4 << 20
 	// checkpointPart and checkpointFar make checkpoints rarer with a slow replica, because a checkpoint blocks all
 	// writers until the replica has everything. For each checkpointPart that a write to the replica takes, the -wal
@@ -28,7 +28,7 @@ const (
 	checkpointFar   = 4
 	checkpointEvery = 60 * time.Second // interval while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal from which a checkpoint truncates it, if no reader holds it
-	walFrame        = 4096 + 24        // size of a frame in bytes
+	walFrame        = 4096 + 24        // bytes of a frame
 	maxIDs          = 16               // ids of one checkpoint; if it takes more attempts, the newest are kept
 	lookEvery       = 16               // operations between checks of the -wal's size
 	askEvery        = 128              // operations between queries for the used part of a large -wal
@@ -90,12 +90,12 @@ func (w *writer) checkpointDue() int64 {
 
 // leftover describes what an unclean stop left next to the main file.
 type leftover struct {
-	wal  bool              // whether there is a non-empty -wal that no daemon uses
+	wal  bool              // whether there is a -wal that is not empty and that no daemon uses
 	main map[string]string // marks of the main file alone
 }
 
-// resume sets the state for a file as it was found. through holds the marks as read through the -wal. daemon reports
-// whether a daemon runs.
+// resume sets the state for a file that was just opened. through holds the marks as read through the -wal. daemon is
+// true if a daemon runs.
 func (c *checkpointState) resume(left leftover, daemon bool, through map[string]string) {
 	c.last = time.Now()
 	c.ids = strings.Fields(through["checkpoint_id"])
@@ -205,10 +205,10 @@ func (w *writer) maybeCheckpoint() {
 	}
 }
 
-// walFull reports whether the used part of the -wal is large enough for a checkpoint. The file size alone does not
-// show that: after a checkpoint, the -wal is overwritten from the start and keeps its size. Asking SQLite for the
-// used part costs as much as recording the outcomes of ten emails. walFull therefore asks only at intervals or after
-// the -wal has grown a lot.
+// walFull reports whether the used part of the -wal is large enough for a checkpoint. The file size alone does not show
+// that: after a checkpoint, the -wal is overwritten from the start and keeps its size. Asking SQLite for the used part
+// costs as much as recording the outcomes of ten emails, so walFull asks only at intervals or after the -wal has grown
+// a lot.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
 	due := c.at()
@@ -229,9 +229,9 @@ func (w *writer) walFull(size int64) bool {
 	return (res.Log-res.Checkpointed)*walFrame >= due
 }
 
-// giveRoom doubles a growing -wal with zeros until it has room for everything between two checkpoints. A commit that
-// overwrites reaches the disk with half the time and CPU of one that appends, because the file system has no new size
-// to store. Readers and recovery stop at the last frame with a valid checksum, so the zeros do no harm.
+// giveRoom doubles the size of a growing -wal with zeros until there is room for everything between two checkpoints. A
+// commit that overwrites these zeros takes half the time and CPU of one that appends, because the file system has no
+// new size to store. Readers and recovery stop at the last frame with a valid checksum, so the zeros do no harm.
 func (w *writer) giveRoom(size int64) {
 	c := &w.checkpoint
 	if size < c.room { // it was truncated
@@ -311,7 +311,7 @@ func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	return false, nil
 }
 
-// announceCheckpoint stores the mark of the checkpoint that begins or continues.
+// announceCheckpoint stores the mark of the checkpoint that is about to begin or continue.
 func (w *writer) announceCheckpoint() error {
 	ids := []string{core.NewID()}
 	if w.checkpoint.open {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// InsertInto returns the statement that inserts a row with these columns, which are separated by commas. The columns
-// of a frequent statement are a constant next to its arguments. The columns of a record are its fields (see TableOf).
+// InsertInto returns the statement that inserts a row with these columns, which are separated by commas. For a frequent
+// statement, the columns are a constant next to the arguments. For a record, they are its fields (see TableOf).
 func InsertInto(table, columns string) string {
 	places := strings.Repeat(", ?", strings.Count(columns, ",")+1)
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + places[2:] + ")"
 }
 
-// manyRows is a statement that inserts many rows, with one text for each size in rowsAtOnce.
+// manyRows is a statement that inserts many rows. It has one SQL text for each number in rowsAtOnce.
 type manyRows [len(rowsAtOnce)]string
 
 // rowsAtOnce holds the numbers of rows that a manyRows statement inserts, in descending order. Larger numbers are no
@@ -51,8 +51,9 @@ func (tx *Tx) InsertMany(m *manyRows, same []any, n int, row func(args []any, i 
 	return nil
 }
 
-// table describes how records of a type are stored: one column for each field, named by its db tag. The texts are
-// built once, when the program starts. It reads fields by reflection, so it is for records that rarely change.
+// table describes how records of a type are stored: one column for each field, named by its db tag. The SQL texts are
+// built once, when the program starts. Fields are read by reflection, so use a table only for records that rarely
+// change.
 type table[T any] struct {
 	Columns string // all fields, separated by commas, as in SELECT and INSERT
 	insert  string // INSERT of all fields, followed by the extra columns

@@ -26,8 +26,7 @@ func (noDatabase) Error() string {
 
 func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
 
-// createFile creates the file with mode 0600. SQLite would use the umask; -wal and -shm take over the mode of the
-// file.
+// createFile creates the file with mode 0600. SQLite would use the umask. The -wal and -shm files get the same mode.
 func createFile(path string, may bool) error {
 	switch fi, err := os.Stat(path); {
 	case err == nil && fi.IsDir():
@@ -67,7 +66,7 @@ func (s *DB) takeLock() error {
 // serving is the content of the lock file while the lock's owner has the database open.
 const serving = "serving\n"
 
-// saysServing writes serving into the lock file. A full disk doesn't keep the daemon from serving.
+// saysServing writes serving into the lock file. If the disk is full, the daemon serves anyway.
 func (s *DB) saysServing() {
 	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
 		s.log.Warn("the lock file can't be written", slog.Any("error", err))
@@ -91,8 +90,8 @@ func (s *DB) DaemonRuns() bool {
 	return true
 }
 
-// Pragmas for each kind of connection, with the values that they must read back as. SQLite ignores pragmas that it
-// doesn't know.
+// The pragmas of each kind of connection, with the values that SQLite must return for them. SQLite ignores pragmas that
+// it doesn't know.
 var (
 	writerPragmas = []pragma{
 		{"busy_timeout(0)", "busy_timeout", "0"},
@@ -125,7 +124,7 @@ func dsn(path string, pragmas []pragma, extra ...string) string {
 	return looseDSN(path, pragmas, append(extra, "_defensive=1")...)
 }
 
-// looseDSN is like dsn, for migrations. They may rewrite the schema text of a table.
+// looseDSN is like dsn, but for migrations, which may rewrite the schema text of a table.
 func looseDSN(path string, pragmas []pragma, extra ...string) string {
 	var b strings.Builder
 	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_error_rc=1")
@@ -187,8 +186,8 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 	return db, nil
 }
 
-// checkFile fails once the path no longer names the file that was opened. It only calls stat. Opening the file a
-// second time could cost SQLite its locks.
+// checkFile returns an error if the path no longer names the file that was opened. It only calls stat, because opening
+// the file a second time could cost SQLite its locks.
 func (s *DB) checkFile() error {
 	if s.replaced.Load() {
 		return core.ErrStorage.With(ErrReplaced)

@@ -40,14 +40,13 @@ type Options struct {
 	Mode                Mode
 	Migrate             bool // apply pending migrations; if false, Open refuses a schema of another version
 	ExternalCheckpoints bool // another program (Litestream) runs the checkpoints
-	Readers             int  // number of reading connections; 0 means 4
+	Readers             int  // reading connections; 0 means 4
 	// WatchEvery is how often an idle daemon checks for commits of other processes. Zero means 500 ms. Tests that let
 	// hours of fake time pass use a longer interval.
 	WatchEvery time.Duration
 	StopRule   core.StopRule // stop rule for send jobs; the zero value means none
 	// SendElsewhere means that events go to a separate send service. MemberElsewhere means that a separate member
-	// service feeds this send service. That member service is notified of people who unsubscribe through the link in
-	// an email.
+	// service feeds this send service. It is notified if a person unsubscribes through the link in an email.
 	SendElsewhere, MemberElsewhere bool
 	Replica                        Replica // where commits are replicated; nil means nowhere
 	// ReplicaLags means that writes don't wait for the replica. If the machine fails, commits that the replica
@@ -110,8 +109,8 @@ var (
 	ErrInUse   = errors.New("another process has the database open")
 )
 
-// PrepareProcess must run before the first Open of a process. SQLite's default locks (POSIX fcntl) vanish when the
-// process closes any descriptor of the file. OFD locks do not.
+// PrepareProcess must run before the first Open of a process. SQLite's default locks (POSIX fcntl) are lost when the
+// process closes any descriptor of the file; OFD locks are not.
 func PrepareProcess() error {
 	sqlite.StrictPragmas(true)
 	if _, err := sqlite.OFDLocking(true); err != nil {
@@ -250,8 +249,8 @@ func (s *DB) startWriter(ctx context.Context, left leftover) error {
 	return nil
 }
 
-// Close finishes the queued operations, moves the -wal into the file and closes it. After a daemon's clean stop, the
-// single file is complete. If another process keeps the -wal alive, Close logs that and returns no error.
+// Close finishes the queued operations, moves the -wal into the file and closes it. After a clean stop of a daemon, the
+// main file alone is complete. If another process still uses the -wal, Close logs that and returns no error.
 //
 // If a command made changes while a daemon was running, Close waits until the daemon has dropped its caches. From then
 // on, the daemon refuses blocked users and revoked tokens. If the replica doesn't have a command's changes after some
@@ -339,7 +338,7 @@ func (s *DB) finalCheckpoint() error {
 // Unclean reports whether the previous process ended without closing the file. A quick_check is due in that case.
 func (s *DB) Unclean() bool { return s.unclean }
 
-// Options returns the options that the file was opened with, with defaults filled in. Don't change them.
+// Options returns the options with which the file was opened, with defaults filled in. The caller must not change them.
 func (s *DB) Options() *Options { return &s.opts }
 
 // Path returns the absolute path of the file.

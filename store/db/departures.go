@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// departures counts the commits after which someone may no longer get email: those for all tenants, and those for one.
-// Tenants share counters, so that their number is fixed. A shared counter only causes a needless check.
+// departures counts the commits after which a person may no longer get email: those that affect all tenants, and those
+// that affect one. Tenants share a fixed number of counters. A shared counter can only cause a needless check.
 type departures struct {
 	all atomic.Uint64
 	of  [1024]atomic.Uint64
@@ -19,7 +19,7 @@ func (d *departures) tenant(id string) *atomic.Uint64 {
 	return &d.of[maphash.String(departureSeed, id)%uint64(len(d.of))]
 }
 
-// note counts the departures of an operation.
+// note adds the departures of an operation to the counters.
 func (d *departures) note(left leavers) {
 	for _, id := range left {
 		if id == "" {
@@ -37,7 +37,8 @@ func (s *DB) Departures(tenantID string) uint64 {
 	return s.departures.all.Load() + s.departures.tenant(tenantID).Load()
 }
 
-// leavers are the tenants for which an operation makes someone unmailable. An empty id stands for all tenants.
+// leavers holds the ids of the tenants that may no longer email a person after an operation. An empty id stands for all
+// tenants.
 type leavers []string
 
 func (l *leavers) add(tenantID string) {

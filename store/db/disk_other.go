@@ -4,7 +4,7 @@ package db
 
 import "math"
 
-// DiskOf reports unlimited space, because this system offers no figures.
+// DiskOf reports unlimited space, because the free space of a disk can't be read on this system.
 func DiskOf(string) (free, total int64, readOnly bool, err error) {
 	return math.MaxInt64, math.MaxInt64, false, nil
 }

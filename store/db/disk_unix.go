@@ -41,8 +41,8 @@ func mayRead(path string) error {
 	return fmt.Errorf("%w: it belongs to the user %s. Run the command as that user", os.ErrPermission, id)
 }
 
-// giveTo gives a file created by root the owner of the file like, as SQLite does with a -wal. Otherwise a daemon
-// without root rights could not open it. For other users it does nothing.
+// giveTo gives a file that root created the same owner as the file like, as SQLite does with a -wal. Otherwise a daemon
+// without root rights could not open the file. If the process doesn't run as root, giveTo does nothing.
 func giveTo(name, like string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -26,7 +26,8 @@ func (s *DB) StartDrill(ctx context.Context) (text string, err error) {
 // is core.ErrStorage.
 func (s *DB) DrillStarted(ctx context.Context) (string, error) { return s.Mark(ctx, drillStartMark) }
 
-// DrillCounts returns the row counts that a restored database is compared by. The only error is core.ErrStorage.
+// DrillCounts returns the row counts by which a restored database is compared with this one. The only error is
+// core.ErrStorage.
 func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM tenant) AS tenants, (SELECT count(*) FROM list) AS lists,
 		(SELECT count(*) FROM user) AS users, (SELECT count(*) FROM subscription) AS subscriptions,
@@ -34,7 +35,7 @@ func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	return n, err
 }
 
-// KeepDrill stores the result of a restore test and replaces the previous one. The only error is core.ErrStorage.
+// KeepDrill stores the result of a restore test. It replaces the previous result. The only error is core.ErrStorage.
 func (s *DB) KeepDrill(ctx context.Context, d core.Drill) error {
 	b, err := json.Marshal(d)
 	if err != nil {

@@ -2,8 +2,8 @@ package db
 
 import "time"
 
-// Keeper collects data for a room during the operations of a transaction and writes it with them. Only the writer
-// calls it, so it needs no lock.
+// Keeper collects data for a room during the operations of a transaction, and writes that data in the same transaction.
+// Only the writer calls it, so it needs no lock.
 type Keeper interface {
 	// Begin is called before each operation and drops what the previous one has collected.
 	Begin()

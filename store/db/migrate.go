@@ -23,7 +23,7 @@ type MigrateOptions struct {
 	Now    time.Time
 }
 
-// Migrated says what Migrate has done or, in a dry run, would do.
+// Migrated holds the result of Migrate. For a dry run, it holds what Migrate would do.
 type Migrated struct {
 	Migrations []schema.Migration
 	Copy       string // previous database; empty if it had no tables or there was nothing to do

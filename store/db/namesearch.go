@@ -30,7 +30,7 @@ const WholeName = `coalesce(nullif(trim(coalesce(s.preferences ->> 'first_name',
 	coalesce(s.preferences ->> 'last_name', '')), ''), s.preferences ->> 'name', '')`
 
 // ByName returns the SQL condition that compares subscription s with a NameSearch. The column key holds the folded
-// address. The values of the search are the parameters from number first on; see Args.
+// address. The values of the search (see Args) are the parameters of the statement, starting with number first.
 func ByName(key string, first int) string {
 	text := fmt.Sprintf("(?%[2]d = '' OR substr(%[1]s, 1, length(?%[2]d)) = ?%[2]d", key, first)
 	text += fmt.Sprintf(" OR instr(lower(s.preferences), ?%d) > 0 AND (0", first+4)
@@ -71,7 +71,7 @@ func NewNameSearch(text string) (n NameSearch) {
 // notPlain reports whether r may be escaped in JSON or may have an upper case that SQLite's lower() doesn't know.
 func notPlain(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// lowerASCII does the same as SQLite's lower().
+// lowerASCII returns s in lower case, in the same way as SQLite's lower().
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

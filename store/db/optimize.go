@@ -38,7 +38,8 @@ func (s *DB) Optimize(ctx context.Context) error {
 	for _, name := range indexes {
 		if err == nil {
 			err = s.Bulk(ctx, func(tx *Tx) error {
-				// A started statement is never canceled, and a statement that runs once a day is not cached.
+				// The statement can't be canceled once it has started. It isn't cached, because it runs only once a
+				// day.
 				_, err := tx.conn.ExecContext(context.WithoutCancel(ctx), `ANALYZE "`+name+`"`)
 				return tx.Translate(err)
 			})

@@ -17,9 +17,9 @@ const (
 	arenaBytes = 48 << 20 // address space for the page caches of a daemon and some reserve
 )
 
-// pageArena holds the pages of SQLite's caches. SQLite's allocator rounds up to powers of two, so a page of 4096
-// bytes with its header would take 9 KiB. The full caches of a daemon would take 55 MB instead of the 24 MiB set by
-// cache_size. In the arena, pages lie next to each other in memory that is used from its start. Pages that don't fit,
+// pageArena holds the pages of SQLite's caches. SQLite's allocator rounds up to powers of two, so a page of 4096 bytes
+// with its header would take 9 KiB. The full caches of a daemon would take 55 MB instead of the 24 MiB set by
+// cache_size. In the arena, pages lie next to each other, and memory is filled from its start. Pages that don't fit,
 // and blocks of any other size, go to the allocator.
 type pageArena struct {
 	sync.Mutex

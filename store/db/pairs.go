@@ -2,16 +2,17 @@ package db
 
 import "encoding/json"
 
-// rowKey is the key of a row in subscriber, subscription or a related table, usually list and id.
+// rowKey is the key of a row in the table subscriber, subscription or a related one. It usually consists of list and
+// id.
 type rowKey struct {
 	First  string `db:"a"`
 	Second string `db:"b"`
 }
 
 // ExecPairs runs a statement for each key that find selects by the pairs of list and id in its first parameter. It
-// returns the number of rows changed. The key's two parts are the last arguments of the statement, after args.
-// ExecPairs avoids a condition (list_id, id) IN (…), because SQLite could search it by the lists alone, and a
-// person's pairs cover all lists.
+// returns the number of rows changed. The two parts of the key are the last arguments of the statement, after args. A
+// condition (list_id, id) IN (…) would do the same. But SQLite might search by the lists alone, and a person's pairs
+// cover all lists.
 func (tx *Tx) ExecPairs(pairs, find, query string, args ...any) (all int64, err error) {
 	var keys []rowKey
 	if err := tx.All(&keys, find, pairs); err != nil {
@@ -50,7 +51,7 @@ func (tx *Tx) ExecEach(ids []int64, query string, args ...any) (all int64, err e
 	return all, nil
 }
 
-// JsonOf returns a list as an argument of json_each.
+// JsonOf returns a list in the form that SQL's json_each takes.
 func JsonOf[T string | int64](list []T) string {
 	if len(list) == 0 {
 		return "[]"
@@ -62,5 +63,5 @@ func JsonOf[T string | int64](list []T) string {
 	return string(b)
 }
 
-// LastID sorts after every UUID.
+// LastID is a text that sorts after every UUID.
 const LastID = "g"

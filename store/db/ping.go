@@ -16,7 +16,8 @@ var (
 // leastRoom is the number of free bytes that the smallest commit needs: a few pages of the -wal.
 const leastRoom = 16 << 10
 
-// pingRoom is the number of bytes that must fit after a write found no space. A typical operation writes that much.
+// pingRoom is the number of bytes that Ping must be able to write after an earlier write found no space. A typical
+// operation writes that much.
 const pingRoom = 1 << 20
 
 // Ping checks the database by reading and writing. It takes the write lock, writes a session row and rolls it back.
@@ -65,7 +66,7 @@ func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	return err, err
 }
 
-// findRoom checks whether there is space again, by writing a large row. Ping makes the row small again.
+// findRoom checks whether there is space again, by writing a large row. Ping later shrinks that row.
 func (s *DB) findRoom(ctx context.Context) error {
 	err := s.Update(ctx, func(tx *Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)",

@@ -27,7 +27,7 @@ type Replica interface {
 	Committed()
 	// After calls fn once everything committed so far is in the replica, or this machine has lost the lease.
 	After(fn func(error))
-	// Wait returns when After would call its function, or when ctx is done.
+	// Wait waits until After would call its function, or until ctx is done.
 	Wait(ctx context.Context) error
 	// Check returns an error while another machine may have taken over.
 	Check() error
@@ -45,8 +45,8 @@ type Replica interface {
 	// Broken returns the known reason why the replica can't be restored, and the last problem repaired since the
 	// start. Each is nil if there is none.
 	Broken() (broken, mended error)
-	// Mend makes the replica restorable again by copying the whole database. found is the reason why it can't be
-	// restored.
+	// Mend makes the replica restorable again by copying the whole database. found is the reason why the replica can't
+	// be restored.
 	Mend(ctx context.Context, found error) error
 	// Name returns a name that distinguishes the replica from others.
 	Name() string
@@ -91,8 +91,8 @@ func MadeAt(ctx context.Context, path string) (at core.Instant, err error) {
 	return at, err
 }
 
-// lookInto reads a value from a file that is not open. If the file, the table or the row doesn't exist, it leaves
-// value unchanged.
+// lookInto reads a value from a database file that this process has not opened. If the file, the table or the row
+// doesn't exist, it leaves value unchanged.
 func lookInto(ctx context.Context, path string, value any, table, query string) error {
 	if fi, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
 		return nil
@@ -161,7 +161,7 @@ type ReplicaState struct {
 // replicaLate is how long a commit may wait before the replica counts as late.
 const replicaLate = 5 * time.Second
 
-// Late reports whether results are delayed so long that callers give up.
+// Late reports whether results wait for the replica so long that callers give up.
 func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
 
 // ReplicaState returns the state of the replica. ok is false if there is none.
@@ -191,8 +191,8 @@ func (s *DB) MendReplica(ctx context.Context, found error) error {
 // Acknowledges reports whether there is a replica and results wait for it.
 func (s *DB) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
-// Acknowledged returns once everything committed so far is in the replica. If results don't wait for a replica, it
-// returns immediately. On core.ErrStorage, the only error, the commits remain and may still reach the replica.
+// Acknowledged waits until everything committed so far is in the replica. If results don't wait for a replica, it
+// returns immediately. The only error is core.ErrStorage. The commits then remain and may still reach the replica.
 func (s *DB) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
 		return nil
@@ -203,8 +203,8 @@ func (s *DB) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn when Acknowledged would return, or immediately if results don't wait for a replica. fn
-// must not block.
+// OnceAcknowledged calls fn with the result of Acknowledged once that is known. If results don't wait for a replica,
+// this is immediately. fn must not block.
 func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {
 		fn(nil)
@@ -213,8 +213,8 @@ func (s *DB) OnceAcknowledged(fn func(error)) {
 	s.opts.Replica.After(fn)
 }
 
-// MayAct returns nil while no other machine can serve the database. Otherwise it returns core.ErrStorage, and this
-// machine must not send anything. The call is cheap.
+// MayAct returns nil as long as no other machine can serve the database. Otherwise it returns core.ErrStorage, and this
+// machine must not send anything. MayAct is cheap to call.
 func (s *DB) MayAct() error {
 	if s.opts.Replica == nil {
 		return nil
@@ -232,8 +232,8 @@ func (w *writer) committed() {
 	}
 }
 
-// runCheckpointPragma runs a checkpoint. If the replica delays it too long, the result is the same as if a reader had
-// held it back.
+// runCheckpointPragma runs a checkpoint. If the replica delays the checkpoint too long, the result is the same as if a
+// reader had kept it from finishing.
 func (w *writer) runCheckpointPragma(mode string, res *checkpointResult) error {
 	r := w.store.opts.Replica
 	if r == nil {

@@ -50,8 +50,8 @@ func DaemonWaits(path string) bool {
 
 var errNothingAsked = errors.New("nothing to request")
 
-// askDaemon increments the command number and returns it. It returns 0 if there is nothing to wait for, and ErrBehind
-// if it can't write the number.
+// askDaemon increments the command number and returns it. It returns 0 if the command has nothing to wait for, and
+// ErrBehind if it can't write the number.
 func (s *DB) askDaemon() (number int64, err error) {
 	if !s.opts.DaemonReplica || s.writer == nil {
 		return 0, nil
@@ -146,7 +146,7 @@ func (s *DB) writeAnswer(number int64) {
 	s.answered = number
 }
 
-// forgetAnswers removes the acknowledgments of a database that was at this path before.
+// forgetAnswers removes acknowledgments that belong to an earlier database at this path.
 func (s *DB) forgetAnswers() error {
 	if err := os.Remove(s.answerPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

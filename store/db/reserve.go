@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Writes that strangers cause leave this much of the disk free, so that all other work can continue: 256 MiB, or a
-// twentieth of a small disk.
+// The reserve is space on the disk that writes caused by strangers leave free, so that all other work can continue: 256
+// MiB, or a twentieth of a small disk.
 const (
 	reserveBytes = 256 << 20
 	reservePart  = 20
@@ -24,8 +24,9 @@ var errNoRoom = &core.Error{
 	Message: "The server's disk is almost full. Contact the server administrator, or try again later.",
 }
 
-// reserve admits writes while the disk has space beyond its reserve. A measurement grants space, and each write takes
-// the most that it may need. Most calls therefore need no system call, and a small disk is measured more often.
+// reserve admits writes while the disk has space beyond its reserve. Each measurement grants space to later writes, and
+// each write takes the most that it may need. Most calls therefore need no system call. A disk with little space is
+// measured more often.
 type reserve struct {
 	measure func() (room int64, err error) // returns the bytes that are free beyond the reserve
 
@@ -41,7 +42,7 @@ type reserve struct {
 // reserveClear is the number of free bytes from which the disk no longer counts as full.
 const reserveClear = 1 << 20
 
-// take counts bytes as written. It returns errNoRoom if they would touch the reserve.
+// take counts bytes as written. If they would not leave the reserve free, it returns errNoRoom.
 func (r *reserve) take(bytes int64) error {
 	if time.Now().UnixNano() < r.until.Load() && r.left.Add(-bytes) >= 0 {
 		return nil
@@ -75,7 +76,7 @@ func (r *reserve) take(bytes int64) error {
 	return errNoRoom
 }
 
-// sayRoom logs that the disk has reached the reserve or has left it.
+// sayRoom logs that the free space has fallen to the reserve, or that there is enough space again.
 func (s *DB) sayRoom(low bool) {
 	if low {
 		s.log.Warn("the disk is almost full: signups, subscriptions, uploads and tracking are rejected to keep space "+

@@ -118,8 +118,8 @@ func (s *DB) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	return key, nil
 }
 
-// SubscriptionID derives the id of a subscription from its list and the folded address. A response to a stranger
-// therefore looks like a real one. The key exists once Open has returned.
+// SubscriptionID derives the id of a subscription from its list and the folded address. The response to a request for
+// an address is therefore the same whether or not the address is subscribed. The key exists once Open has returned.
 func (s *DB) SubscriptionID(listID, emailKey string) string {
 	return s.SubscriptionIDs(listID).Of(emailKey)
 }

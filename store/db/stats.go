@@ -53,7 +53,7 @@ type Stats struct {
 	Ops     int64         // operations in these transactions
 	Busy    time.Duration // time spent in transactions, commit included
 	WAL     int64         // size of the -wal in bytes when it was last checked
-	Waiting int           // operations in the queues at the moment
+	Waiting int           // operations that are waiting in the queues
 
 	Statements int64 // SQL statements of operations, including reads
 

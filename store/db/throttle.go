@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// Throttle counts a request for key in a window that begins with the first request. If there were more than limit, it
-// returns how long to wait, else 0. The only error is core.ErrStorage.
+// Throttle counts a request for key in a window that begins with the first request. If the window contains more than
+// limit requests, it returns how long to wait, otherwise 0. The only error is core.ErrStorage.
 func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Duration,
 	now core.Instant,
 ) (wait time.Duration, err error) {
@@ -19,7 +19,7 @@ func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Du
 	return wait, err
 }
 
-// Throttle is DB.Throttle inside an operation.
+// Throttle is like DB.Throttle, but runs inside an operation.
 func (tx *Tx) Throttle(key string, limit int, window time.Duration, now core.Instant) (wait time.Duration, err error) {
 	var t struct {
 		Count     int          `db:"count"`

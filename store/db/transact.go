@@ -15,7 +15,7 @@ import (
 // errRerun is returned when an operation without a savepoint has failed. The batch runs again, with savepoints.
 var errRerun = errors.New("retry")
 
-// transact runs the operations of the batch and commits. If it returns an error, none of them took effect.
+// transact runs the operations of the batch and commits them. If it returns an error, none of them took effect.
 func (w *writer) transact() error {
 	ops := w.batch
 	bare := 0 // number of operations at the front that may run twice; callers cannot see the order
@@ -129,7 +129,7 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// lock is a single attempt by begin to start the transaction.
+// lock makes one attempt to start the transaction, for begin.
 func (w *writer) lock() error {
 	if w.stuck {
 		w.rollback()
@@ -166,8 +166,8 @@ func retryBusy(limit time.Duration, fn func() error) error {
 	}
 }
 
-// IsFull reports whether err says that the disk or the process's quota on it is full. On a full disk, SQLite can't
-// enlarge the -shm file and calls that an I/O error.
+// IsFull reports whether err means that the disk, or the process's quota on it, is full. This includes an I/O error:
+// SQLite returns one if it can't enlarge the -shm file on a full disk.
 func IsFull(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) &&

@@ -42,8 +42,8 @@ type Topic uint8
 const (
 	TopicMail      Topic = iota // a transactional email was queued
 	TopicMailSoon               // a transactional email was queued that is due MailDelay later
-	TopicOutbox                 // an event for the send service was written or must be sent again
-	TopicEndpoints              // events for endpoints must be sent again; for new events see Store.OnFed
+	TopicOutbox                 // an event for the send service was written, or must be resent
+	TopicEndpoints              // events for endpoints must be resent; for new events see Store.OnFed
 	TopicSync                   // a full sync was requested, or its removal is pending
 	TopicJobs                   // a send job was created, canceled or became due
 	TopicDisable                // an address must be passed to the member service's disable operation
@@ -70,8 +70,8 @@ func (tx *Tx) DB() *DB { return tx.Store }
 // Ran returns the number of statements that the operation has run so far.
 func (tx *Tx) Ran() int { return tx.ran }
 
-// ByNoOne forgets the origin and the client of the operation's request. Later audit entries then belong to the
-// daemon.
+// ByNoOne removes the origin and the client of the operation's request. Later audit entries of the operation then name
+// the daemon.
 func (tx *Tx) ByNoOne() { tx.origin, tx.client = netip.Addr{}, "" }
 
 // Client returns the id of the OAuth client that the operation's user acts through, or an empty string.
@@ -86,7 +86,7 @@ func (tx *Tx) ActingClient() string {
 	return core.ClientActor(tx.client)
 }
 
-// Departs marks that someone may have become unmailable for a tenant, or for all tenants if tenantID is empty. See
+// Departs records that a tenant may no longer email some person. An empty tenantID stands for all tenants. See
 // DB.Departures.
 func (tx *Tx) Departs(tenantID string) { tx.left.add(tenantID) }
 
@@ -94,12 +94,12 @@ func (tx *Tx) Departs(tenantID string) { tx.left.add(tenantID) }
 // sooner.
 func (tx *Tx) BringsFile() { tx.Store.writer.checkpoint.file = true }
 
-// Awaited reports whether another operation waits for this one. An operation that could do more work should end then.
+// Awaited reports whether another operation waits for this one. If so, an operation that could do more work should end.
 func (tx *Tx) Awaited() bool {
 	return !tx.alone || tx.Store.writer.waiting() > 0
 }
 
-// Translate is like the function Translate, and remembers that the disk has failed the operation.
+// Translate is like the function Translate. It also records in tx if the error means that the disk doesn't work.
 func (tx *Tx) Translate(err error) error {
 	if err == nil {
 		return nil
@@ -309,7 +309,8 @@ func (s *DB) Long(ctx context.Context, dest any, query string, args ...any) erro
 	return Translate(s.readers.SelectContext(ctx, dest, query, args...))
 }
 
-// Text runs a query that returns one text. It is the cheapest way to read many rows: concatenated by the query.
+// Text runs a query that returns one text. It is the cheapest way to read many rows, if the query concatenates them
+// into one text.
 func (s *DB) Text(ctx context.Context, query string, args ...any) (text string, err error) {
 	st, err := s.Prepared(ctx, query)
 	if err == nil {
@@ -358,8 +359,8 @@ func (s *DB) readable(ctx context.Context) error {
 
 var errClosed = errors.New("the store is closed")
 
-// ErrReplaced is returned when the path no longer names the file that was opened. Nothing more is written then,
-// because the writes would go into a file that no one can find.
+// ErrReplaced is returned when the path no longer names the file that was opened. The store then writes nothing more,
+// because the writes would go into a file that no path leads to.
 var ErrReplaced = errors.New("database_replaced: the database file was deleted or replaced while it was open")
 
 // Translate converts a driver's error into an error of core. It looks only at the result code.
@@ -397,7 +398,7 @@ func Translate(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// OrNotFound returns word if err is core.ErrNotFound, else err.
+// OrNotFound returns word instead of err if err is core.ErrNotFound. It returns all other errors unchanged.
 func OrNotFound(err error, word *core.Error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return word

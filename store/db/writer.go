@@ -60,7 +60,7 @@ type writer struct {
 	quit        chan struct{}
 	stopped     chan struct{}
 
-	checkpointRequests chan func() // functions that run in the writer's goroutine, outside a transaction
+	checkpointRequests chan func() // functions to run in the writer's goroutine, outside a transaction
 
 	version    int64     // last value of PRAGMA data_version
 	auditSeen  int64     // id of the newest audit entry that is logged or existed at the start
@@ -334,8 +334,8 @@ func (w *writer) take(from int) {
 	w.batch = taken
 }
 
-// noteFailure records whether the disk accepted the writes. After a failure the health check writes to the disk until
-// that works again. After a write failed for lack of space, the success of smaller writes proves nothing.
+// noteFailure records whether the disk accepted the writes. After a failure, the health check writes to the disk until
+// a write succeeds. After a write that failed for lack of space, the success of smaller writes proves nothing.
 func (w *writer) noteFailure(ops []*op) {
 	for _, o := range ops {
 		if IsFull(o.err) {
@@ -356,8 +356,8 @@ func (w *writer) noteFailure(ops []*op) {
 	}
 }
 
-// announce tells loops, caches and the send path what the commit changed, before the callers get their results. A
-// person who was told "unsubscribed" gets no email after that.
+// announce notifies loops, caches and the send path of what the commit changed, before the callers get their results. A
+// person who has seen the response "unsubscribed" therefore gets no more email.
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	for _, o := range ops {

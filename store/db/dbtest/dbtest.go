@@ -25,7 +25,7 @@ func SQL(d *db.DB, query string, args ...any) {
 	}
 }
 
-// Count returns the one number that a query reads. It panics if there is none.
+// Count returns the number that a query reads. It panics if the query returns no row.
 func Count(d *db.DB, query string, args ...any) (n int) {
 	if err := d.Get(context.Background(), &n, query, args...); err != nil {
 		panic(err)
@@ -33,7 +33,8 @@ func Count(d *db.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// SkewStatistics replaces SQLite's statistics: each table has a million rows, all of one tenant and one list.
+// SkewStatistics replaces SQLite's statistics. The new ones claim that each table has a million rows, all of one tenant
+// and one list.
 func SkewStatistics(d *db.DB) {
 	for _, q := range []string{
 		"ANALYZE", "DELETE FROM sqlite_stat1",
@@ -47,9 +48,9 @@ func SkewStatistics(d *db.DB) {
 	}
 }
 
-// FirstVersion unpacks a database written by the first version, with rows in every table, into a folder of its own and
-// returns its path. root is the path of the repository. Call it before any other use of SQLite in the test. Passwords:
-// "the password of ann", "the password of bob", "an operators password".
+// FirstVersion unpacks a database that the first version wrote, with rows in every table, into a new folder and returns
+// its path. root is the path of the repository. Call FirstVersion before any other use of SQLite in the test. The
+// users' passwords are "the password of ann", "the password of bob", "an operators password".
 func FirstVersion(t testing.TB, root string) (path string) {
 	t.Helper()
 	must := func(err error) {
