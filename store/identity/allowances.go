@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// Allowances returns the scopes that a user has allowed clients, by client name. The only error is core.ErrStorage.
+// Allowances returns the scopes that a user has granted to clients, sorted by the name of the client. The only error is
+// core.ErrStorage.
 func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowance, err error) {
 	err = s.All(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN
 		client c ON c.id = a.client_id

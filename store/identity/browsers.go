@@ -14,9 +14,9 @@ const BrowserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent,
 
 var browserTable = db.TableOf[core.Browser]("browser", nil, nil)
 
-// Visitor returns the user who is signed in with a browser, and the scopes that the user has allowed a client. An empty
-// clientID means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor returns
-// core.ErrNotFound.
+// Visitor returns the user who is signed in with a browser, and the scopes that the user has granted to a client. An
+// empty clientID means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor
+// returns core.ErrNotFound.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v core.Visitor, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		err := r.Get(&v.Browser, "SELECT "+BrowserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
@@ -45,8 +45,9 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in with a browser. It ignores in.Family. The browser that used the same
-// session before, if any, is signed out. ErrSignInStale is returned as for AddSignIn.
+// AddBrowser records that a user has signed in with a browser. It ignores in.Family. It signs out before, the browser
+// that used the same session earlier; an empty before means none. It returns ErrSignInStale in the same cases as
+// AddSignIn.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })
 }
@@ -126,8 +127,8 @@ func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, 
 	})
 }
 
-// proved records a login with a correct password. It resets the counter, marks the device as known and renews the
-// hash.
+// proved records a login with a correct password. It resets the counter of failures, marks the devices as known and, if
+// necessary, renews the hash.
 func proved(tx *db.Tx, in SignIn, now core.Instant) error {
 	// The epoch guards against a password change since the check.
 	err := tx.One("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now),

@@ -108,8 +108,8 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 	return c, db.AsItStood(err, &c.UpdatedAt, at)
 }
 
-// DeleteClient marks an OAuth client as deleted and revokes its tokens. If no such client exists, it returns
-// core.ErrNotFound.
+// DeleteClient deletes an OAuth client and revokes its tokens. The row remains, marked as deleted. If no such client
+// exists, it returns core.ErrNotFound.
 func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("client", id); err != nil {

@@ -15,8 +15,8 @@ import (
 // maxOwners is the maximum number of people who are notified of a new client.
 const maxOwners = 50
 
-// A recipient gets at most clientsPer of these emails per tenant and period. One more email at the end of the period
-// lists the clients created after those.
+// A recipient gets at most clientsPer of these emails per tenant and period. Another email at the end of the period
+// lists the clients that were created later.
 const (
 	clientPeriod   = time.Hour
 	clientsPer     = 5

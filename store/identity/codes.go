@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// CodeKept is the time for which a used or expired authorization code is stored.
+// CodeKept is how long a used or expired authorization code is stored.
 const CodeKept = 24 * time.Hour
 
 var (
@@ -23,8 +23,8 @@ var ErrCode = &core.Error{
 	Message: "The code is not valid or has expired. Start the authorization again.",
 }
 
-// AddCode stores an authorization code. consent holds the scopes that the user has just allowed the client, if any.
-// They are added to those allowed before. The only error is core.ErrStorage.
+// AddCode stores an authorization code. consent holds the scopes that the user has just granted to the client, if any.
+// AddCode adds them to those granted before. The only error is core.ErrStorage.
 func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if len(consent) > 0 {

@@ -17,7 +17,8 @@ const ChangeTTL = 24 * time.Hour
 // own.
 const TokenChange = "change"
 
-// The maximum number of emails about an address change per day: those that a user can cause, and those to one address.
+// The maximum number of emails per day about address changes: those that one user can cause, and those that one address
+// can get.
 const (
 	changePeriod    = 24 * time.Hour
 	changesPerUser  = 5
@@ -32,8 +33,9 @@ type EmailChange struct {
 
 // AskEmailChange stores a user's request for another address and replaces an earlier one. It emails the link to the new
 // address and a notice to the old one. If the new address has an account, it gets a different email. The amount of work
-// is the same, so the caller can't tell that the account exists. Over the limits, only the emails are skipped. epoch is
-// the user's epoch when the password was checked. If it has changed since, AskEmailChange returns core.ErrNotFound.
+// is the same, so the caller can't tell that the account exists. If a limit is exceeded, AskEmailChange sends no
+// emails, but does everything else. epoch is the user's epoch when the password was checked. If it has changed since,
+// AskEmailChange returns core.ErrNotFound.
 func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,
 	now core.Instant,
 ) error {
@@ -148,7 +150,7 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		if err := tx.Watch("user", userID); err != nil {
 			return err
 		}
-		// The person who confirms owns the mailbox and knew the password when the change was requested.
+		// The person who confirms the change owns the mailbox, and knew the password when the change was requested.
 		err := tx.One(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered =
 			0, updated_at = ?
 			FROM email_change e WHERE e.user_id = user.id AND id = ?`, int64(now), r.UserID)

@@ -89,7 +89,8 @@ const InvitationColumns = "id, tenant_id, role, email, invited_by, created_at, e
 
 var invitationList = tenants.ListByTenant(InvitationColumns, "invitation", "invitation_tenant", "true", false)
 
-// Invitations returns a page of open invitations by id, of some tenants or of all. The only error is core.ErrStorage.
+// Invitations returns a page of open invitations, sorted by id: those of every tenant if all is set, otherwise those of
+// tenants. The only error is core.ErrStorage.
 func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, page core.Page) (is []core.Invitation,
 	err error,
 ) {
@@ -122,7 +123,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, id, actor string, now core
 	return s.RemoveRecord(ctx, "invitation", id, "invitation.delete", actor, now)
 }
 
-// Invited is the invitation of a presented token, with the state of the account that has the address.
+// Invited is the invitation that belongs to a token, with the state of the account that has the invited address.
 type Invited struct {
 	core.Invitation
 	TenantName string `db:"tenant_name"`
@@ -151,7 +152,8 @@ func (i *Invited) check(err error, now core.Instant) error {
 	return nil
 }
 
-// Invited returns the invitation of an emailed token. It returns core.ErrInvalidToken or core.ErrTokenExpired.
+// Invited returns the invitation that belongs to an emailed token. It returns core.ErrInvalidToken or
+// core.ErrTokenExpired.
 func (s *Store) Invited(ctx context.Context, hash []byte, now core.Instant) (i Invited, err error) {
 	err = i.check(s.Get(ctx, &i, invitedQuery, hash), now)
 	return i, err
@@ -174,8 +176,8 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string
 
 // JoinByInvitation creates an account with the invited address, a name and a password, and gives it the role. If
 // another person may have registered the address, the account passes to the owner of the address and loses its password
-// and sessions. If its password is proved, the user must sign in instead, and JoinByInvitation returns
-// core.ErrInvalidToken. It may also return core.ErrTokenExpired.
+// and sessions. If the owner has proved the account's password, the user must sign in instead, and JoinByInvitation
+// returns core.ErrInvalidToken. It may also return core.ErrTokenExpired.
 func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var i Invited

@@ -31,8 +31,7 @@ type LoginAttempt struct {
 
 // TryLogin counts a login attempt for an address, known or not, and reads its user. devices are identifiers of the
 // device, the most reliable first (a cookie, the remote address); empty ones are ignored. A known device has its own
-// counter. host selects the passkeys that count. An unknown address is not an error; the only error is
-// core.ErrStorage.
+// counter. Only passkeys for host count. An unknown address is not an error; the only error is core.ErrStorage.
 func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, devices []string, now core.Instant) (
 	LoginAttempt, error,
 ) {
@@ -67,7 +66,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 			}
 		} else if err := tx.All(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+
 			""+roleCounts, ""); err != nil {
-			return err // the query only makes the work the same in all cases
+			return err // this query only makes the amount of work the same in all cases
 		}
 		n, until, err := tx.Tally(t.Key, loginPeriod, now)
 		t.Blocked, t.Until = n > loginFailures, until

@@ -49,7 +49,7 @@ var (
 // PasskeyTable describes the table of passkeys.
 var PasskeyTable = db.TableOf[core.Passkey]("passkey", nil, nil)
 
-// Answer is an answer to a challenge. Each challenge can be answered once.
+// Answer identifies the challenge that a response answers. Each challenge can be answered only once.
 type Answer struct {
 	Hash      []byte       // hash of the challenge
 	ExpiresAt core.Instant // time when the challenge expires
@@ -166,8 +166,8 @@ type PasskeyAttempt struct {
 	Until   core.Instant
 }
 
-// TryPasskey counts an attempt from a remote address and reads the passkey with the credential. An unknown credential
-// is not an error; the only error is core.ErrStorage.
+// TryPasskey counts an attempt from a remote address and reads the passkey with the given credential. An unknown
+// credential is not an error; the only error is core.ErrStorage.
 func (s *Store) TryPasskey(ctx context.Context, credential []byte, remote string, now core.Instant) (t PasskeyAttempt,
 	err error,
 ) {
@@ -199,7 +199,7 @@ type PasskeyUse struct {
 	Answer Answer
 }
 
-// AddBrowserByPasskey is AddBrowser for a user who signs in with a passkey. It also returns ErrPasskeyGone,
+// AddBrowserByPasskey is like AddBrowser, for a user who signs in with a passkey. It also returns ErrPasskeyGone,
 // ErrPasskeyCopied and ErrChallengeUsed.
 func (s *Store) AddBrowserByPasskey(ctx context.Context, use PasskeyUse, in SignIn, b core.Browser, before string,
 	now core.Instant,

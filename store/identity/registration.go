@@ -25,14 +25,14 @@ const (
 // The purposes of a user's emailed tokens.
 const (
 	TokenVerify = "verify" // verifies the address; the page also takes the current or a new password
-	TokenClaim  = "claim"  // verifies it and sets a password, after the unverified address was registered again
+	TokenClaim  = "claim"  // verifies an address that was registered again, and sets a password
 	TokenReset  = "reset"  // sets a password
 )
 
 var mailKinds = map[string]string{TokenVerify: core.MailVerify, TokenClaim: core.MailClaim, TokenReset: core.MailReset}
 
-// UserToken is a new emailed token: its id, and the hash of the text that the mailer derives from it. The same id
-// serves any purpose that the operation chooses, with one hash for each.
+// UserToken is a new emailed token: its id, and the hash of the text that the mailer derives from it. The operation
+// chooses the purpose of the token, so there is a hash for each possible purpose. The id is the same for all of them.
 type UserToken struct {
 	ID     string
 	Hashes map[string][]byte // hashes by purpose
@@ -100,7 +100,7 @@ func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error)
 
 // register runs 4 statements.
 func register(tx *db.Tx, r Registration, now core.Instant) error {
-	// The account's first email doesn't count as one for a repeated registration.
+	// The first email of an account doesn't count as an email about a repeated registration.
 	if _, err := tx.Exec("UPDATE throttle SET count = 0 WHERE key = ?",
 		"register "+r.User.Email.Key()+" "+r.Origin); err != nil {
 		return err
@@ -114,8 +114,8 @@ func register(tx *db.Tx, r Registration, now core.Instant) error {
 // registerStatements is the number of statements that Register runs, whatever is known about the address.
 const registerStatements = 7
 
-// mailNobody does the work of mailToken for an address without an account. It writes and removes a row, so that the
-// commit also writes pages and wakes the mailer. It runs 2 statements.
+// mailNobody does as much work as mailToken, for an address without an account. It writes and removes a row, so that
+// the commit also writes pages and wakes the mailer. It runs 2 statements.
 func mailNobody(tx *db.Tx, now core.Instant) error {
 	if err := tenants.AddMail(tx, core.Mail{Kind: core.MailReset, Email: "nobody@invalid.example"}, now); err != nil {
 		return err

@@ -13,7 +13,7 @@ const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name,
 	OR EXISTS (SELECT 1 FROM passkey AS k WHERE k.user_id = u.id) AS second_factor FROM role AS r INDEXED BY role_tenant
 	CROSS JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND `
 
-// Team returns a page of the users with a role in a tenant, by id. The only error is core.ErrStorage.
+// Team returns a page of the users with a role in a tenant, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Team(ctx context.Context, tenantID string, page core.Page) (ts []core.Teammate, err error) {
 	err = s.All(ctx, &ts, selectTeam+"r.user_id > ?2 GROUP BY r.user_id ORDER BY r.user_id LIMIT +?3", tenantID,
 		page.After, page.Limit)

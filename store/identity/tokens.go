@@ -76,8 +76,8 @@ type stateRow struct {
 	Roles     string // "role tenant" pairs, separated by commas
 }
 
-// places returns the scan destinations for stateColumns, in the same order. Scanning by position is faster, and this
-// row is read often.
+// places returns the scan destinations for stateColumns, in the same order. This row is read often, and scanning by
+// position is faster than by name.
 func (r *stateRow) places() []any {
 	f, c := &r.Family, &r.clientRow
 	return []any{
@@ -238,10 +238,10 @@ type Rotation struct {
 	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
 }
 
-// RotateRefresh uses up a refresh token and replaces it with its successor. Of parallel calls, the first rotates. The
-// others get the sealed form of the same successor, as do later calls within the grace period while the successor is
-// unused. Any later use of the old token is a replay, which ends the family. out is the result; the only error is
-// core.ErrStorage.
+// RotateRefresh uses up a refresh token and replaces it with its successor. Of parallel calls, only the first replaces
+// the token. The others get the sealed form of the same successor. So do later calls within the grace period, as long
+// as the successor is unused. Any later use of the old token is a replay, which ends the family. out is the result; the
+// only error is core.ErrStorage.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
 	err error,
 ) {

@@ -60,7 +60,7 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 	return u, err
 }
 
-// Users returns a page of users with roles, by id. The only error is core.ErrStorage.
+// Users returns a page of users with roles, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) {
 	var users []core.User
 	err := s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -207,7 +207,7 @@ func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	return errors.Join(disown(tx, u.ID, "", now), verified(tx, u.ID, now))
 }
 
-// apply changes u and reports whether u was just disabled.
+// apply changes u as in asks. off reports whether this disabled the user.
 func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	u.UpdatedAt = now
 	if in.Email != nil {
