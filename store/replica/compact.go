@@ -17,9 +17,9 @@ import (
 
 // Limits that keep the log short, because a restore should read few files.
 const (
-	// readMost is the target time for a restore to read the files of level 0, each of them twice and fetchAtOnce at a
-	// time. The number of files that this allows, at least compactMany and at most compactMost, triggers an early
-	// compaction.
+	// readMost is how long a restore should take at most to read the files of level 0. It reads each of them twice, and
+	// fetchAtOnce at a time. The number of files that this allows triggers an early compaction. It is at least
+	// compactMany and at most compactMost.
 	readMost    = 2 * time.Second
 	compactMany = 1024
 	compactMost = 8192
@@ -35,19 +35,19 @@ const (
 var compactEvery = [levels]time.Duration{1: 30 * time.Second, 2: 5 * time.Minute, 3: time.Hour}
 
 const (
-	// busyBytes is the amount shipped between two checks from which the daemon counts as busy. A busy daemon postpones
-	// compaction, which takes about as much CPU as shipping.
+	// busyBytes is the number of bytes shipped between two checks from which the daemon counts as busy. A busy daemon
+	// postpones compaction, which takes about as much CPU as shipping.
 	busyBytes = 8 << 20
-	// busyPeriods is the maximum number of its periods that a level is postponed.
+	// busyPeriods is the maximum number of periods for which a level is postponed.
 	busyPeriods = 4
 )
 
 // snapshotEvery is how often the whole database is written. Older files can then be removed.
 const snapshotEvery = 24 * time.Hour
 
-// compact makes one file of a level from the files of the level below that it does not cover yet. It stops at the
-// transaction through, because the next holder of the lease might not know later ones. It returns the file, or the zero
-// value if there was nothing to do. recent returns the content of a recently shipped file of level 0, or nil.
+// compact makes one file of a level from those files of the level below that the level does not cover yet. It stops at
+// the transaction through, because the next holder of the lease might not know later ones. It returns the new file, or
+// the zero value if there was nothing to do. recent returns the content of a recently shipped file of level 0, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
 ) (made logFile, err error) {
@@ -110,8 +110,8 @@ func (l logFiles) compact(
 	return whole, nil
 }
 
-// fetchAll opens files of the log, several at once, except those whose content known returns. The caller closes the
-// readers that implement io.Closer, also after an error; some readers are nil then.
+// fetchAll opens files of the log, several at once. It doesn't open files whose content the function known returns. The
+// caller closes the readers that implement io.Closer, even after an error, when some readers are nil.
 func (l logFiles) fetchAll(
 	ctx context.Context, files []logFile, known func(logFile) []byte,
 ) (readers []io.Reader, err error) {
@@ -151,9 +151,9 @@ func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 	return nil
 }
 
-// following returns the files that continue from the transaction end without a gap, up to through, or only some of them
-// if they are many or large. It returns none if the first one is missing, which a late listing can cause: files that
-// are skipped by compaction would be removed.
+// following returns the files that continue from the transaction end without a gap, up to the transaction through. If
+// there are many files, or large ones, it returns only some of them. If the first one is missing, which a late listing
+// can cause, it returns none: files that compaction skips would be removed.
 func following(files []logFile, end, through uint64, level int) (from []logFile) {
 	size, most := int64(0), int64(compactBytes)
 	if level > 1 {
@@ -179,8 +179,8 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 	return from
 }
 
-// beforeHole returns from, which has one file, if the file after it is missing: no other file will ever be compacted
-// with it. Otherwise it returns none.
+// beforeHole returns from, which contains one file, if the file after that is missing. No other file will then ever be
+// compacted with this one. Otherwise beforeHole returns nil.
 func (l logFiles) beforeHole(
 	ctx context.Context, level int, below, from []logFile, through uint64,
 ) ([]logFile, error) {
@@ -237,8 +237,8 @@ func (l logFiles) followingGap(
 	return nil, nil
 }
 
-// sweep removes files of the log that no restore to a time between keep and now needs: files of level 0 that level 1
-// covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
+// sweep removes the files of the log that are not needed to restore any state between keep and now: files of level 0
+// that level 1 covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
 func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	snapshots, err := l.list(ctx, snapshotLevel)
 	if err != nil {
@@ -276,8 +276,8 @@ func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	return nil
 }
 
-// remove removes the files of a level that gone selects, oldest first, which leaves no gap if it is interrupted. The
-// newest file stays.
+// remove removes the files of a level for which gone returns true. It starts with the oldest, so that an interruption
+// leaves no gap. The newest file stays.
 func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile) bool) error {
 	var keys []string
 	for i, f := range files {
@@ -293,7 +293,7 @@ func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile
 }
 
 // keepShort regularly compacts the log, writes whole copies, and removes files that are no longer needed. It logs
-// errors and tries again; no caller waits for it. A machine that may have lost the lease does none of this.
+// errors and tries again; no caller waits for it. If the machine may have lost the lease, keepShort does nothing.
 func (r *Replica) keepShort() {
 	var last [levels]time.Time
 	for level := 1; level < levels; level++ {
@@ -310,7 +310,7 @@ func (r *Replica) keepShort() {
 	}
 }
 
-// newest returns the time at which the last file of a level was written; the zero time if unknown.
+// newest returns the time at which the last file of a level was written, or the zero time if unknown.
 func (r *Replica) newest(level int) (at time.Time) {
 	files, err := r.log.list(r.ctx, level)
 	if err == nil && len(files) > 0 {
@@ -319,8 +319,8 @@ func (r *Replica) newest(level int) (at time.Time) {
 	return at
 }
 
-// lastWhole returns the time of the last whole copy, or the zero time if unknown. Without a copy it returns the start
-// of the log, because the log starts with the whole database.
+// lastWhole returns the time of the last whole copy, or the zero time if unknown. If there is no copy, it returns the
+// time at which the log started, because a log starts with the whole database.
 func (r *Replica) lastWhole() (at time.Time) {
 	if at = r.newest(snapshotLevel); !at.IsZero() {
 		return at
@@ -340,7 +340,8 @@ func (r *Replica) lastWhole() (at time.Time) {
 	return at
 }
 
-// upkeep does what is due.
+// upkeep does the maintenance that is due: it compacts the log, writes a whole copy, verifies the log, and removes
+// files.
 func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	now := time.Now()
 	r.ship.mu.Lock()
@@ -379,7 +380,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 			r.compacted = arrived
 		}
 	}
-	if broken, _ := r.Broken(); unverified != nil || broken != nil { // keep files that a restore could use
+	if broken, _ := r.Broken(); unverified != nil || broken != nil { // keep all files that a restore might need
 		return unverified
 	}
 	if now.Sub(*snapshot) >= snapshotEvery && r.copies.due() {
@@ -432,7 +433,7 @@ func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error
 	}
 }
 
-// recentBody returns the content of a file that was shipped recently, or nil if it is no longer kept.
+// recentBody returns the content of a recently shipped file, or nil if it is no longer in memory.
 func (s *shipper) recentBody(txid uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -444,8 +445,8 @@ func (s *shipper) recentBody(txid uint64) []byte {
 	return nil
 }
 
-// snapshot writes the whole database as it is after the last file. It blocks checkpoints, which makes the -wal grow,
-// but no callers. endCopies ends it.
+// snapshot writes the whole database in its state after the last file. Meanwhile it blocks checkpoints, so the -wal
+// grows, but it doesn't block callers. endCopies interrupts it.
 func (s *shipper) snapshot(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -476,8 +477,8 @@ func (s *shipper) snapshot(ctx context.Context) error {
 	return s.log.putWhole(ctx, w, txid, s.lease.generation())
 }
 
-// wholeAt returns the database as of the end of the last file. Pages that a checkpoint has moved into the database file
-// are read from there, because the -wal can restart at any time.
+// wholeAt returns the database in its state at the end of the last file. Pages that a checkpoint has moved into the
+// database file are read from there, because the -wal can restart at any time.
 func (s *shipper) wholeAt(files *walFiles, end walEnd) (w whole, err error) {
 	if end == s.sealed {
 		now, err := readIndex(s.path)

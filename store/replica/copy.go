@@ -15,7 +15,7 @@ type CopyOptions struct {
 	URL string
 	Env func(string) string // looks up the keys to the bucket
 	To  string              // file to write, which must not exist
-	At  time.Time           // restores the state just before this time; zero: the newest
+	At  time.Time           // restores the state just before this time; zero: the newest state
 	// ToGap restores the part before a gap in the log or before a damaged file. Without it, Copy returns ErrGap.
 	ToGap bool
 }
@@ -30,7 +30,8 @@ type Copied struct {
 }
 
 // Copy restores the database to a new file of mode 0600. It needs no lease and changes nothing in the bucket. It
-// returns ErrNothing if the bucket has no database, or none as old as At, and ErrGap if the log has a gap.
+// returns ErrNothing if the bucket has no database, or no state of it from before At. It returns ErrGap if the log has
+// a gap.
 func Copy(ctx context.Context, o CopyOptions) (c Copied, err error) {
 	bucket, err := objects.Open(o.URL, o.Env)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // Stats holds figures of a running replica.
 type Stats struct {
 	Generation uint64
-	TXID       uint64        // last transaction up to which the bucket has everything
+	TXID       uint64        // the bucket has this transaction and all before it
 	Lag        time.Duration // age of the oldest commit that the bucket lacks; 0: it lacks none
 	Put        time.Duration // recent duration of writing a file of the log; 0: unknown
 	InFlight   int           // number of files of the log being uploaded
@@ -51,9 +51,9 @@ func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
 // lagPause is the interval at which Lag checks the bucket.
 const lagPause = 20 * time.Millisecond
 
-// Lag measures how long the bucket takes to get everything committed to the database at path before the call; it
-// returns 0 if the bucket has it already. If ctx ends before that, it returns the cause. If level 0 lacks the last file
-// of the log, it waits for the next one. Another process must have the file open and ship it.
+// Lag measures how long it takes until the bucket has everything that was committed to the database at path before the
+// call. If the bucket already has everything, Lag returns 0. If ctx ends first, Lag returns the cause. If level 0 lacks
+// the last file of the log, Lag waits for the next file. Another process must have the file open and ship it.
 func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {

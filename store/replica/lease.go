@@ -33,19 +33,19 @@ type holder struct {
 	Host       string `json:"host"`       // host name, only for display
 	Renewal    uint64 `json:"renewal"`    // changes with each attempt, which changes the ETag
 	TTL        int64  `json:"ttl_ms"`
-	TXID       uint64 `json:"txid"`           // the log reaches at least this transaction
+	TXID       uint64 `json:"txid"`           // the log reaches this transaction, and maybe further
 	Log        string `json:"log"`            // name of the log, which never changes
 	Made       string `json:"made,omitempty"` // creation time of the database; empty: unknown
 	Released   bool   `json:"released,omitempty"`
 	At         string `json:"at"` // RFC 3339, only for display: no machine trusts another's clock
 }
 
-// same reports whether both contents come from the same attempt to write them.
+// same reports whether h and o come from the same attempt to write the lock object.
 func (h holder) same(o holder) bool {
 	return h.of(o) && h.Renewal == o.Renewal && h.Released == o.Released
 }
 
-// of reports whether both contents belong to the same taking of the lease.
+// of reports whether h and o come from the same machine, since it last took the lease.
 func (h holder) of(o holder) bool {
 	return h.Generation == o.Generation && h.Node == o.Node && h.Place == o.Place
 }
@@ -62,7 +62,7 @@ type lease struct {
 	clock  func() time.Duration
 	log    *slog.Logger
 
-	until atomic.Int64 // end of freshness by clock, in nanoseconds
+	until atomic.Int64 // time by clock until which the lease is fresh, in nanoseconds
 	lost  atomic.Bool
 	taken atomic.Uint64 // generation of mine, readable during a renewal
 	txid  atomic.Uint64 // last transaction in the log
@@ -114,9 +114,9 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 // since that attempt.
 var errEarlier = errors.New("an earlier attempt to renew the lease succeeded after all")
 
-// write puts the lock object. After a refusal or a lost response it reads the object. It returns no error if the object
-// has the content just written, errEarlier if it comes from an earlier attempt, the original error if it is unchanged,
-// and ErrLost otherwise.
+// write writes the lock object. If the storage refuses or its response is lost, write reads the object. It returns nil
+// if the object has the content just written, errEarlier if the content comes from an earlier attempt, the original
+// error if the object is unchanged, and ErrLost otherwise.
 func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition) (etag string, err error) {
 	l.tries++
 	next.Renewal, next.At = l.tries, time.Now().UTC().Format(time.RFC3339)
@@ -145,7 +145,7 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 	return "", err
 }
 
-// sight records what a wait for the lease has seen so far.
+// sight records what this machine has seen so far while it waits for the lease.
 type sight struct {
 	etag   string        // of the lock object; empty: there was none at the last look
 	since  time.Duration // time at which etag was first seen
@@ -157,10 +157,10 @@ type sight struct {
 // warnEvery is the interval of warnings about a lease that can't be read.
 const warnEvery = time.Minute
 
-// take waits until this node has the lease, and returns the previous holder; the zero value if there was none. While it
-// waits it calls waiting with the last holder seen, and with alive if that holder has renewed the lease meanwhile. The
-// caller must hold the lock of the database file. take takes a lease of the same node at the same place immediately,
-// because its process can't be running any more.
+// take waits until this node has the lease. It returns the previous holder, or the zero value if there was none. While
+// it waits, it calls waiting with the last holder seen; alive reports whether that holder has renewed the lease in the
+// meantime. The caller must hold the lock of the database file. take takes a lease of the same node at the same place
+// immediately, because its process can't be running any more.
 func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
 	var seen sight
 	var first holder         // first holder that this call waited for
@@ -238,8 +238,9 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 
 // absent reports whether the lease may be taken if there is no lock object. In a bucket that was never used it may be
 // taken immediately. If there is a log, it may be taken after a TTL, because the holder may not have noticed yet that
-// the object was removed. If this wait has seen the object before, someone removed it while a machine may still be
-// serving a newer database than this one has; then absent waits until the object is back.
+// the object was removed. If this machine has seen the object while it waited, someone has removed the object since.
+// The holder may still be serving a newer database than this machine has, so absent returns false until the object is
+// back.
 func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) {
 	seen.etag = ""
 	unused, err := logFiles{bucket: l.bucket}.unused(ctx)
@@ -311,8 +312,8 @@ func (l *lease) raise(ctx context.Context, generation uint64) error {
 	return err
 }
 
-// release gives up the lease, which saves another machine the wait. The lock object stays, because it stores the
-// generation.
+// release gives up the lease, so that another machine needn't wait for it to expire. The lock object stays, because it
+// stores the generation.
 func (l *lease) release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -332,14 +333,14 @@ func (l *lease) release(ctx context.Context) error {
 	return err
 }
 
-// setMade sets the creation time of the database, which the lock object has from the next renewal on.
+// setMade sets the creation time of the database. The lock object contains it from the next renewal on.
 func (l *lease) setMade(made string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mine.Made = made
 }
 
-// generation returns the generation of this taking of the lease.
+// generation returns the generation of the lease that this machine took.
 func (l *lease) generation() uint64 { return l.taken.Load() }
 
 // logName returns the name of the log. It is empty until the lease is taken.

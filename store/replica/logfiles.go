@@ -41,7 +41,7 @@ type logFiles struct {
 	bucket objects.Bucket
 	bad    []logFile // damaged files, which are treated as missing
 	known  *shipped  // result of shipped while it is still valid; nil: unknown
-	least  uint64    // transaction that the log reaches at least; 0: unknown
+	least  uint64    // the log reaches this transaction, and maybe further; 0: unknown
 }
 
 // damagedError means that a file of the log exists but is unreadable. It is an ErrGap.
@@ -79,8 +79,8 @@ func (l logFiles) key(level int, from, to uint64) string {
 	return l.folder(level) + "/" + ltx.FormatFilename(ltx.TXID(from), ltx.TXID(to))
 }
 
-// list returns the files of a level that the bucket lists, sorted by their first transaction, without those known to be
-// damaged. Level 0 can have gaps, which list does not fill.
+// list returns the files that the bucket lists for a level, sorted by their first transaction. It leaves out files that
+// are known to be damaged. Level 0 can have gaps, which list does not fill.
 func (l logFiles) list(ctx context.Context, level int) (files []logFile, err error) {
 	for info, err := range l.bucket.List(ctx, l.folder(level)+"/", "") {
 		if err != nil {
@@ -95,12 +95,12 @@ func (l logFiles) list(ctx context.Context, level int) (files []logFile, err err
 	return files, nil
 }
 
-// open reads the first size bytes of a file of the log; 0 means all of it.
+// open returns a reader of the first size bytes of a file of the log; 0 means the whole file.
 func (l logFiles) open(ctx context.Context, f logFile, size int64) (io.ReadCloser, error) {
 	return l.bucket.Get(ctx, l.key(f.level, f.min, f.max), 0, size)
 }
 
-// header reads the header of a file of the log. It returns a damagedError if there is none.
+// header reads the header of a file of the log. If the file has no header, it returns a damagedError.
 func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err error) {
 	r, err := l.open(ctx, f, ltx.HeaderSize)
 	if err != nil {
@@ -135,11 +135,11 @@ type shipped struct {
 	covered    uint64    // last transaction of level 1 or of a whole copy
 	older      []logFile // files before that; some can be missing
 	files      []logFile // files without a gap, starting with the last one that level 1 covers
-	strays     []logFile // files of Puts that overtook a failed one or came too late; never acknowledged
+	strays     []logFile // files whose Put overtook a failed one or came too late; never acknowledged
 	generation uint64    // latest generation of the files examined: those at the end of the log, and strays
 }
 
-// head returns the last transaction; 0 if there is none.
+// head returns the last transaction, or 0 if there is none.
 func (s shipped) head() uint64 {
 	if len(s.files) == 0 {
 		return s.covered
@@ -259,8 +259,8 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	return nil
 }
 
-// headers reads the headers of files, several at once. A file that was removed meanwhile or is damaged has the zero
-// value; for a damaged file, damaged has the error.
+// headers reads the headers of files, several at once. For a file that was removed in the meantime or is damaged, all
+// has the zero value; for a damaged file, damaged has the error.
 func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Header, damaged []error, err error) {
 	all, damaged = make([]ltx.Header, len(files)), make([]error, len(files))
 	group, ctx := errgroup.WithContext(ctx)
@@ -279,7 +279,7 @@ func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Heade
 	return all, damaged, group.Wait()
 }
 
-// ErrGap is returned if the log in the bucket is damaged: a file in the middle is missing.
+// ErrGap is returned if the log in the bucket is damaged, for example because a file in the middle is missing.
 var ErrGap = errors.New("the replica's log has a gap")
 
 // ErrNothing is returned if the replica holds no database.
@@ -288,7 +288,7 @@ var ErrNothing = errors.New("the replica has no database")
 // plan returns the files needed to restore the database to its state after transaction through, or before time at. Zero
 // values mean the newest state. It returns ErrNothing, or ErrGap together with the files before the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
-	var damage error // error of a file that may be from before at
+	var damage error // damage of a file that may have been written before at
 	usable := func(f logFile) (bool, error) {
 		if through != 0 && f.max > through {
 			return false, nil
@@ -367,7 +367,8 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	return files, gap
 }
 
-// beginsLate returns ErrGap for files of a log if a restore can start from none of them; nil if there are no files.
+// beginsLate returns ErrGap if a restore can't start from any file in all, the files of a log. If there are no files,
+// it returns nil.
 func beginsLate(all []logFile) error {
 	if len(all) == 0 {
 		return nil

@@ -12,5 +12,5 @@ func markOf(path string) (m mark, err error) {
 	return mark{Size: fi.Size(), Changed: fi.ModTime().UnixNano()}, nil
 }
 
-// folderOf returns an empty string: this system has nothing that tells a folder from its copies.
+// folderOf returns an empty string: this system offers no way to distinguish a folder from its copies.
 func folderOf(string) string { return "" }

@@ -28,8 +28,8 @@ func (r *Replica) Broken() (broken, mended error) {
 }
 
 // Mend ships a whole copy of the database; a restore then doesn't need the part that found reports as missing. Until
-// the copy is there, Broken returns found. If Mend fails, keepShort tries again later. It returns ErrStale or ErrLost
-// without the lease, and errors of the bucket.
+// the copy is there, Broken returns found. If Mend fails, keepShort tries again later. If this machine doesn't hold the
+// lease, it returns ErrStale or ErrLost. It also returns errors of the bucket.
 func (r *Replica) Mend(ctx context.Context, found error) error {
 	r.mending.Lock()
 	defer r.mending.Unlock()
@@ -57,14 +57,14 @@ func (r *Replica) mended(found error) {
 // verifyEvery is how often a daemon checks that all files needed for a restore exist.
 const verifyEvery = time.Hour
 
-// copyAgain is the wait after a whole copy failed. Each copy reads and ships the entire database and delays
-// checkpoints. The wait doubles with each failure, up to copyAgainMost.
+// copyAgain is how long to wait after a whole copy failed, because each copy reads and ships the entire database and
+// delays checkpoints. The wait doubles with each failure, up to copyAgainMost.
 const (
 	copyAgain     = time.Minute
 	copyAgainMost = time.Hour
 )
 
-// backoff spaces out attempts that fail. The zero value is due.
+// backoff spaces out attempts that fail. With the zero value, the first attempt is due immediately.
 type backoff struct {
 	wait  time.Duration // wait after the last failure
 	after time.Time     // time at which the next attempt is due
@@ -134,14 +134,14 @@ func (r *Replica) gap(ctx context.Context) (found, err error) {
 	return err, nil
 }
 
-// reaches returns ErrGap if the log can't be restored, or only up to a transaction before least, which it is known to
-// have had. It returns ErrNothing if the log holds no database and least is 0.
+// reaches returns ErrGap if the log can't be restored up to the transaction least, which the log is known to have had.
+// It returns ErrNothing if the log holds no database and least is 0.
 func (l logFiles) reaches(ctx context.Context, least uint64) error {
 	files, err := l.plan(ctx, 0, zeroTime)
 	return reached(files, err, least)
 }
 
-// reached is reaches for the results of plan.
+// reached is like reaches, for files and err, the results of plan.
 func reached(files []logFile, err error, least uint64) error {
 	switch {
 	case errors.Is(err, ErrNothing) && least > 0:
@@ -152,8 +152,8 @@ func reached(files []logFile, err error, least uint64) error {
 	return err
 }
 
-// settleDamaged is settle for a log that is damaged; found describes the damage. The database file replaces the log if
-// it has everything that was in the log, or if Options allow it. Otherwise settleDamaged returns found and changes
+// settleDamaged is like settle, for a damaged log; found describes the damage. The database file replaces the log if it
+// has everything that was in the log, or if Options allow it. Otherwise settleDamaged returns found and changes
 // nothing.
 func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at position, err error) {
 	advice := fmt.Errorf("%w. Start the machine that served last; it repairs the replica. If its disk is lost, "+
@@ -258,7 +258,8 @@ func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newes
 	return last, generation, newest, nil
 }
 
-// copyWhole writes the database file, which has no -wal, as a whole copy at the last transaction of the log.
+// copyWhole writes a whole copy of the database file, which has no -wal, to the log. The copy has the last transaction
+// of the log.
 func (r *Replica) copyWhole(ctx context.Context, at position) error {
 	main, err := os.Open(r.path)
 	if err != nil {
@@ -271,7 +272,7 @@ func (r *Replica) copyWhole(ctx context.Context, at position) error {
 	return r.log.putWhole(ctx, whole{main: main, end: walEnd{pages: at.pages}}, at.txid, r.lease.generation())
 }
 
-// putWhole writes a whole copy of the database at a transaction that the log has.
+// putWhole writes w, the database after the transaction txid of the log, to the log as a whole copy.
 func (l logFiles) putWhole(ctx context.Context, w whole, txid, generation uint64) error {
 	c := changed{to: w.end}
 	h := c.header(txid, generation)

@@ -15,8 +15,8 @@ import (
 var ErrMissing = errors.New("it is empty, but this database was replicated there before. Mount its disk or correct " +
 	"the address. If the replica is lost, newsletterd replica begin recreates it from this machine's database")
 
-// Name returns the identity of the replica at an address: the address without user and options, but with the endpoint.
-// It returns an empty string if the address is invalid.
+// Name returns the identity of the replica at a URL: the URL without user and options, but with the endpoint. It
+// returns an empty string if the URL is invalid.
 func Name(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -33,8 +33,8 @@ func Name(address string) string {
 // Name returns the identity of this replica.
 func (r *Replica) Name() string { return Name(r.opts.URL) }
 
-// missing returns ErrMissing if the note or the database records a log that is not there. used reports whether a
-// machine has kept a database in the bucket.
+// missing returns ErrMissing if the note or the database records a log that the bucket doesn't have. used reports
+// whether a machine has kept a database in the bucket.
 func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	unused, err := r.log.unused(ctx)
 	if err != nil || !unused || r.opts.Begin {
@@ -53,7 +53,8 @@ func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 }
 
 // remember records in the note that the bucket is in use, even if the database in it is not this machine's: the next
-// start then refuses to start over in an empty bucket. If h is another machine, remember records its generation too.
+// start then fails if the bucket is empty, instead of starting over. If h is another machine, remember records its
+// generation too.
 func (r *Replica) remember(n *note, h holder) error {
 	before := *n
 	if n.URL != r.Name() {
@@ -68,8 +69,8 @@ func (r *Replica) remember(n *note, h holder) error {
 	return writeNote(r.path, *n)
 }
 
-// Missing returns ErrMissing if nothing is kept at address although the note next to the database at path, or knows,
-// says that the database was kept there. knows is the result of Options.Knows. Missing writes nothing.
+// Missing returns ErrMissing if the bucket at address is empty, although the database at path was kept there according
+// to the note next to it, or because knows is true. knows is the result of Options.Knows. Missing writes nothing.
 func Missing(ctx context.Context, address string, env func(string) string, path string, knows bool) error {
 	r, err := New(Options{
 		URL: address, Env: env, Path: path, Knows: func(context.Context) (bool, error) { return knows, nil },

@@ -11,8 +11,8 @@ import (
 )
 
 // note is stored in a file next to the database. It holds the name of this machine, the last place where the database
-// was kept, and the transaction that the database file is at if there is no -wal. The transaction is valid as long as
-// no one has replaced or changed the file.
+// was kept, and the last transaction in the database file if there is no -wal. The transaction is valid as long as the
+// file has not been replaced or changed.
 type note struct {
 	Node       string `json:"node"`
 	Generation uint64 `json:"generation"`
@@ -63,7 +63,7 @@ func readNote(path string) (n note, err error) {
 	return n, nil
 }
 
-// writeNote replaces the note atomically: a kill leaves the old one or the new one.
+// writeNote replaces the note atomically: after a kill, the file contains either the old note or the new one.
 func writeNote(path string, n note) error {
 	b, err := json.Marshal(n)
 	if err != nil {

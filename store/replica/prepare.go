@@ -15,7 +15,7 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// position is the place in the log that a database file without a -wal corresponds to.
+// position is the place in the log to which a database file without a -wal corresponds.
 type position struct {
 	txid  uint64
 	pages uint32
@@ -39,9 +39,9 @@ func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err err
 	return r.settleDamaged(ctx, n, err)
 }
 
-// settle makes the database file one that the log can continue from. If the file matches the log, settle ships its -wal
-// and moves it into the file. Otherwise it moves the file aside and restores the database from the bucket. An empty
-// bucket gets the file as it is. The lease and the lock of the file are held.
+// settle makes sure that the log can continue from the database file. If the file matches the log, settle ships its
+// -wal and moves it into the file. Otherwise it moves the file aside and restores the database from the bucket. An
+// empty bucket gets the file as it is. The caller must hold the lease and the lock of the file.
 func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	s, err := r.log.shipped(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 }
 
 // fetch moves the file at the path aside and restores the database from the bucket. s is the listing of the bucket. It
-// is still valid, because its strays are removed and the lease is held before the call.
+// is still valid, because the strays in it have been removed and this machine holds the lease.
 func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error) {
 	before := func() error {
 		aside, err := moveAside(r.path)
@@ -246,7 +246,7 @@ func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool,
 	}
 }
 
-// shipRest ships the frames of the -wal after from, and returns the last transaction afterwards.
+// shipRest ships the frames of the -wal after from, and returns the last transaction of the log afterwards.
 func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint64, error) {
 	return r.shipWith(ctx, txid, from, func(s *shipper) error {
 		s.end = from
@@ -254,7 +254,8 @@ func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint6
 	})
 }
 
-// shipWith ships with the function ship before the database is open, and returns the last transaction afterwards.
+// shipWith calls ship with a shipper, before the database is open, and returns the last transaction of the log
+// afterwards.
 func (r *Replica) shipWith(ctx context.Context, txid uint64, from walEnd, ship func(*shipper) error) (uint64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := newShipper(r.path, r.log, r.lease, r.slog, cancel)
@@ -294,7 +295,7 @@ func withDatabase(ctx context.Context, path string, fn func(*sql.Conn) error) er
 	return fn(c)
 }
 
-// fold moves the -wal into the database file.
+// fold moves the contents of the -wal into the database file.
 func fold(ctx context.Context, c *sql.Conn) error {
 	var busy, frames, moved int
 	err := c.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// send starts uploading a file of the log. captureMu is held.
+// send starts to upload a file of the log. The caller holds captureMu.
 func (s *shipper) send(p *parcel) {
 	s.txid++
 	p.txid = s.txid
@@ -36,7 +36,7 @@ func (s *shipper) send(p *parcel) {
 	})
 }
 
-// staleLook is how often a waiting file checks whether the lease is fresh.
+// staleLook is how often put checks whether the lease is fresh, while a file waits for that.
 const staleLook = 20 * time.Millisecond
 
 // put writes a file of the log, and retries until the bucket has it. It fails if its context ends or the lease is lost.
@@ -79,10 +79,11 @@ func (s *shipper) put(p *parcel) error {
 	}
 }
 
-// taken finds out why a file with that name exists. There are three cases. The file is ours, and the response to our
-// Put was lost. Or it is a stray, from an earlier holder or from a whole copy that this process gave up: then it may be
-// replaced as long as it is unchanged, which cond requires. Or another machine has taken over. A damaged file doesn't
-// show whose it is; if the lease can be renewed after it appeared, it is not from a later holder.
+// taken finds out why a file with this name already exists. There are three cases. The file is ours, and the response
+// to our Put was lost. Or it is a stray, from an earlier holder or from a whole copy that this process gave up: then it
+// may be replaced as long as it is unchanged, as cond requires. Or another machine has taken over. A damaged file
+// doesn't show which holder wrote it. If the lease can be renewed after the file appeared, it is not from a later
+// holder.
 func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition, err error) {
 	cond.Absent = true
 	own, err = objects.Owns(p.context, s.log.bucket, key, p.body)
@@ -171,7 +172,7 @@ func (s *shipper) done(p *parcel) {
 	s.tell()
 }
 
-// tell wakes the callers that wait for files to arrive.
+// tell wakes callers that wait until files have arrived.
 func (s *shipper) tell() {
 	s.mu.Lock()
 	s.lease.txid.Store(max(s.lease.txid.Load(), s.arrived))
@@ -182,7 +183,7 @@ func (s *shipper) tell() {
 	s.poke()
 }
 
-// keep keeps a file that has arrived in memory for the next compaction. mu is held.
+// keep keeps an arrived file in memory for the next compaction. The caller holds mu.
 func (s *shipper) keep(p *parcel) {
 	s.recent = append(s.recent, p)
 	s.kept += len(p.body)

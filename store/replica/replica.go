@@ -26,10 +26,10 @@ type Options struct {
 	// Env looks up the keys to the bucket; nil means os.Getenv.
 	Env  func(string) string
 	Path string // path of the database file
-	// TTL is the time after which another machine may take the lease of a machine that died; 0 means 10 s.
+	// TTL is how long after a machine died another one may take its lease; 0 means 10 s.
 	TTL time.Duration
-	// Keep is how far back the database can be restored: to each commit of the last minutes, before that to about every
-	// half minute. 0 means 72 h.
+	// Keep is how far back the database can be restored. For the last minutes, any commit can be restored; before that,
+	// about one state per half minute. 0 means 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
 	// Supersede lets the database file replace the contents of the bucket. Earlier states can still be restored.
@@ -38,14 +38,14 @@ type Options struct {
 	Begin bool
 	// Knows reports whether the database file records that it was kept at this URL before. nil means false.
 	Knows func(ctx context.Context) (bool, error)
-	// Made returns the creation time of the database at Path, which identifies it; the zero time if there is no
-	// database. A machine that has a different database than the replica doesn't take the replica over. nil skips
-	// this check.
+	// Made returns the creation time of the database at Path, which identifies the database. If there is no database,
+	// it returns the zero time. A machine that has a different database than the replica doesn't take over the replica.
+	// If Made is nil, this check is skipped.
 	Made func(ctx context.Context) (time.Time, error)
 	// Waiting is called about every second while another machine holds the lease. host is the name of that machine;
 	// alive reports whether it has renewed the lease during the wait. If Waiting returns an error, Prepare returns it.
 	Waiting func(host string, alive bool) error
-	// Failed is called once if this machine must stop immediately, with an error that wraps ErrLost.
+	// Failed is called once, with an error that wraps ErrLost, if this machine must stop immediately.
 	Failed func(error)
 }
 
@@ -67,7 +67,7 @@ type Replica struct {
 	mending   sync.Mutex
 	bad       []logFile               // damaged files of the log; used by keepShort
 	copies    backoff                 // spaces out whole copies; used by keepShort
-	verified  time.Time               // time at which the log was last complete; used by keepShort
+	verified  time.Time               // when the log was last found complete; used by keepShort
 	ship      *shipper                // set by Start
 	running   atomic.Pointer[shipper] // same as ship, for keepLease
 	gate      *sql.DB                 // its only connection takes the write lock
@@ -80,7 +80,7 @@ type Replica struct {
 	once   sync.Once // guards Options.Failed
 }
 
-// New returns a replica. It fails if the address is invalid. The bucket is not contacted before Prepare.
+// New returns a replica. It returns an error if the URL is invalid. New doesn't contact the bucket; Prepare does.
 func New(o Options) (*Replica, error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -142,7 +142,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.URL != "" && n.URL != r.Name() { // the note says nothing about the log at this URL
+	if n.URL != "" && n.URL != r.Name() { // the note is about the log at another URL
 		n.TXID, n.File = 0, mark{}
 	}
 	r.loops.Go(r.keepLease)
@@ -262,7 +262,7 @@ func (r *Replica) keepLease() {
 
 func (r *Replica) shipper() *shipper { return r.running.Load() }
 
-// fail stops this machine after it has lost the lease.
+// fail makes this machine stop after it has lost the lease.
 func (r *Replica) fail(err error) {
 	r.lease.lost.Store(true)
 	r.once.Do(func() {
@@ -274,7 +274,7 @@ func (r *Replica) fail(err error) {
 	})
 }
 
-// Start starts shipping commits. The database must be open; it may have been written to since Prepare.
+// Start starts shipping commits. The database must be open; it may have been changed since Prepare.
 func (r *Replica) Start(ctx context.Context) (err error) {
 	if m, err := markOf(r.path); err != nil {
 		return err
@@ -314,15 +314,15 @@ func (r *Replica) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Committed reports a commit to the replica. It is cheap.
+// Committed tells the replica that something was committed. It is cheap to call.
 func (r *Replica) Committed() { r.ship.note() }
 
 // After calls fn when everything committed so far is in the bucket and the lease was still held afterwards. It calls fn
 // with ErrLost if another machine has taken over. fn must not block; it can be called before After returns.
 func (r *Replica) After(fn func(error)) { r.ship.after(fn) }
 
-// Wait returns when After would call its function, or when ctx is done. The waiting goroutine also checks the lease,
-// because the machine can freeze just before the goroutine continues.
+// Wait waits until After would call its function, or until ctx is done. Afterwards the waiting goroutine checks the
+// lease once more, because the machine can freeze just before the goroutine continues.
 func (r *Replica) Wait(ctx context.Context) error {
 	done := make(chan error, 1)
 	for {
@@ -345,8 +345,8 @@ func (r *Replica) Wait(ctx context.Context) error {
 // caller must not respond or send anything. It costs an atomic load and a read of the clock.
 func (r *Replica) Check() error { return r.lease.check() }
 
-// Checkpoint runs a checkpoint without losing data for the replica. run must do a PASSIVE checkpoint. Checkpoint fails
-// without calling run if the bucket lacks some commits or another process holds the write lock.
+// Checkpoint runs a checkpoint in such a way that the replica loses no data. run must run a PASSIVE checkpoint.
+// Checkpoint fails without calling run if the bucket lacks some commits or another process holds the write lock.
 func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 	return r.ship.checkpoint(ctx, func() (func(), error) {
 		c, err := r.gate.Conn(ctx)

@@ -38,7 +38,8 @@ type restored struct {
 }
 
 // restoreAround writes the database to a new file. It treats files that turn out to be damaged as missing, because
-// other files may hold the same changes. With toGap it restores the part before a gap; without it, a gap is an ErrGap.
+// other files may hold the same changes. If the log has a gap, it restores the part before the gap if toGap is set,
+// otherwise it returns ErrGap.
 func (l logFiles) restoreAround(
 	ctx context.Context, to string, through uint64, at time.Time, toGap bool,
 ) (got restored, err error) {
@@ -106,7 +107,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	group.Go(func() error {
 		defer close(queue)
 		for _, file := range files {
-			// Acquired in order: the file that is applied next always gets its share.
+			// The shares are acquired in order, so that the file that is applied next always gets its share.
 			if err := memory.Acquire(ctx, size(file)); err != nil {
 				return err
 			}
@@ -253,9 +254,10 @@ func (l logFiles) restoreInPlace(ctx context.Context, path string, before func()
 	return end, syncFolder(filepath.Dir(path))
 }
 
-// moveAside gives a database file that the replica supersedes another name, with its -wal and its rollback journal:
-// SQLite would apply them to any file at path. They may exist without the file, if a kill interrupted moveAside or
-// someone moved the file. It returns the name, or an empty string if all of them are empty or missing.
+// moveAside renames a database file that the replica supersedes. It also renames the -wal and the rollback journal,
+// because SQLite would apply them to any file at path. They may exist without the file, if a kill interrupted moveAside
+// or someone moved the file. moveAside returns the new name, or an empty string if all of these files are empty or
+// missing.
 func moveAside(path string) (aside string, err error) {
 	name := fmt.Sprintf("%s.superseded-%s", path, time.Now().UTC().Format("20060102T150405.000"))
 	for _, ending := range []string{"", "-wal", "-journal"} {

@@ -14,16 +14,18 @@ import (
 const (
 	// depth is the maximum number of files of the log that are uploaded at once.
 	depth = 8
-	// overtake is the minimum duration of a Put at which the next one starts without waiting for it.
+	// overtake is a duration of Puts. If they take at least this long, the next Put starts without waiting for the
+	// previous one.
 	overtake = 3 * time.Millisecond
-	// lazy is how long a commit that no one waits for can wait for others.
+	// lazy is how long a commit that no caller waits for is held back, so that others can share its file.
 	lazy = time.Second
-	// memory is the number of bytes of shipped files that are kept for compaction, which then needn't read them back.
+	// memory is how many bytes of shipped files are kept in memory, so that compaction needn't read them from the
+	// bucket.
 	memory = 16 << 20
-	// paceMost caps the time for making one file that share takes into account.
+	// paceMost caps the time for making one file, as used for share.
 	paceMost = 20 * time.Millisecond
-	// share limits the time spent making files of the log to 1/share of all time. Commits made in between share one
-	// file, which has each changed page only once.
+	// share limits the time spent on making files of the log to 1/share of the total time. Commits made between two
+	// files share the next one, which contains each changed page only once.
 	share = 2
 )
 
@@ -57,7 +59,7 @@ type shipper struct {
 	txid      uint64 // transaction of the last file of the log
 	whole     bool   // the next capture copies the whole database
 	begun     int    // number of parts of a whole copy that was given up; the next copy must not have fewer
-	alone     int    // number of further files to send one by one: a late Put of the previous holder can still arrive
+	alone     int    // number of further files to send one by one: a late Put from the previous holder may still arrive
 	buffer    []byte
 	encoded   bytes.Buffer  // reused between files
 	pace      time.Duration // by lease.clock: nothing is captured before this time
@@ -77,7 +79,7 @@ type shipper struct {
 	wholes    int           // number of whole copies; guarded by captureMu
 }
 
-// errSnapshot means that a checkpoint has to wait.
+// errSnapshot means that a checkpoint has to wait for a whole copy.
 var errSnapshot = errors.New("a full copy is being uploaded to the replica")
 
 // parcel is one file of the log.
@@ -122,7 +124,8 @@ func newShipper(path string, log logFiles, l *lease, logger *slog.Logger, failed
 	}
 }
 
-// start begins shipping after the transaction txid. The database file must contain that transaction without its -wal.
+// start starts shipping with the commits after the transaction txid. The database file alone, without its -wal, must
+// contain that transaction.
 func (s *shipper) start(ctx context.Context, txid uint64, pages uint32) error {
 	main, err := os.Open(s.path)
 	if err != nil {
@@ -172,8 +175,8 @@ func (s *shipper) after(fn func(error)) {
 	s.poke()
 }
 
-// release returns to the callers that wait for files that have arrived, as long as the lease is fresh. After the lease
-// is lost, it returns to all callers.
+// release notifies the callers whose files have arrived, as long as the lease is fresh. After the lease is lost, it
+// notifies all waiting callers.
 func (s *shipper) release() {
 	s.mu.Lock()
 	err := s.lease.check()
@@ -210,7 +213,7 @@ func (s *shipper) run() {
 	}
 }
 
-// pump ships what is due and returns the time until the next check.
+// pump ships the files that are due and returns the time until the next check.
 func (s *shipper) pump() time.Duration {
 	s.captureMu.Lock()
 	defer s.captureMu.Unlock()
@@ -243,8 +246,8 @@ func (s *shipper) pump() time.Duration {
 	return time.Hour
 }
 
-// busy returns how long the next file must wait for the files being uploaded; 0 means it can leave now, an hour means
-// it waits until one has arrived. mu is held.
+// busy returns how long the next file must wait for those being uploaded. 0 means that it can be sent now, and an hour
+// that it waits until a file has arrived. The caller holds mu.
 func (s *shipper) busy() time.Duration {
 	n := len(s.inFlight)
 	if rest := s.pace - s.lease.clock(); rest > 0 {
@@ -260,7 +263,7 @@ func (s *shipper) busy() time.Duration {
 }
 
 // capture makes one file of the log from the new frames in the -wal, and sends it. It returns errBroken if the whole
-// database has to be copied. captureMu is held.
+// database has to be copied. The caller holds captureMu.
 func (s *shipper) capture() (err error) {
 	if s.whole {
 		return errBroken
@@ -299,12 +302,12 @@ func (s *shipper) capture() (err error) {
 }
 
 // upTo reports whether the log reaches now. A -wal without frames also has 0 pages: either all of it was moved into the
-// file, or a kill came between its header and the first commit. captureMu is held.
+// file, or a kill came between its header and the first commit. The caller holds captureMu.
 func (s *shipper) upTo(now walEnd) bool {
 	return now.salt == s.end.salt && now.frames == s.end.frames || now.frames == 0 && s.end == s.sealed
 }
 
-// captureWhole copies the whole database. captureMu is held.
+// captureWhole sends a copy of the whole database. The caller holds captureMu.
 func (s *shipper) captureWhole() error {
 	note := s.committed.Load()
 	s.copySince.Store(s.firstNote.Swap(0))
@@ -325,7 +328,8 @@ func (s *shipper) captureWhole() error {
 	return err
 }
 
-// lastNote returns the note of the previous file, for a file that does not cover all recorded commits. mu is held.
+// lastNote returns the note of the previous file, for a file that does not cover all recorded commits. The caller holds
+// mu.
 func (s *shipper) lastNote() uint64 {
 	note := s.confirmed
 	for _, p := range s.inFlight {
@@ -334,7 +338,7 @@ func (s *shipper) lastNote() uint64 {
 	return note
 }
 
-// covered records that the files up to the last one hold all commits up to note; there was nothing new to ship.
+// covered records that the files sent so far hold all commits up to note, because there was nothing new to ship.
 func (s *shipper) covered(note uint64) {
 	s.mu.Lock()
 	if last := s.inFlight[s.txid]; last != nil {
@@ -373,7 +377,7 @@ func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 	return nil
 }
 
-// flush ships everything that is committed and waits until it has arrived. captureMu is held.
+// flush ships everything that is committed and waits until it has arrived. The caller holds captureMu.
 func (s *shipper) flush(ctx context.Context) error {
 	for {
 		before := s.txid
@@ -394,12 +398,12 @@ func (s *shipper) settle(ctx context.Context) error {
 	return s.until(ctx, func() bool { return s.arrived == s.txid })
 }
 
-// room waits until one more file can be sent.
+// room waits until one more file can be uploaded.
 func (s *shipper) room(ctx context.Context) error {
 	return s.until(ctx, func() bool { return len(s.inFlight) < depth && (s.alone == 0 || len(s.inFlight) == 0) })
 }
 
-// emptied waits until no file is being uploaded, with or without the lease.
+// emptied waits until no file is being uploaded, whether or not the lease is fresh.
 func (s *shipper) emptied(ctx context.Context) error {
 	err := s.until(ctx, func() bool { return s.arrived == s.txid })
 	if errors.Is(err, ErrStale) {
@@ -426,9 +430,9 @@ func (s *shipper) until(ctx context.Context, reached func() bool) error {
 	}
 }
 
-// checkpoint runs a checkpoint of the -wal without losing data for the replica. lock keeps all writers out; then
-// everything committed is shipped, and only then does run move it into the database file. After that the -wal can
-// restart. checkpoint fails without calling run if the bucket lacks some commits or a whole copy is running.
+// checkpoint runs a checkpoint of the -wal in such a way that the replica loses no data. It calls lock to keep all
+// writers out, ships everything committed, and then calls run to move it into the database file. After that, the -wal
+// can restart. checkpoint fails without calling run if the bucket lacks some commits or a whole copy is running.
 func (s *shipper) checkpoint(ctx context.Context, lock func() (unlock func(), err error), run func() error) error {
 	if !s.still.TryLock() {
 		return errSnapshot

@@ -41,7 +41,7 @@ type Holder struct {
 	Released   bool // the machine gave up the lease, as it does when it stops
 }
 
-// Lapses returns the time at which another machine can take the lease unless it is renewed.
+// Lapses returns the time from which another machine can take the lease, if it is not renewed before.
 func (h *Holder) Lapses() time.Time { return h.Renewed.Add(h.TTL) }
 
 // Look returns the state of the bucket at url. It needs no lease and writes nothing. env looks up the keys.
@@ -50,7 +50,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	if err != nil {
 		return s, err
 	}
-	var least uint64 // transaction that the log reaches according to the holder of the lease
+	var least uint64 // the log reaches at least this, according to the holder of the lease
 	if s.Holder, least, err = holderOf(ctx, bucket); err != nil {
 		return s, err
 	}
@@ -123,8 +123,8 @@ func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	return nil
 }
 
-// chain returns files of a log that each continue from the one before. At a gap, it continues with the next whole copy.
-// all is sorted by start and end, and its first file is one that a restore can start from.
+// chain returns files of a log, each of which continues from the one before. At a gap, it continues with the next whole
+// copy. all is sorted by start and end, and its first file is one that a restore can start from.
 func chain(all []logFile) (files []logFile) {
 	var whole, rest []logFile
 	for _, f := range all[1:] {
@@ -167,7 +167,7 @@ func Reach(ctx context.Context, url string, env func(string) string) error {
 	return err
 }
 
-// holderOf returns the holder of the lease and a transaction that the log reaches at least. The holder is nil if there
+// holderOf returns the holder of the lease and a transaction that the log is known to reach. The holder is nil if there
 // is no lock object.
 func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, error) {
 	info, err := bucket.Head(ctx, lockKey)
@@ -198,8 +198,8 @@ func Fits(ctx context.Context, address, path string, made func(context.Context) 
 	return r.fits(ctx, n, holder{Node: s.Holder.Node, Log: s.Holder.Log, Made: s.Holder.Made})
 }
 
-// Node returns the name of the machine of the database file at path, as in Holder.Node; empty if the file was not kept
-// in a replica.
+// Node returns the name of the machine of the database file at path, as in Holder.Node. It returns an empty string if
+// the file was not kept in a replica.
 func Node(path string) (string, error) {
 	n, err := readNote(path)
 	return n.Node, err

@@ -149,7 +149,8 @@ func readIndex(path string) (end walEnd, err error) {
 	return end, errors.New("the index of the -wal file keeps changing")
 }
 
-// readBackfill returns how many frames of the -wal have been moved into the database file, according to its index.
+// readBackfill returns how many frames of the -wal have been moved into the database file, according to the index of
+// the -wal.
 func readBackfill(path string) (uint32, error) {
 	f, err := openIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -186,8 +187,9 @@ type changed struct {
 	pages    map[uint32][]byte
 }
 
-// readWAL reads the frames after from and up to to, or only up to an earlier commit if there are many. Both positions
-// are ends of commits in the same -wal. The slices of the result are valid until the next call with the same buffer.
+// readWAL reads the frames between the positions from and to. If there are many, it stops at an earlier commit. Both
+// positions are ends of commits in the same -wal. The slices of the result are valid until the next call with the same
+// buffer.
 func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err error) {
 	c = changed{from: from, pages: map[uint32][]byte{}}
 	for at := from.frames; ; {
@@ -204,7 +206,7 @@ func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err err
 			return c, err
 		}
 		if end == 0 && at < to.frames {
-			continue // one transaction has more frames than that
+			continue // a single transaction has more frames than that
 		}
 		if end == 0 {
 			return c, errBroken
@@ -220,8 +222,8 @@ func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err err
 	return c, nil
 }
 
-// lastCommit returns the number of frames up to the last commit and the size of the database in pages at that commit; 0
-// if there is no commit.
+// lastCommit returns the number of frames up to the last commit, and the size of the database in pages at that commit.
+// Both are 0 if there is no commit.
 func lastCommit(frames []byte, salt [2]uint32) (n int, pages uint32, err error) {
 	for i := range len(frames) / frameSize {
 		h := frames[i*frameSize:]

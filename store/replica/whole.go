@@ -33,8 +33,8 @@ type whole struct {
 	end       walEnd
 }
 
-// readWhole returns the database at end. backfilled is the number of its frames that are in the database file. If all
-// of them are, readWhole doesn't read the -wal, which may be restarted.
+// readWhole returns the database at end. backfilled is the number of frames before end that are in the database file.
+// If that is all of them, readWhole doesn't read the -wal, which may be restarted.
 func readWhole(files *walFiles, end walEnd, backfilled uint32) (w whole, err error) {
 	w = whole{main: files.main, wal: files.wal, end: end}
 	if backfilled < end.frames {
@@ -86,9 +86,9 @@ func pagesFrom(first, last uint32) iter.Seq[uint32] {
 	}
 }
 
-// sendWhole ships the whole database at now, and covers the commits up to note. A large database is split into several
-// files with the same time. The first file has one page and leaves last. Until it arrives there is a gap, and
-// everything after it is ignored: either all files are in the log or none. captureMu is held.
+// sendWhole ships the whole database at now, and so covers the commits up to note. A large database is split into
+// several files with the same time. The first file has one page and is sent last. Until it arrives, there is a gap, and
+// everything after the gap is ignored. Thus either all of the files are in the log or none. The caller holds captureMu.
 func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	s.copying.Store(true)
 	defer s.copying.Store(false)
@@ -192,7 +192,7 @@ func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 	return cmp.Or(group.Wait(), s.copies.Err()) // a stop between two parts leaves some out, although all Puts succeeded
 }
 
-// sendPart ships some pages. b is a buffer for them.
+// sendPart ships some pages as one file. It uses b as a buffer.
 func (s *shipper) sendPart(
 	ctx context.Context, w whole, h ltx.Header, pages iter.Seq[uint32], b *bytes.Buffer,
 ) error {
@@ -224,7 +224,7 @@ func (s *shipper) stayed(end walEnd, backfilled uint32) error {
 	return errMoved
 }
 
-// framesOf returns the number of the newest frame of each page that the -wal holds, counted from 0.
+// framesOf maps each page in the -wal to the number of its newest frame, counted from 0.
 func framesOf(wal io.ReaderAt, end walEnd) (map[uint32]uint32, error) {
 	newest := map[uint32]uint32{}
 	for i := range end.frames {

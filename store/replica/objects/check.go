@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Owns reports whether the object has exactly this content. The caller uses it to find out whether a Put that was
-// refused or got no response has succeeded. It returns false if there is no object.
+// Owns reports whether the object with this key has exactly this content. It shows the caller whether a Put that was
+// refused or got no response has succeeded. If there is no such object, Owns returns false.
 func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) {
 	info, err := b.Head(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,8 +41,8 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	return err == nil && bytes.Equal(got, body), err
 }
 
-// Own reports whether the object has exactly this content, like Owns. While the bucket doesn't respond it retries until
-// ctx is done. It then returns false, so the caller must check ctx before it relies on false.
+// Own is like Owns, but retries while the bucket doesn't respond, until ctx is done. It then returns false, so the
+// caller must check ctx before it relies on false.
 func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	for try := 0; ; try++ {
 		own, err := Owns(ctx, b, key, body)
@@ -52,8 +52,8 @@ func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	}
 }
 
-// Probe writes an object to the bucket and removes it. It returns an error if the bucket can't be reached or written,
-// or ignores the conditions of Put, which the lease depends on.
+// Probe writes an object to the bucket and removes it. It returns an error if the bucket can't be reached or written
+// to, or if it ignores the conditions of Put, on which the lease depends.
 func Probe(ctx context.Context, b Bucket) (err error) {
 	key := "probe-" + strings.ToLower(rand.Text())
 	defer func() {

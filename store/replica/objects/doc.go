@@ -1,5 +1,5 @@
 // Package objects stores named byte values in a bucket: a bucket of an S3-compatible object storage, or a folder. It
-// doesn't know their contents. The replica of the database consists of them.
+// doesn't interpret the values. The replica of the database consists of them.
 //
 // # Parts
 //

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// privateFolder holds the lock and files that are being written. No key leads into it.
+	// privateFolder holds the lock and files that are being written. No key leads into this folder.
 	privateFolder = ".newsletterd"
 	lockFile      = privateFolder + "/lock"
 	// staleAfter is the age at which an unfinished file is removed. A file that is still being written is never that

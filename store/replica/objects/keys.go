@@ -44,7 +44,7 @@ type keyring struct {
 	hidden []string  // secrets of earlier keys, which responses can still contain
 }
 
-// get returns keys that are valid at now. Its error contains no secret.
+// get returns keys that are valid at now. An error contains no secret.
 func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,8 +71,8 @@ func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	return k.held, nil
 }
 
-// forget makes the next get request new keys, because the storage considers the current ones expired. It reports
-// whether that can help.
+// forget makes the next call to get request new keys, because the storage considers the current ones expired. It
+// reports whether new keys can be requested.
 func (k *keyring) forget() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +83,7 @@ func (k *keyring) forget() bool {
 	return true
 }
 
-// secrets returns the strings that must not appear in any text.
+// secrets returns the strings that must not appear in errors and logs.
 func (k *keyring) secrets() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,8 +133,8 @@ func ringFrom(env func(string) string, region string, instance bool) (*keyring, 
 	return nil, fmt.Errorf("%s and %s are missing in the environment", EnvKeyID, EnvSecretKey)
 }
 
-// checkGiver refuses an address that would receive tokens without TLS, unless it is this machine or one of hosts, which
-// a cloud provides for this purpose.
+// checkGiver returns an error for a URL to which tokens would be sent without TLS. This machine is allowed, and so are
+// hosts, which a cloud provides for this purpose.
 func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
@@ -250,8 +250,8 @@ func giverClient(address string) *http.Client {
 // knownCode matches the error codes that an error may quote.
 var knownCode = regexp.MustCompile(`^[A-Za-z.]{1,64}$`)
 
-// askGiver sends a request with one header. Its error contains only the status and the code of a refusal, nothing else
-// that was sent or received.
+// askGiver sends a request for keys with one header. Its error contains only the status and the code of a refusal, and
+// nothing else that was sent or received.
 func askGiver(ctx context.Context, client *http.Client, method, address, body, name, value string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -282,7 +282,7 @@ func askGiver(ctx context.Context, client *http.Client, method, address, body, n
 	return text, err
 }
 
-// loopback reports whether a host is this machine.
+// loopback reports whether a host name or address stands for this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()

@@ -22,7 +22,7 @@ type Info struct {
 	Modified time.Time
 }
 
-// Condition must hold for a Put to have an effect. The zero value always holds.
+// Condition is a condition under which a Put has an effect. The zero value always holds.
 type Condition struct {
 	Absent bool   // no object has the key (If-None-Match: *)
 	Match  string // the object has this ETag (If-Match)
@@ -54,7 +54,7 @@ type Bucket interface {
 }
 
 // ErrPrecondition is returned by Put if its condition did not hold and nothing was written. The reason can be an
-// earlier Put of the same caller whose response was lost; Own finds that out.
+// earlier Put of the same caller whose response was lost; use Own to find out.
 var ErrPrecondition = errors.New("the object was changed by someone else")
 
 // ErrAmbiguous is returned by a conditional Put if no response shows whether it had an effect. The caller can repeat
@@ -63,7 +63,8 @@ var ErrAmbiguous = errors.New("the write may or may not have succeeded")
 
 const maxKey = 512 // S3 allows 1,024 bytes, including the path in the address of the bucket
 
-// checkKey refuses keys that one kind of bucket can't store or that lead out of its folder.
+// checkKey returns an error for keys that some kind of bucket can't store, and for keys that lead out of the folder of
+// a bucket.
 func checkKey(key string) error {
 	switch {
 	case key == "" || len(key) > maxKey:

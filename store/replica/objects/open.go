@@ -23,8 +23,8 @@ import (
 // the role of the EC2 instance. Otherwise env looks up the keys, in this order: NEWSLETTERD_REPLICA_ACCESS_KEY_ID and
 // NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the role in
 // AWS_ROLE_ARN with the token in AWS_WEB_IDENTITY_TOKEN_FILE. Keys of a role are renewed five minutes before they
-// expire. If the address has no region, AWS_REGION applies. Open doesn't connect to a storage. A folder must exist, and
-// Open leaves it unchanged. Errors name the problem in the address, and contain no secret.
+// expire. If the address has no region, AWS_REGION applies. Open doesn't connect to the storage. A folder must already
+// exist, and Open doesn't change it. Errors name the problem in the address, and contain no secret.
 func Open(rawURL string, env func(string) string) (Bucket, error) {
 	u, err := parse(rawURL)
 	if err != nil {

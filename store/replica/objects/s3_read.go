@@ -35,7 +35,7 @@ type objectReader struct {
 	etag    string // quoted ETag of the object being read
 	body    io.ReadCloser
 	losses  int   // consecutive lost connections
-	failed  error // error that ended the reading
+	failed  error // error after which nothing more is read
 }
 
 // open requests the rest of the range.

@@ -275,8 +275,8 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	return f
 }
 
-// skew describes how far the clock of this machine is off, or returns an empty string. Storages refuse signatures that
-// differ by more than 15 minutes.
+// skew describes how far this machine's clock differs from that of the storage. If it is close enough, skew returns an
+// empty string. Storages refuse signatures that differ by more than 15 minutes.
 func (b *s3) skew(h http.Header) string {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -304,7 +304,7 @@ func (b *s3) mask(s string) string {
 	return signatures.ReplaceAllString(s, "(signature)")
 }
 
-// clean prepares a text of the storage for an error: short, printable and without secrets.
+// clean makes a text from the storage fit for an error message: short, printable and without secrets.
 func (b *s3) clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\ufffd' {
@@ -346,7 +346,7 @@ func (b *answerBody) Close() error {
 	return b.from.Close()
 }
 
-// why returns errLate if err occurred because the request was given up.
+// why returns errLate if err occurred because the request took too long. Otherwise it returns err.
 func (b *answerBody) why(err error) error {
 	if context.Cause(b.ctx) == errLate {
 		return errLate
@@ -354,8 +354,8 @@ func (b *answerBody) why(err error) error {
 	return err
 }
 
-// payload is the body of a request. A transport can still read it after the request has failed, and must not see what
-// its owner then does with the memory.
+// payload is the body of a request. A transport may still read the body after the request has failed, but must not see
+// what the owner then does with the memory.
 type payload struct {
 	mu   sync.Mutex
 	data []byte

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// unsignedPayload replaces the hash of a body that only TLS protects.
+// unsignedPayload is sent in place of the hash of a body that only TLS protects.
 const unsignedPayload = "UNSIGNED-PAYLOAD"
 
 // signer signs requests in the form of AWS Signature Version 4, for the service s3
@@ -25,8 +25,8 @@ type signer struct {
 	key     []byte
 }
 
-// sign adds the headers that authorize the request, and signs its method, URL, headers and payload. The query of the
-// URL must be in the form that canonicalQuery returns. payload is the hex SHA-256 of the body, or unsignedPayload.
+// sign signs the method, URL, headers and payload of a request, and adds the headers that authorize it. The query of
+// the URL must be in the form that canonicalQuery returns. payload is the hex SHA-256 of the body, or unsignedPayload.
 func (s *signer) sign(req *http.Request, keys credentials, payload string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	req.Header.Set("X-Amz-Date", stamp)

@@ -172,7 +172,7 @@ func (s *Server) remove(key string) {
 	delete(s.objects, key)
 }
 
-// changed records the current object of a key, for listings that are outdated.
+// changed records the current object of a key before a change, so that listings can show it a while longer.
 func (s *Server) changed(key string) {
 	now := time.Now()
 	if s.faults.Stale == 0 {

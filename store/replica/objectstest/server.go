@@ -55,7 +55,7 @@ type Fault struct {
 type Faults struct {
 	// Latency is the delay before each request is handled.
 	Latency time.Duration
-	// Stale is how long listings still show the old state of a key after it was written or removed.
+	// Stale is how long listings still show the old state of a key after its object was written or removed.
 	Stale time.Duration
 	// IgnoresAbsent and IgnoresMatch make PUT ignore If-None-Match and If-Match.
 	IgnoresAbsent, IgnoresMatch bool
@@ -171,7 +171,7 @@ func (s *Server) Object(key string) ([]byte, bool) {
 	return slices.Clone(o.body), ok
 }
 
-// Store writes an object without a request. key has the form of Keys.
+// Store writes an object without a request. key has the same form as those that Keys returns.
 func (s *Server) Store(key string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
