@@ -32,7 +32,7 @@ const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, pr
 	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id
 	= ?`
 
-// confirmToken is a parsed token that was sent in, with the key that signed it.
+// confirmToken is a parsed token from a request, with the key that signed it.
 type confirmToken struct {
 	rowID, proof string
 	mark         *core.RequestMark
@@ -77,8 +77,8 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 	return core.ConfirmToken(key, rowID, proof, nil), nil
 }
 
-// AnsweredToken is ConfirmToken for the response to a request that Subscribe accepted at an instant. If the key of the
-// tokens can't be decrypted, it returns ErrMasterKey.
+// AnsweredToken is like ConfirmToken, but returns the token for the response to r, which Subscribe accepted at the
+// instant at. If the key of the tokens can't be decrypted, it returns ErrMasterKey.
 func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
 	error,
 ) {
@@ -94,9 +94,9 @@ func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r Subscr
 	return core.ConfirmToken(key, rowID, proof, &mark), nil
 }
 
-// Confirm redeems a confirm token. It takes effect once. While the subscription is active, a repeated call returns the
-// same result: the subscription as in the token's own request. The caller therefore learns nothing else about it. It
-// returns core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
+// Confirm redeems a confirm token, which takes effect only once. While the subscription is active, a repeated call
+// returns the same result: the subscription as in the token's own request. The caller therefore learns nothing else
+// about the subscription. It returns core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
 func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
 	err error,
 ) {
@@ -111,9 +111,9 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	return sub, err
 }
 
-// ConfirmAsked returns the list and the address, as entered, of the request that a confirm token answers. It also
-// works if the token no longer confirms. If the token has expired, it returns both with core.ErrTokenExpired. Its
-// other errors are those of Confirm.
+// ConfirmAsked returns the list and the address, as entered, of the request that a confirm token belongs to. It also
+// works if the token can't confirm the request anymore. If the token has expired, it returns both with
+// core.ErrTokenExpired. Its other errors are those of Confirm.
 func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
 	email core.Email, err error,
 ) {
@@ -183,8 +183,8 @@ func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub c
 	return sub, nil
 }
 
-// recordConfirm writes what a confirmation changed. Only now does its request enter the consent ledger: an
-// unconfirmed request is no consent and is deleted with its token.
+// recordConfirm writes what a confirmation changed. It also enters the request in the consent ledger. Before that, the
+// request is no consent, and is deleted with its token.
 func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
 	c *core.Change,
 	o core.Origin, now core.Instant,
@@ -202,7 +202,7 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 		}
 	}
 	if c != nil {
-		// The checkbox was set in the request.
+		// The subscriber checked the box in the request that is being confirmed.
 		if err := NoteTracking(tx, "", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
 			return err
 		}
@@ -218,15 +218,16 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 	})
 }
 
-// reachedAgain removes an imported bounce of an address that has responded since. It reports whether there was one;
-// only imports create such entries.
+// reachedAgain removes the imported bounce of an address, if any, because the address has responded since. It reports
+// whether there was one. Only imports create such entries.
 func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
 	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())
 	return n > 0, err
 }
 
-// heard records that a subscriber who was asked again has responded. It reports whether this is the first time.
+// heard records that a subscriber who was asked again has responded. It reports whether this is the subscriber's first
+// response.
 func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
 	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
 		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",

@@ -13,15 +13,15 @@ const confirmedQuery = `SELECT
 	FROM confirm_token t JOIN subscription s ON s.list_id = t.list_id AND s.id = t.subscription_id
 	WHERE t.id = ? AND s.generation = t.generation`
 
-// Confirmed is the state of the request that an emailed confirm token answers.
+// Confirmed is the state of the request that an emailed confirm token belongs to.
 type Confirmed struct {
 	Done bool `db:"done"` // confirmed by an emailed token and still active
 	Left bool `db:"left"` // unsubscribed since; the token does not undo this
 }
 
-// Confirmed returns the state of the request that a confirm token answers. For a token that was not emailed it returns
-// the zero value, because its holder must not learn who is subscribed. If the key of the tokens can't be decrypted, it
-// returns ErrMasterKey.
+// Confirmed returns the state of the request that a confirm token belongs to. For a token that was not emailed it
+// returns the zero value, because its holder must not learn who is subscribed. If the key of the tokens can't be
+// decrypted, it returns ErrMasterKey.
 func (s *Store) Confirmed(ctx context.Context, token string) (c Confirmed, err error) {
 	t, err := s.openConfirmToken(ctx, token)
 	if errors.Is(err, core.ErrInvalidToken) || err == nil && (t.proof != core.ProofMailed || t.mark != nil) {

@@ -29,7 +29,8 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-// DateConsents sets the times at which people subscribed in other systems, according to the evidence.
+// DateConsents sets, in each of consents, the time at which the person subscribed in another system, according to the
+// stored evidence.
 func DateConsents(consents []core.Consent) {
 	for i := range consents {
 		if c := &consents[i]; c.What == core.ConsentImported || c.What == core.ConsentConfirmed {
@@ -52,14 +53,15 @@ type LeaveReason struct {
 	LastWords string       `db:"last_words" json:"last_words"` // newest text in a person's own words
 }
 
-// standing is an SQL condition: the unsubscribes of a list that were not undone.
+// standing is an SQL condition for the unsubscribes of a list that were not undone.
 const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
 
-// reasonEnd is the last reason that counts as the same as low. A person's own words follow a colon.
+// reasonEnd is the last text that counts as the same reason as low. A person's own words follow the reason, after a
+// colon.
 const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
 
-// selectReasons finds each reason from the end of the previous one. It sorts nothing and parses only the first of
-// each kind.
+// selectReasons finds each reason by searching after the end of the previous one. It needs no sorting and parses only
+// the first text of each reason.
 const selectReasons = `WITH RECURSIVE first (low) AS (
 		SELECT min(reason) FROM consent WHERE ` + standing + `
 		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)
@@ -76,8 +78,9 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 		coalesce(max(substr(words, instr(words, ':') + 2)), '') AS last_words
 	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
 
-// LeaveReasons counts the reasons for unsubscribing from a list, most frequent first. Undone unsubscribes do not
-// count. It reads only unsubscribes, not the whole ledger of the list. Its only error is core.ErrStorage.
+// LeaveReasons returns the reasons for unsubscribing from a list with their numbers, most frequent first. Undone
+// unsubscribes do not count. It reads only unsubscribes, not the whole ledger of the list. Its only error is
+// core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
 	err := s.All(ctx, &reasons, selectReasons, listID)

@@ -26,7 +26,7 @@ func (d *DisableRequest) counts(tenantID string) bool {
 	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
 }
 
-// Total returns how many of the ended subscriptions belong to lists that the caller may see.
+// Total returns how many subscriptions in ended, which counts them per tenant, belong to lists that the caller may see.
 func (d *DisableRequest) Total(ended map[string]int) (n int) {
 	for tenant, of := range ended {
 		if d.counts(tenant) {
@@ -83,7 +83,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 			return nil, err
 		}
 		was := sub.Status
-		if was == core.SubscriptionUnsubscribed { // no longer based on the file only
+		if was == core.SubscriptionUnsubscribed { // it was unsubscribed only according to a file
 			now = max(now, sub.ChangedAt+1)
 			sub.ChangedAt = now
 		}
@@ -97,7 +97,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 			}
 		}
 		why := d.Reason
-		if !d.counts(rows[i].TenantID) { // another tenant gave the reason
+		if !d.counts(rows[i].TenantID) { // the reason came from another tenant
 			why = core.AnotherTenant
 		}
 		err = AddConsent(tx, core.Consent{
@@ -127,8 +127,8 @@ type TenantSubscription struct {
 	TenantID string `db:"tenant_id"`
 }
 
-// subscriptionsOf returns the subscriptions of an address on the lists of one tenant or, if tenantID is empty, of
-// all. It leaves out unsubscribed ones, unless only a file lists them as unsubscribed.
+// subscriptionsOf returns the subscriptions of an address on the lists of a tenant or, if tenantID is empty, of all
+// tenants. It leaves out unsubscribed ones, unless they are unsubscribed only according to a file.
 func subscriptionsOf(tx *db.Tx, emailKey, tenantID string) (subs []TenantSubscription, err error) {
 	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {

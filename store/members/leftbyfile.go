@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// saidByFile is true for a subscription s that is unsubscribed only according to a file.
+// saidByFile is an SQL condition that is true for a subscription s that is unsubscribed only according to a file.
 const saidByFile = `(s.status = 'unsubscribed' AND EXISTS (SELECT 1 FROM consent AS c WHERE c.list_id = s.list_id AND
 	c.subscription_id = s.id AND c.at = s.changed_at AND c.what IN ('unsubscribed', 'imported_unsubscribed') AND
 	c.means = 'import'))`
@@ -18,8 +18,9 @@ func LeftByFile(from db.Querier, sub *core.Subscription) (yes bool, err error) {
 	return yes, err
 }
 
-// leaveAgain records an unsubscribe of a subscription that is already unsubscribed. If only a file lists it as
-// unsubscribed, it becomes an unsubscribe of its own, without an event. Otherwise only a missing reason is added.
+// leaveAgain records that a person unsubscribes whose subscription is already unsubscribed. If it was unsubscribed only
+// according to a file, the person's own unsubscribe replaces that, without an event. Otherwise leaveAgain only adds a
+// missing reason.
 func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now core.Instant) error {
 	byFile, err := LeftByFile(tx, sub)
 	if err != nil {
@@ -44,7 +45,7 @@ func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now cor
 	if err := AuditLeaving(tx, l, list.TenantID, sub.Email, sub.Status, sub.ChangedAt); err != nil {
 		return err
 	}
-	return AddConsent(tx, core.Consent{ // without a job, because no job counts it
+	return AddConsent(tx, core.Consent{ // without a job, because this doesn't count as an unsubscribe of any job
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: sub.ChangedAt, What: core.ConsentUnsubscribed,
 		Proof: l.Proof, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
 	})
@@ -58,7 +59,7 @@ func spoke(tx *db.Tx, listID, id string) error {
 	return err
 }
 
-// spokeAll is spoke for all of a tenant's lists.
+// spokeAll is like spoke, for all of a tenant's lists.
 func spokeAll(tx *db.Tx, tenantID string, email core.Email) error {
 	pairs, err := tenants.IDsOf(tx, email.Key(), tenantID)
 	if err != nil {
@@ -68,8 +69,8 @@ func spokeAll(tx *db.Tx, tenantID string, email core.Email) error {
 	return err
 }
 
-// BulkPairs selects the rows that bulk actions have of a person, for db.Tx.ExecPairs. DeleteBulkPerson deletes one of
-// them.
+// BulkPairs is a query for the keys of the rows that bulk actions store about a person, for db.Tx.ExecPairs.
+// DeleteBulkPerson deletes one of these rows.
 const (
 	BulkPairs = `SELECT b.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN bulk_action AS b
 		INDEXED BY bulk_action_list ON b.list_id = p.value->>0`

@@ -31,8 +31,8 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	return held, err
 }
 
-// UnsubscribeAll ends all subscriptions of an address on a tenant's lists and returns the ended ones. It ignores
-// ListID and SubscriptionID of l. Its only error is core.ErrStorage.
+// UnsubscribeAll ends all subscriptions of an address on a tenant's lists, and returns those that it ended. It ignores
+// l.ListID and l.SubscriptionID. Its only error is core.ErrStorage.
 func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest,
 	now core.Instant,
 ) (left []core.Subscription, err error) {
@@ -63,8 +63,8 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 	return left, err
 }
 
-// linksPerListEmail is the maximum number of emails with a link to the preference page that an address gets through a
-// list's page per tenants.MailPeriod.
+// linksPerListEmail limits the emails with a link to the preference page that are requested on a list's page. It is
+// their maximum number for one address per tenants.MailPeriod.
 const linksPerListEmail = 3
 
 // RequestPreferencesLink queues an email with a link to the data that a tenant has about an address. It sends nothing

@@ -21,9 +21,9 @@ type SubscribeRequest struct {
 }
 
 // Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
-// address. The subscription is always pending, created now, with the preferences of the request, which lose the fields
-// of the team unless r.Team is set. rowID is the id of the confirm_token row. Requests without an email share one row.
-// It returns core.ErrListNotFound or core.ErrListInactive.
+// address. The returned subscription is always pending and created now. It has the preferences of the request, without
+// the fields of the team unless r.Team is set. rowID is the id of the confirm_token row. Requests without an email
+// share one row. It returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {
@@ -55,7 +55,7 @@ type subscribeState struct {
 	disabled bool
 	bounced  bool // in another system, according to a file; ends when the address confirms
 	mails    int  // confirmation emails to the address in the period
-	listMail int  // the same for this list
+	listMail int  // confirmation emails for this list
 	already  int  // "already subscribed" emails for this list
 
 	leftOut          int    // requests for this list whose email was not sent
@@ -63,13 +63,13 @@ type subscribeState struct {
 	sharedGeneration int64
 }
 
-// repeats reports whether a request without an email replaces an earlier one.
+// repeats reports whether the new request, for which no email is sent, replaces an earlier one.
 func (st *subscribeState) repeats(generation int64) bool {
 	return st.listMail+st.already+st.leftOut >= tenants.RequestsApart && st.shared != "" &&
 		st.sharedGeneration == generation
 }
 
-// Each EXISTS compares one value. For a list of values, SQLite would fill a table each time.
+// Each EXISTS compares a single value. For a list of values, SQLite would fill a temporary table each time.
 const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''),
 	coalesce(s.generation, 0),
 	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
@@ -123,7 +123,7 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 	if st.mails >= tenants.ConfirmsPerEmail || st.listMail >= tenants.ConfirmsPerListEmail {
 		state = tenants.MailLeftOut
 	}
-	if st.disabled { // generation 0, so its token confirms nothing
+	if st.disabled { // the generation stays 0, so the token confirms nothing
 		state = tenants.MailLeftOut
 	} else {
 		said := ask.Preferences
@@ -132,7 +132,7 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 		}
 		switch st.Subscribe(ask.Email, said, now) {
 		case core.SubscribeNotNeeded:
-			if st.bounced { // emailed again once confirmed
+			if st.bounced { // the address gets emails again once it is confirmed
 				break
 			}
 			mail.Kind, state = core.MailAlreadySubscribed, tenants.MailQueued

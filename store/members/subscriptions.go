@@ -36,7 +36,7 @@ func SaveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
 	return err
 }
 
-// SaveChange saves a subscription whose status was was. If c is not nil, it also adds an event.
+// SaveChange saves a subscription; was is its previous status. If c is not nil, SaveChange also adds an event.
 func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
 	if err := SaveSubscription(tx, was, s); err != nil || c == nil {
 		return err
@@ -47,7 +47,7 @@ func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.C
 // Announce passes on the event of a change. A nil Announce adds the event to the outbox.
 type Announce func(tx *db.Tx, tenantID string, s *core.Subscription, c *core.Change, now core.Instant) error
 
-// SaveChange is SaveChange, but announces the change with a.
+// SaveChange is like the function SaveChange, but announces the change with a.
 func (a Announce) SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change,
 	now core.Instant,
 ) error {
@@ -77,7 +77,8 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 		func(core.Fields, core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
 }
 
-// SetOwnPreferences is SetPreferences for subscribers themselves: the fields of the team keep their values.
+// SetOwnPreferences is like SetPreferences, for requests of subscribers themselves: the fields of the team keep their
+// values.
 func (s *Store) SetOwnPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {

@@ -30,7 +30,7 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 	return s.SyncList(ctx, list, now)
 }
 
-// SyncList is RequestSync without checking whether another client feeds the list.
+// SyncList is like RequestSync, but doesn't check whether another client feeds the list.
 func (s *Store) SyncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "list.sync", list.TenantID, list.ID, func(tx *db.Tx) error {
 		id, err = RequestSync(tx, list.TenantID, list.ID, now, now)
@@ -40,10 +40,10 @@ func (s *Store) SyncList(ctx context.Context, list *core.ListWithTenant, now cor
 	return id, err
 }
 
-// RequestSync ensures that a sync of the list is planned at due or later. The sync includes every change stamped
-// changed or earlier, even if the clock is set back meanwhile. A waiting sync is moved to due, so that a long import
-// requests one sync instead of hundreds. A sync that is being planned does not count, because it may have passed the
-// change's position.
+// RequestSync ensures that a sync of the list is planned at the instant due or later. The sync includes every change
+// with an instant up to changed, even if the clock is set back in the meantime. A waiting sync is moved to due, so that
+// a long import requests one sync instead of hundreds. A sync that is being planned does not count, because it may have
+// passed the change's position.
 func RequestSync(tx *db.Tx, tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	var was core.Instant
 	err = tx.Scan("SELECT id, due_at FROM sync INDEXED BY sync_list WHERE list_id = ? AND batch_total = 0 AND "+
@@ -85,8 +85,8 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 
 var syncsList = tenants.ListByTenant(syncColumns, "sync AS y", "sync_tenant", "true", tenants.NewestFirst)
 
-// SyncsAmong returns a page of syncs, newest first, of the given tenants or, if all is true, of any. If listID is not
-// empty, it returns only syncs of that list. Its only error is core.ErrStorage.
+// SyncsAmong returns a page of syncs, newest first: those of every tenant if all is set, otherwise those of tenants. If
+// listID is not empty, it returns only syncs of that list. Its only error is core.ErrStorage.
 func (s *Store) SyncsAmong(
 	ctx context.Context,
 	tenants []string,
@@ -110,8 +110,8 @@ func (s *Store) SyncsAmong(
 	return y, err
 }
 
-// SyncFailed reports whether the newest sync of a list has failed. The receiver then lacks what the sync was to
-// announce, such as a large import. Its only error is core.ErrStorage.
+// SyncFailed reports whether the newest sync of a list has failed. The receiver then lacks the changes that the sync
+// should have announced, such as a large import. Its only error is core.ErrStorage.
 func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err error) {
 	err = s.Get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
 		ORDER BY started_at DESC, id DESC LIMIT 1), 0)`, listID)
@@ -131,7 +131,7 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 		if y.StartedAt, err = Stamp(tx, y.ListID, now); err != nil {
 			return err
 		}
-		// The sync may have to make up for a dead letter.
+		// The sync may have to replace an event that became a dead letter.
 		var dead core.Instant
 		if err := tx.Get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox INDEXED BY outbox_dead WHERE "+
 			"list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
@@ -151,9 +151,9 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 	return s.writePlan(ctx, y, ends)
 }
 
-// Stamp returns the instant for a change of a list's subscriptions. It is now, or just after the start of the list's
-// last full sync if that is later. That happens if the clock was set back, or if the request waited while the sync
-// was planned. Without this, a receiver would consider the sync newer than the change.
+// Stamp returns the instant for a change of a list's subscriptions. It returns now, or the instant just after the start
+// of the list's last full sync if that is later. That happens if the clock was set back, or if the request waited while
+// the sync was planned. Without this, a receiver would consider the sync newer than the change.
 func Stamp(tx *db.Tx, listID string, now core.Instant) (core.Instant, error) {
 	var last core.Instant
 	err := tx.Get(&last, "SELECT coalesce(max(started_at), 0) FROM sync INDEXED BY sync_list WHERE list_id = ?", listID)
@@ -215,8 +215,8 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 	return nil
 }
 
-// OpenBatches returns at most limit undelivered batches of a sync, in order, after a batch number. Its only error is
-// core.ErrStorage.
+// OpenBatches returns at most limit undelivered batches of a sync, in order, starting after the batch number after. Its
+// only error is core.ErrStorage.
 func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]core.SyncBatch, error) {
 	var b []core.SyncBatch
 	err := s.All(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
@@ -251,8 +251,8 @@ type BatchResult struct {
 	RetryAt core.Instant // when to try again, if not done
 }
 
-// FinishBatches records results of a sync. The sync continues with its other batches at next, or immediately if next
-// is 0. Its only error is core.ErrStorage.
+// FinishBatches records the results of some batches of a sync. The sync continues with its other batches at next, or
+// immediately if next is 0. Its only error is core.ErrStorage.
 func (s *Store) FinishBatches(ctx context.Context, syncID string, results []BatchResult, next, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		for _, r := range results {

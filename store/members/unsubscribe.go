@@ -18,13 +18,13 @@ type UnsubscribeRequest struct {
 	Reason         string     // in the subscriber's own words; may be empty or follow later
 	JobNo          int64      // job of the email with the token; 0 means none
 	Origin         core.Origin
-	Announce       Announce // of a bulk action
+	Announce       Announce // how a bulk action announces its changes; nil: in the outbox
 }
 
-// NoticeUnsubscribed queues the notice of an unsubscribe. The number of statements is the same in all cases, so that
-// response times don't reveal the case. The row has the instant of the unsubscribe, from which the undo token is made.
-// The function adds the missing statements instead of filling up to a total, because the contents of the caches vary
-// between calls.
+// NoticeUnsubscribed queues the email about an unsubscribe. It runs the same number of statements in all cases, so that
+// response times don't reveal the case. The row of the email has the instant of the unsubscribe, from which the undo
+// token is made. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
+// total, because the contents of the caches vary between calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) error {
@@ -181,7 +181,7 @@ func addReason(tx *db.Tx, l UnsubscribeRequest, leftAt core.Instant) error {
 	return err
 }
 
-// AuditLeaving adds an audit entry if an operator ended a subscription. was is the status before.
+// AuditLeaving adds an audit entry if an operator ended a subscription. was is the previous status.
 func AuditLeaving(tx *db.Tx, l UnsubscribeRequest, tenantID string, email core.Email, was string,
 	now core.Instant,
 ) error {
