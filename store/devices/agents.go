@@ -28,7 +28,7 @@ func (s *Store) OwnerOfAgent(ctx context.Context, id string) (ownerID string, er
 	return ownerID, err
 }
 
-// Agents returns a page of a user's agents, by id. The only error is core.ErrStorage.
+// Agents returns a page of a user's agents, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Agents(ctx context.Context, ownerID string, page core.Page) (as []core.Agent, err error) {
 	err = s.All(ctx, &as, "SELECT "+AgentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT +?",
 		ownerID, page.After, page.Limit)

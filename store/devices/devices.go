@@ -32,7 +32,7 @@ func (s *Store) OwnerOfDevice(ctx context.Context, id string) (ownerID string, e
 	return ownerID, err
 }
 
-// Devices returns a page of a user's paired devices, by id. The only error is core.ErrStorage.
+// Devices returns a page of a user's paired devices, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds []core.Device, err error) {
 	err = s.All(ctx, &ds,
 		"SELECT "+DeviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT +?",
@@ -46,8 +46,8 @@ func owner(tx *db.Tx, id string) error {
 	return tx.Get(&one, "SELECT 1 FROM user WHERE id = ?", id)
 }
 
-// room returns a Conflict if an owner has the maximum number of rows. query counts them and takes the owner as its
-// argument.
+// room returns a Conflict error if an owner has the maximum number of rows. query counts these rows and takes the owner
+// as its argument.
 func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 	var n int
 	if err := tx.Get(&n, query, ownerID); err != nil {
@@ -61,7 +61,7 @@ func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 
 // AddDevice adds a device. If the agent doesn't belong to the owner, it returns core.ErrNotFound with the field
 // agent_id. For a second representative device it returns core.ErrSecondLeader. If the owner has the maximum number of
-// devices, it returns a Conflict.
+// devices, it returns a Conflict error.
 func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := owner(tx, d.OwnerID); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) UnpairDevice(ctx context.Context, id, ownerID string, now core.I
 
 // RegisterDevice registers a device of a user. It returns core.ErrNotFound, core.ErrRepresentative or
 // core.ErrRegistered, checked in this order. A single conditional UPDATE decides, so only one of several concurrent
-// calls succeeds. The rule then determines the error of the others.
+// calls succeeds. For the others, core.Device.Register determines the error.
 func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core.Instant) (d core.Device, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE device SET registered = 1, registered_at = ? WHERE id = ? AND owner_id = ? AND "+

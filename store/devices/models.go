@@ -15,12 +15,13 @@ const (
 	// ModelColumns are the columns of model m.
 	ModelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 
-	// heldShare is the condition that the caller holds a share of m. ?2 and ?3 are the caller's holder words, empty
-	// if there are none.
+	// heldShare is an SQL condition: the caller holds a share of model m. ?2 and ?3 are the caller's holder words,
+	// which are empty if the caller has none.
 	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
 
-	// visible is core.Model.CanView in SQL, for reading many models: the caller owns the model (?1), holds a share,
-	// or the model is public. Visibility within the tenant gives no one access. A test compares the two.
+	// visible is core.Model.CanView as an SQL condition, for reading many models: the caller owns the model (?1), holds
+	// a share, or the model is public. Visibility within the tenant gives no one access. A test compares both forms of
+	// the rule.
 	visible = `((m.owner_id = ?1 AND ?1 <> '') OR m.visibility = 'public' OR ` + heldShare + `)`
 
 	viewColumns = ModelColumns + `, u.name AS owner_name, ` + heldShare + ` AS shared`
@@ -130,7 +131,7 @@ type LibraryPage struct {
 	Limit  int
 	Own    bool   // only the caller's own models
 	Access string // AccessShared: only models shared with the caller; AccessPublic: only public ones; empty: all
-	Query  string // words of the name, the last one possibly incomplete; empty: all
+	Query  string // words of the name; the last one may be incomplete; empty: all
 }
 
 // Values of LibraryPage.Access.
@@ -171,7 +172,8 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 	return ms, err
 }
 
-// audience returns the search index words for the models of the page, from the caller's holder words.
+// audience returns the words under which the search index has the models of the page. user and email are the caller's
+// holder words.
 func (p *LibraryPage) audience(user, email string) string {
 	own, shared := "o"+user[1:], user
 	if email != "" {
@@ -189,7 +191,7 @@ func (p *LibraryPage) audience(user, email string) string {
 }
 
 // The library merges the results of several indexes. Each result is in the order of the numbers and no longer than a
-// page. The condition visible makes the final decision.
+// page. The condition visible then decides on each model.
 const (
 	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON " +
 		"u.id = m.owner_id WHERE " + visible

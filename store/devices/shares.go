@@ -34,7 +34,8 @@ func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, er
 	return "e" + hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
-// holders returns the two holder words that shares of a caller may have. A word is empty if there is none.
+// holders returns the two words by which shares name a caller: one for the user, and one for the user's address. A word
+// is empty if the caller has no user id or no verified address.
 func (s *Store) holders(ctx context.Context, who core.Caller) (user, email string, err error) {
 	if who.UserID == "" {
 		return "", "", nil
@@ -46,7 +47,7 @@ func (s *Store) holders(ctx context.Context, who core.Caller) (user, email strin
 }
 
 // AddShare adds a share. If its user doesn't exist, it returns core.ErrNotFound; an address needs no account. If the
-// model already has this share, or the maximum number of shares, it returns a Conflict.
+// model already has this share, or the maximum number of shares, it returns a Conflict error.
 func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error {
 	holder := holderOfUser(sh.UserID)
 	if sh.Email != "" {
@@ -84,7 +85,7 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 	})
 }
 
-// Shares returns a page of a model's shares, by id. The only error is core.ErrStorage.
+// Shares returns a page of a model's shares, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs []core.Share, err error) {
 	err = s.All(ctx, &shs, "SELECT "+ShareColumns+" FROM model m CROSS JOIN share s INDEXED BY share_model ON s.model_no "+
 		"= m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT +?",

@@ -32,8 +32,8 @@ func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 	return &Upload{store: s, owner: ownerID, limits: limits, sum: sha256.New()}
 }
 
-// Size returns the number of bytes stored until now. If a reader failed, these are the bytes of its whole chunks, and
-// the next ReadFrom continues after them.
+// Size returns the number of bytes stored so far. If a reader failed, only its whole chunks are stored, and the next
+// ReadFrom continues after them.
 func (u *Upload) Size() int64 { return u.size }
 
 // ReadFrom reads a file to its end, in chunks. It calls now once per chunk. If grow is not nil, ReadFrom calls it
@@ -60,7 +60,7 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now
 	}
 }
 
-// ErrSlowUpload is returned when an upload was ended because it was too slow.
+// ErrSlowUpload is returned for an upload that was ended because it was too slow.
 var ErrSlowUpload = core.Invalidf("",
 	"The upload was stopped: less than 1 MiB arrived in %d minutes. Start it again.",
 	files.UploadDead/time.Minute)
@@ -112,7 +112,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	return nil
 }
 
-// errEnded is returned for data after the end of a file. A chunk that isn't full is the last one.
+// errEnded is returned for data after the end of a file. A file ends with the first chunk that isn't full.
 var errEnded = core.Invalidf("", "The file is longer than announced. Upload it again.")
 
 var errModelsFull = &core.Error{
@@ -145,7 +145,7 @@ func fits(tx *db.Tx, bytes, total int64) error {
 	return nil
 }
 
-// MayAddModel returns a Conflict if the owner has as many models as limits allow.
+// MayAddModel returns a Conflict error if the owner has as many models as limits allow.
 func (s *Store) MayAddModel(ctx context.Context, ownerID string, limits core.ModelLimits) error {
 	if limits.PerOwner == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err err
 }
 
 // Commit turns the file into a model and returns it. An empty file is allowed. If the owner has as many models as the
-// limits allow, Commit returns a Conflict.
+// limits allow, Commit returns a Conflict error.
 func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.Model, error) {
 	m.Size, m.SHA256 = u.size, hex.EncodeToString(u.sum.Sum(nil))
 	err := u.store.Update(ctx, func(tx *db.Tx) (err error) {
@@ -243,8 +243,8 @@ func (u *Upload) Close(ctx context.Context) {
 	}
 }
 
-// deadUploads contains the redundant condition state <> 1, because otherwise SQLite doesn't use the index on the
-// other states.
+// deadUploads counts the unfinished uploads of the previous daemon. It contains the redundant condition state <> 1,
+// because otherwise SQLite doesn't use the index on the other states.
 const deadUploads = "SELECT count(*) FROM model_file WHERE state <> " + files.SQLFileWhole + " AND state = " +
 	files.SQLFileGrowing + " AND by_daemon = 1"
 
@@ -281,7 +281,7 @@ func (s *Store) RemoveFiles(ctx context.Context, now core.Instant) (more bool, e
 // removeChunks removes the last few chunks of a file and, with the last one, the file.
 func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
-		// A stale upload changes its state first. If its process still runs, it can't add further chunks.
+		// First change the state of a stale upload, so that its process, if it still runs, can't add further chunks.
 		if _, err := tx.Exec("UPDATE model_file SET state = "+files.SQLFileDropped+" WHERE no = ? AND state = "+files.SQLFileGrowing,
 			no); err != nil {
 			return err
