@@ -1,7 +1,7 @@
 package core
 
-// Share lets one person see a model: a user named by id, or whoever verified an email address. A share by address never
-// reveals whether such a user exists.
+// Share lets one person see a model: the user with the given id, or the user who verified the given address. A share by
+// address never reveals whether such a user exists.
 type Share struct {
 	ID         string  `json:"id" db:"id"`
 	ModelID    string  `json:"model_id" db:"model_id"`

@@ -17,7 +17,7 @@ type workspace struct {
 	buf  []byte
 }
 
-// dateLine is the Date header of one second, which thousands of emails share.
+// dateLine is the Date header for one second. Thousands of emails share it.
 type dateLine struct {
 	second int64
 	zone   *time.Location
@@ -35,7 +35,7 @@ func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	return dst, err
 }
 
-// fill sets the values of a recipient.
+// fill sets v to the values of the recipient r.
 func (b *Bulk) fill(v *Vars, r *Recipient) {
 	*v = Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
@@ -98,9 +98,9 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	return subject, text, html, nil
 }
 
-// Append appends the message for one recipient to dst. These are the bytes of an Envelope whose tail is Tail. If dst
-// is reused, a message costs only a few small allocations. If the recipient's address or a token is not valid in a
-// message, Append returns ErrMessage.
+// Append appends the message for one recipient to dst. The result is the Data of an Envelope whose Tail is the result
+// of Tail. If dst is reused, a message costs only a few small allocations. If the recipient's address or a token is not
+// valid in a message, Append returns ErrMessage.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) ||
 		r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {

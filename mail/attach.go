@@ -28,8 +28,8 @@ func NewAttachments(files []core.Attachment) *Attachments {
 		sum.Write(files[i].Data)
 		size += len(files[i].Data)
 	}
-	// Neither base64 nor quoted-printable contains "=-", so the boundary occurs in no part. Inner boundaries start
-	// with "=_".
+	// Neither base64 nor quoted-printable contains "=-", so the boundary occurs in no part. The boundaries of inner
+	// parts start with "=_".
 	a := &Attachments{
 		boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]),
 		tail:     make([]byte, 0, size/3*4+size/50+512*len(files)),

@@ -38,7 +38,8 @@ func HiddenPreheader(template string) string {
 	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
 }
 
-// bodyTokens returns both parts with layout, preheader, footer and tracking. For a text-only email, html is nil.
+// bodyTokens returns both parts of the email with their layout, preheader, footer and tracking. For a text-only email,
+// html is nil.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, words.Of(b.spec.Language)
 	if s.HTML != "" {
@@ -123,7 +124,7 @@ func footerTokens(w *words.List, postalAddress string) []token {
 	return append(tokens, end)
 }
 
-// withLayout returns the tokens of the layout with {{content}} replaced by the body. In HTML, {{content}} must be
+// withLayout returns the tokens of a layout in which {{content}} is replaced by the body. In HTML, {{content}} must be
 // between tags.
 func withLayout(part Part, field, src, layout string) ([]token, error) {
 	body, err := lex(&source{field, cleanBody(src)})
@@ -170,7 +171,7 @@ func betweenTags(before []token, content token) error {
 	return nil
 }
 
-// splice returns tokens with those in [from, to) replaced.
+// splice returns tokens with those in the range [from, to) replaced by with.
 func splice(tokens []token, from, to int, with []token) []token {
 	out := make([]token, 0, len(tokens)+len(with))
 	out = append(out, tokens[:from]...)

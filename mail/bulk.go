@@ -233,7 +233,7 @@ func (b *Bulk) compileHeaders() {
 	}
 }
 
-// spareSubject returns the replacement for an empty subject: the job's name, or else the list's.
+// spareSubject returns the replacement for an empty subject: the name of the job or, without one, that of the list.
 func (b *Bulk) spareSubject() string {
 	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
@@ -248,11 +248,10 @@ func (t *Template) dynamic() bool {
 	return false
 }
 
-// shortID returns the last 12 characters of an id. That is enough to identify a stream and keeps the header on one
-// line.
+// shortID returns the last 12 characters of an id. They suffice to identify a stream, and the header fits on one line.
 func shortID(id string) string { return id[max(0, len(id)-12):] }
 
-// try renders everything once for a subscriber without any fields.
+// try renders all parts once for a subscriber who has no fields.
 func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)

@@ -9,7 +9,7 @@ import (
 // Conditional is a branch of a conditional block, which only some subscribers get.
 type Conditional struct {
 	When string // source of its tag, after the tags of earlier branches
-	Text string // its text, or its source if it contains more than text; nested blocks are kept as source
+	Text string // its text, or its source if that contains more than text; nested blocks appear as source
 }
 
 // Conditionals lists the conditional branches of the subject, the preheader, and the bodies with their layouts. Each
@@ -90,8 +90,8 @@ func conditionals(tokens []token) (all []Conditional) {
 	return all
 }
 
-// shownText returns the text of a piece of HTML. If the text lacks a part of it, such as an image or hidden words, it
-// returns the HTML.
+// shownText returns the text of a piece of HTML. If the text would lack a part of the HTML, such as an image or hidden
+// words, it returns the HTML unchanged.
 func shownText(src string) string {
 	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
 		return src

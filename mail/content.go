@@ -9,11 +9,11 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with a named template, if
-// any, and with the layout around that. sender is the daemon's own sender, used for tenants without one.
+// JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with a named template, if any,
+// and with the layout around that. sender is the daemon's own sender. It is used if the tenant has none.
 //
-// A template that contains {{content}} surrounds the campaign's bodies, any other template replaces them. If a
-// campaign has no body, its subject is the content, in the parts that the template has.
+// A template that contains {{content}} surrounds the campaign's bodies, any other template replaces them. If a campaign
+// has no body, its subject serves as the content, in those parts that the template has.
 func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	s := &BulkSpec{
 		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,

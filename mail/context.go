@@ -48,7 +48,7 @@ type htmlContext struct {
 	content bool      // the current tag is a meta with a placeholder in content
 }
 
-// advance moves over static HTML, or up to an error in it.
+// advance updates the context for the static HTML that follows. It stops at an error in that HTML.
 func (c *htmlContext) advance(text string) {
 	for i := 0; i < len(text) && !c.forged && !(c.equiv && c.content); i++ {
 		if c.state == inText {
@@ -273,7 +273,7 @@ func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem str
 
 const inMetaEquiv = "no placeholder may stand in a <meta> with http-equiv: it could lead the reader elsewhere"
 
-// fault describes the error of the last placeholder, as far as the text after it shows one.
+// fault describes an error of the last placeholder that only the text after it reveals. It returns "" if there is none.
 func (c *htmlContext) fault() string {
 	switch {
 	case c.forged:
@@ -295,7 +295,8 @@ func (c *htmlContext) join(o htmlContext) bool {
 	return a == b
 }
 
-// endBegun returns the part of a raw element's end tag that its text ends with.
+// endBegun returns the last characters of a raw element's text if they could be the start of its end tag. Otherwise it
+// returns "".
 func (c *htmlContext) endBegun() string {
 	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) &&
 		strings.HasPrefix("</"+c.tag, c.tail[i:]) {
@@ -350,7 +351,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// grow appends an octet unless s has reached the limit. Longer names have no meaning here.
+// grow appends b to s unless s has reached the limit. Longer names have no special meaning.
 func grow(s string, b byte, limit int) string {
 	if len(s) >= limit {
 		return s

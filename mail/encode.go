@@ -90,7 +90,7 @@ func softBreak(dst []byte, col int) []byte {
 	return dst
 }
 
-// base64Line is the number of octets that fit into a line of 76 (RFC 2045 section 6.8).
+// base64Line is the number of octets that fit into a base64 line of 76 characters (RFC 2045 section 6.8).
 const base64Line = 57
 
 // appendBase64 appends s in base64 lines that end with CRLF. Line ends in s become CRLF before they are encoded.
@@ -145,7 +145,7 @@ func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
 // base64.
 func manyHigh(high, size int) bool { return high*6 > size }
 
-// cleanBody removes the control characters that a text part must not contain (all but tab and line ends). It turns
+// cleanBody removes the control characters that a text part must not contain: all except tabs and line ends. It turns
 // lone CRs into line ends, and invalid UTF-8 into U+FFFD.
 func cleanBody(s string) string {
 	if octets.Plain(s) {

@@ -79,8 +79,8 @@ type expression struct {
 	t    *Template
 }
 
-// fail returns an error at the expression. If it contains quotes that are not straight, the error reports these,
-// because they are the likelier cause.
+// fail returns an error at the position of the expression. If the expression contains quotes that are not straight, the
+// error reports those, because they are the likelier cause.
 func (e *expression) fail(format string, args ...any) error {
 	if hint := quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body); hint != "" {
 		return e.tok.src.fail(e.tok.pos, "%s", hint)

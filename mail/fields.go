@@ -9,8 +9,8 @@ type UsedField struct {
 	Part    string // first part that prints it: subject, preheader or content.source
 }
 
-// UsedFields lists the preferences that the parts of an email print outside of conditions on them, each once. If a
-// template is invalid, UsedFields returns its error.
+// UsedFields lists each preference that a part of an email prints without a condition on that preference. If a template
+// is invalid, UsedFields returns its error.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{
@@ -43,8 +43,8 @@ func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	return used, nil
 }
 
-// printedOr returns the preference that a placeholder prints, and its default. name is empty if it prints none, and
-// word is empty if there is no default.
+// printedOr returns the preference that a placeholder prints, and its default. name is empty if the placeholder prints
+// no preference, and word is empty if it has no default.
 func printedOr(t token) (name, word string, err error) {
 	if t.body == "content" { // placeholder of a layout
 		return "", "", nil

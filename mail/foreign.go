@@ -70,7 +70,7 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 				continue
 			}
 			tag.Write = foreignMeaning(name, word, own)
-			for i := at[0]; i < at[1]; i++ { // no other form matches a part of it
+			for i := at[0]; i < at[1]; i++ { // mask it, so that no other form matches a part of it
 				taken[i] = '\n'
 			}
 			if len(all) < maxForeign && !slices.ContainsFunc(all, func(t ForeignTag) bool { return t.Text == tag.Text }) {
@@ -82,8 +82,8 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	return all
 }
 
-// standsAlone reports whether the text between two octets is not part of something else. Examples are a Markdown link
-// or footnote, a selector, and a literal of a program.
+// standsAlone reports whether the text between two octets stands alone. It doesn't if it is part of something else,
+// such as a Markdown link or footnote, a selector, or a literal in program code.
 func standsAlone(text string, from, to int) bool {
 	before, after := byte(' '), byte(' ')
 	if from > 0 {
@@ -103,7 +103,7 @@ func isWordByte(b byte) bool {
 	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z' || b >= 0x80
 }
 
-// weakName reports whether a name is one that texts commonly put in brackets as a merge tag.
+// weakName reports whether name is typical of a merge tag, so that in brackets it is probably not ordinary text.
 func weakName(name string) bool {
 	if foreignLink(plainName(name)) != "" {
 		return true
@@ -126,7 +126,7 @@ var foreignValues = map[string]string{
 	"currentyear": `"now" | date: "%Y"`,
 }
 
-// foreignLink returns our link for a plain name, or an empty string.
+// foreignLink returns our placeholder of a link for a plain name, or an empty string if there is none.
 func foreignLink(plain string) string {
 	for _, l := range []struct {
 		link  string

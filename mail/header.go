@@ -119,8 +119,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	return dst, col
 }
 
-// wordFit returns the number of octets, in whole characters, that fit into room after encoding. It is at least one
-// character.
+// wordFit returns how many octets of text fit into room after encoding. These are whole characters, and at least one.
 func wordFit(text string, room int, q, phrase bool) int {
 	n, used := 0, 0
 	for n < len(text) {

@@ -99,8 +99,8 @@ func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	return local[0], v[0], v[1], ok
 }
 
-// Recipient returns the recipient row of the first name that this key created: a token or a Message-ID of Message, or
-// an address of Bounce or Unsubscribe. If there is none, it returns 0, 0.
+// Recipient returns the recipient row of the first of names that this key created. A name is a token or Message-ID from
+// Message, or an address from Bounce or Unsubscribe. If there is none, it returns 0, 0.
 func (n *Ident) Recipient(names ...string) (job, seq int64) {
 	for _, name := range names {
 		name = strings.Trim(strings.TrimSpace(name), "<>")
@@ -122,7 +122,8 @@ func (n *Ident) local(kind byte, job, seq int64) string {
 	return string(kind) + "+" + string(name[:cut]) + "." + string(name[cut:])
 }
 
-// append appends base32(numbers) and base32(mac) without a separator. Their lengths distinguish them.
+// append appends base32(numbers) and base32(mac) without a separator. Their lengths show where one ends and the other
+// starts.
 func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte {
 	var raw [maxName]byte
 	id := raw[:0]
@@ -136,7 +137,7 @@ func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte 
 	return dst
 }
 
-// maxName is the maximum length of an identifier in octets without its MAC: three numbers.
+// maxName is the maximum length of the numbers in an identifier, in octets. There are at most three.
 const maxName = 3 * binary.MaxVarintLen64
 
 // mac returns a MAC that is valid until the next call.

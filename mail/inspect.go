@@ -29,7 +29,7 @@ const (
 )
 
 // Inspect returns problems that are probably unintended, and the URLs of links and images without a placeholder, each
-// once. It makes no connections. It returns an error if the email can't be rendered.
+// once. It opens no connections. It returns an error if the email can't be rendered.
 func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
 	i := &inspector{b: b, in: in, seen: map[string]bool{}}
 	subject, text, html, err := b.Parts(in.Recipient)
@@ -146,8 +146,8 @@ func (i *inspector) placeholders() error {
 	return nil
 }
 
-// pixel warns about a short email whose only image is the tracking pixel. Spam filters distrust an image next to
-// little text: SpamAssassin's rules HTML_IMAGE_ONLY add 1.1 to 2.1 points of 5.
+// pixel warns if the tracking pixel is the only image of a short email. Spam filters distrust an image next to little
+// text: SpamAssassin's rules HTML_IMAGE_ONLY add 1.1 to 2.1 points of 5.
 func (i *inspector) pixel(html string) {
 	if !i.in.Track.Open || strings.Contains(strings.ToLower(html), "<img") {
 		return
@@ -221,7 +221,7 @@ func (i *inspector) leaving(html, text string) {
 	}
 }
 
-// squeeze replaces each run of white space by one space.
+// squeeze replaces each run of white space with one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // alike compares the two parts of an email if the author wrote both.

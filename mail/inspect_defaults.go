@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withoutDefault lists the preferences that a template prints without a default and outside of conditions on them,
-// each once.
+// withoutDefault lists each preference that a template prints without a default and without a condition on that
+// preference.
 func withoutDefault(tokens []token) (names []string, err error) {
 	var blocks [][]string // preferences in the conditions of the open branches
 	known := map[string]bool{}

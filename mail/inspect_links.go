@@ -147,8 +147,8 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
-// LocalPicture returns a warning for an image whose file remained on the author's computer, as after pasting from
-// Word. name is the alt text or the name of the file. For any other image both are empty.
+// LocalPicture returns a warning for an image whose file remained on the author's computer, as happens after pasting
+// from Word. name is the alt text of the image, or the name of the file. For any other image, both results are empty.
 func LocalPicture(src, alt string) (name, warning string) {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
@@ -164,7 +164,8 @@ func LocalPicture(src, alt string) (name, warning string) {
 	return name, "The image “" + name + "” is only on your computer. Upload it."
 }
 
-// LocalPictureCode and LocalPictureHint belong to the finding with the sentence of LocalPicture.
+// LocalPictureCode and LocalPictureHint are the code and the hint of the finding about an image for which LocalPicture
+// returns a warning.
 const (
 	LocalPictureCode = "image_local"
 	LocalPictureHint = "Upload it, or remove it."
@@ -235,7 +236,7 @@ func withoutBlanks(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// shareOf returns the share of words that also occur in others, from 0 to 1.
+// shareOf returns which share of words, from 0 to 1, also occurs in others.
 func shareOf(words, others map[string]bool) float64 {
 	if len(words) == 0 {
 		return 1

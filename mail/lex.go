@@ -172,7 +172,8 @@ func (s *source) closing(pos int) (end int, ok bool) {
 	return 0, false
 }
 
-// typographic replaces the quotes that word processors and phones write instead of straight ones, and those of HTML.
+// typographic replaces the quotes that word processors and phones write instead of straight ones. It also replaces
+// character references of HTML for quotes.
 var typographic = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "&quot;", `"`, "&#34;", `"`,
 	"&ldquo;", `"`, "&rdquo;", `"`, "&bdquo;", `"`,
@@ -196,7 +197,7 @@ func quotesHint(kind byte, body string) string {
 	return "use straight quotes: {" + string(kind) + " " + straight + " " + closingOf(kind)
 }
 
-// verbatim returns the start and end of the tag that ends a raw or comment block.
+// verbatim returns the start and the end of the closing tag of a raw or comment block.
 func (s *source) verbatim(open, from int, name string) (begin, end int, err error) {
 	for i := from; ; {
 		n := strings.Index(s.text[i:], "{%")

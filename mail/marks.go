@@ -6,7 +6,7 @@ import (
 )
 
 // providerMark is the header that identifies a message in a provider's events. Amazon SES and others assign their own
-// Message-ID. before and after surround the token of our Message-ID.
+// Message-ID. In the header, the token of our Message-ID is between before and after.
 type providerMark struct {
 	kind          string
 	hosts         []string // suffixes of its relays' host names

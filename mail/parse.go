@@ -278,8 +278,7 @@ func firstWord(s string) string {
 	return s
 }
 
-// warning is a warning about a name in a template, with the placeholder to use instead. write is empty if there is
-// none.
+// warning is a warning about a name in a template. write is the placeholder to use instead, or empty if there is none.
 type warning struct{ name, text, write string }
 
 func (w warning) String() string {

@@ -21,7 +21,7 @@ const (
 // plainTokens generates the text part of an HTML template, with the same placeholders and blocks in the same order.
 func plainTokens(tokens []token) []token {
 	var b strings.Builder
-	first := map[string]int{} // equal placeholders get equal marks, so that a link's text can equal its URL
+	first := map[string]int{} // the same placeholder always gets the same mark, so that a link's text can equal its URL
 	for i, t := range tokens {
 		if t.kind == tokenText {
 			b.WriteString(dropMarks(t.body))
@@ -79,15 +79,15 @@ func unmark(text string, tokens []token) []token {
 
 // HTMLToText converts HTML to the text of a text/plain part. Blocks are on separate lines, list items start with a
 // dash, and images become their alt text. Links become "text (URL)", or only the URL if that is the text. Scripts,
-// styles, the head and hidden elements are left out. It reads a stream of tags and builds no tree, so it moves no
-// text, unlike a tree builder, which moves text out of tables.
+// styles, the head and hidden elements are left out. It reads a stream of tags. It builds no tree, because that would
+// move some text out of tables.
 func HTMLToText(src string) string {
 	w := &plainWriter{}
 	z := html.NewTokenizer(strings.NewReader(src))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			return w.finish() // a string has no error except its end
+			return w.finish() // reading a string can only fail at its end
 		case html.TextToken:
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -235,8 +235,8 @@ func (w *plainWriter) preformatted(s string) {
 	}
 }
 
-// blocksOnly keeps the marks in omitted text, so that a template's blocks stay balanced. An if in the head must not
-// lose one half.
+// blocksOnly keeps the marks of block tags in omitted text, so that the blocks of a template stay balanced. For
+// example, an if in the head must not lose its end.
 func (w *plainWriter) blocksOnly(s string) {
 	for {
 		_, rest, ok := strings.Cut(s, string(markOpen))
@@ -295,7 +295,8 @@ func (w *plainWriter) open(t *html.Token) {
 	}
 }
 
-// impliedEnd reports whether next ends open without an end tag: a body ends the head, a block ends a paragraph.
+// impliedEnd reports whether the start of the element next ends the element open: a body ends the head, and a block
+// ends a paragraph.
 func impliedEnd(open, next atom.Atom) bool {
 	return open == atom.Head && next == atom.Body || open == atom.P && breaksAround(next) > 0
 }

@@ -62,7 +62,8 @@ type Shared struct {
 	List, Tenant, Job map[string]string
 }
 
-// record returns the fields of the record that a path starts with; none for other roots.
+// record returns the fields of the record that a path starts with. It returns nil if the path starts with something
+// else.
 func (s *Shared) record(r root) map[string]string {
 	switch r {
 	case rootList:

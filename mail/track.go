@@ -17,12 +17,13 @@ type Tracking struct {
 	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are
 	// tracked, with a link to withdraw consent. It is omitted if the author prints preferences_url.
 	Named bool
-	// Totals creates the tokens of all messages, which identify no recipient and are part of the content; nil: each
-	// message has its own tokens, from Recipient.Track.
+	// Totals creates tokens that all messages share and that identify no recipient; they are part of the content. nil:
+	// each message has its own tokens, from Recipient.Track.
 	Totals *Tracker
 }
 
-// withTotals returns an HTML template whose tokens of links and pixel are the same for all recipients.
+// withTotals returns an HTML template in which t's tokens replace those of links and pixel, so that they are the same
+// for all recipients.
 func withTotals(tokens []token, t *Tracker) (out []token) {
 	for _, tok := range tokens {
 		if tok.kind == tokenTrack {
@@ -60,7 +61,7 @@ func (t *Tracker) append(dst []byte, n int) []byte {
 	return t.Ident.appendTrack(dst, t.Job, t.Seq, t.Links[n-1])
 }
 
-// These are the paths of pixel and links after the origin. The token follows.
+// These are the paths of the pixel and of links, after the origin. The token follows them.
 const (
 	PixelPath = "/t/o/"
 	ClickPath = "/t/c/"
@@ -84,7 +85,7 @@ func pixelTokens(origin string) []token {
 // canary is the link number of a token that no person sees.
 const canary = -1
 
-// canaryTokens returns a link that only a program follows. It has no content, so no email program shows it, whatever
+// canaryTokens returns a link that only programs follow. It has no content, so no email program shows it, whatever
 // styles it supports. Outlook for Windows needs mso-hide in addition to display:none. Screen readers and the tab key
 // skip the link.
 func canaryTokens(origin string) []token {
@@ -133,7 +134,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// mendLinks replaces the URLs of links in an HTML template. instead maps old URLs to new ones.
+// mendLinks replaces the URLs of links in an HTML template. The map instead has new URLs by their old ones.
 func mendLinks(tokens []token, instead map[string]string) []token {
 	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
 		mended := instead[target]
@@ -144,9 +145,9 @@ func mendLinks(tokens []token, instead map[string]string) []token {
 	})
 }
 
-// replaceLinks calls with for each http or https link of an HTML template, with the text before it in its token and
-// its position. Unless it returns nil, the result replaces both. If all is true, this includes links that their
-// author excludes from tracking.
+// replaceLinks calls the function with for each http or https link of an HTML template. It passes the text before the
+// link in its token, the URL, and the position of the link. Unless with returns nil, its result replaces that text and
+// the URL. If all is true, this includes links that their author excludes from tracking.
 func replaceLinks(tokens []token, all bool, with func(t *token, before, target string, pos int) []token) (out []token) {
 	f := linkFinder{all: all}
 	for i := range tokens {

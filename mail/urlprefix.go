@@ -59,7 +59,7 @@ func (u urlPrefix) each(change func(text string) string) urlPrefix {
 	return urlPrefix(strings.Join(texts, urlBranch))
 }
 
-// join returns the texts of both.
+// join returns the texts of p and o.
 func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	if u == o {
 		return u
@@ -104,7 +104,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 	return next, escapeURLPart, ""
 }
 
-// forged reports whether the value of a placeholder may be part of the scheme, at the end of the URL.
+// forged reports, at the end of the URL, whether the value of a placeholder may be part of the scheme.
 func (u urlPrefix) forged() bool {
 	if !strings.Contains(string(u), urlValue) {
 		return false

@@ -91,8 +91,8 @@ func (v value) contains(o value) bool {
 	return false
 }
 
-// jsonLookup returns the value at a path in JSON text. It returns the missing value if there is none or the text is
-// not JSON. It parses only the text up to the value.
+// jsonLookup returns the value at a path in JSON text. If there is no value or the text is not JSON, it returns the
+// missing value. It parses the text only up to the value.
 func jsonLookup(raw string, path []string) value {
 	raw = trimJSON(raw)
 	for _, key := range path {

@@ -23,7 +23,7 @@ type Source struct {
 	Title      string // a first heading that repeats it is left out
 	// Vars are the values of a subscriber with no details. New sets the links.
 	Vars mail.Vars
-	// Link returns the address that a link leads to.
+	// Link returns the URL for a link of the article, given the URL in the source.
 	Link func(address string) string
 	// Picture returns the size in pixels of an image that is stored here, and 0 for other images.
 	Picture func(address string) (width, height int)
@@ -37,14 +37,14 @@ type Picture struct {
 
 // Article is the content of a campaign as a part of a web page.
 type Article struct {
-	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. Then only the email shows
-	// it as meant.
+	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. In these cases, only the
+	// email shows it as intended.
 	HTML     string
 	Words    string // its words, with a line for each block
 	Pictures []Picture
 }
 
-// New makes an article. It returns the errors of compiling the source.
+// New makes an article from a source. If the source can't be compiled, it returns the error.
 func New(s *Source) (*Article, error) {
 	page, err := s.page()
 	if err != nil {
@@ -52,7 +52,7 @@ func New(s *Source) (*Article, error) {
 	}
 	body, err := parse(page)
 	if err != nil {
-		return &Article{}, nil // the email can still be shown
+		return &Article{}, nil // the article is empty; the email can still be shown
 	}
 	strip(body)
 	a := &Article{}
@@ -94,7 +94,7 @@ func write(body *html.Node) (string, error) {
 var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|video)\b|\bbgcolor\s*=|` +
 	`\bbackground(?:-\w+)?\s*[:=]`)
 
-// page returns the content as HTML with the values of the subscriber.
+// page returns the content as HTML with the values of s.Vars.
 func (s *Source) page() (string, error) {
 	switch s.Kind {
 	case core.ContentText:
@@ -168,7 +168,8 @@ func lines(s string) string { return strings.ReplaceAll(stdhtml.EscapeString(s),
 
 var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 
-// headings leaves out a first heading that repeats the title. It makes the highest level 2: level 1 is the title.
+// headings removes a first heading that repeats the title. It also shifts the levels of all headings so that the
+// highest is 2, because the title has level 1.
 func (s *Source) headings(body *html.Node) {
 	var all []*html.Node
 	var repeated *html.Node
@@ -257,7 +258,7 @@ func (s *Source) image(n *html.Node, a *Article) {
 		set(n, "width", strconv.Itoa(width))
 		set(n, "height", strconv.Itoa(max(1, (width*p.Height+p.Width/2)/p.Width)))
 	}
-	if len(a.Pictures) > 0 { // the first one is in view
+	if len(a.Pictures) > 0 { // the first image is visible without scrolling
 		set(n, "loading", "lazy")
 	}
 	a.Pictures = append(a.Pictures, p)

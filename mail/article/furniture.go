@@ -57,15 +57,15 @@ func markTexts(template string) string {
 // morning {{preferences.first_name}},".
 const greetingWords = 3
 
-// blocks are the elements that are left out as a whole.
+// blocks are the elements that strip removes as a whole.
 var blocks = map[atom.Atom]bool{
 	atom.P: true, atom.Li: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true,
 	atom.H6: true, atom.Blockquote: true, atom.Div: true, atom.Figure: true, atom.Td: true, atom.Th: true,
 	atom.Pre: true, atom.Ul: true, atom.Ol: true,
 }
 
-// strip leaves out the innermost blocks that are only a greeting or that print a link of the recipient. It also leaves
-// out blocks that are empty then.
+// strip removes the innermost blocks that are only a greeting or that print a link of the recipient. It also removes
+// blocks that are empty afterwards.
 func strip(body *html.Node) {
 	out := map[*html.Node]bool{}
 	for n := range body.Descendants() {

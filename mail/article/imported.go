@@ -1,7 +1,7 @@
 package article
 
-// Imported makes the article of a post that was published with another tool. page is clean HTML; links and images stay.
-// It returns an error if the page is nested too deeply.
+// Imported makes the article of a post that was published with another tool. page is clean HTML; its links and images
+// stay unchanged. It returns an error if the page is nested too deeply.
 func Imported(title, page string) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -16,7 +16,7 @@ func Imported(title, page string) (*Article, error) {
 	s.finish(body, a)
 	a.Words = words(body)
 	if a.HTML, err = write(body); a.HTML == "" {
-		a.HTML = page // only a heading that repeats the title
+		a.HTML = page // the page consists only of a heading that repeats the title
 	}
 	return a, err
 }

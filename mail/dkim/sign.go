@@ -21,7 +21,7 @@ import (
 // ErrMessage is returned by Signer.Sign for a message whose header is not terminated.
 var ErrMessage = errors.New("dkim: the header of the message has no end")
 
-// softLine is the maximum line length of the signature field, in octets (RFC 5322 section 2.1.1).
+// softLine is the maximum length of a line of the signature field, in octets (RFC 5322 section 2.1.1).
 const softLine = 78
 
 // signedFields lists the header fields to sign if a message has them. Oversigned fields are named once more than they
@@ -94,9 +94,9 @@ func NewSigner(keys []Key) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the message data with its signatures prepended. It uses the array of data if its capacity suffices.
-// data must consist of whole lines that end with CRLF. skip names header fields (ignoring case) that the relay
-// changes and that are therefore not signed. From is always signed. If the header is not terminated, Sign returns
+// Sign returns the message data with its signatures prepended. If the capacity of data suffices, the result uses the
+// same array. data must consist of whole lines that end with CRLF. skip names header fields (ignoring case) that the
+// relay changes and that are therefore not signed. From is always signed. If the header is not terminated, Sign returns
 // ErrMessage.
 func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) { return s.SignAll(data, nil, skip) }
 

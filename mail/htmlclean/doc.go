@@ -6,6 +6,6 @@
 //
 // # Invariants
 //
-//   - Links lead to http, https, mailto or tel. Pictures come from http or https, or are inline and small.
+//   - The URLs of links are http, https, mailto or tel. Pictures come from http or https, or are inline and small.
 //   - Cleaning twice gives the same result.
 package htmlclean

@@ -20,7 +20,8 @@ type Event struct {
 	Verb string
 	// Arg is the rest of the line; for CONTENT and DOT the recipient.
 	Arg string
-	// Conn is the connection, N the number of events of this verb over all connections; both start at 1.
+	// Conn is the number of the connection, and N that of the event among all events with this verb, on any connection.
+	// Both start at 1.
 	Conn, N int
 }
 
@@ -41,7 +42,7 @@ type Script struct {
 	// Connections is the maximum number of open connections; 0: unlimited. Further ones get 421 and are closed. A
 	// connection counts until the server closes it, whatever the client does.
 	Connections int
-	// Linger is the time that the server takes to close a finished connection.
+	// Linger is how long the server takes to close a finished connection.
 	Linger time.Duration
 	// NoPipelining removes PIPELINING from the extensions.
 	NoPipelining bool
@@ -54,7 +55,7 @@ type Script struct {
 	// Users maps names to passwords; if not nil, MAIL requires AUTH with one of Mechanisms.
 	Users      map[string]string
 	Mechanisms []string
-	// Impostor simulates a server without the password: its SCRAM signature is wrong.
+	// Impostor simulates a server that doesn't know the password: its SCRAM signature is wrong.
 	Impostor bool
 	// Pieces sends each reply octet by octet.
 	Pieces bool
@@ -170,7 +171,7 @@ func (s *Server) accept() {
 	}
 }
 
-// maxDrain is the maximum time that a server waits for the client to close a connection after its last reply.
+// maxDrain is how long a server waits at most, after its last reply, for the client to close the connection.
 const maxDrain = 5 * time.Second
 
 // session is one connection.
@@ -183,7 +184,7 @@ type session struct {
 	authed bool
 	from   string
 	to     string
-	refuse bool // recipient was refused, so there is no valid one
+	refuse bool // the recipient was refused, so the transaction has none
 }
 
 func (c *session) serve() {
@@ -210,7 +211,7 @@ func (c *session) serve() {
 	}
 }
 
-// event counts an event and asks the script.
+// event counts an event and returns the action that the script requests.
 func (c *session) event(verb, arg string) Action {
 	s := c.server
 	s.mu.Lock()

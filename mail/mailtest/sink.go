@@ -21,7 +21,7 @@ type Record struct {
 	MessageID string `json:"message_id"`
 	// At is the time when its final dot was read.
 	At time.Time `json:"at"`
-	// Data is the message as sent, with DATA still dot-stuffed; only with SinkOptions.Copies.
+	// Data is the message as sent, still dot-stuffed if it was sent with DATA. It is set only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
 	// Marks are the distinct words of the message that start with SinkOptions.Mark.
 	Marks []string `json:"marks,omitempty"`
@@ -301,7 +301,7 @@ func (c *sinkConn) accept(data []byte) {
 	c.mu.Unlock()
 }
 
-// messageID returns the Message-ID with its brackets, from the field's line or the next.
+// messageID returns the Message-ID with its brackets. It is on the first line of the field, or on the next one.
 func messageID(data []byte) string {
 	const name = "\r\nmessage-id:"
 	for i := 0; ; {

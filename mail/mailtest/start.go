@@ -9,7 +9,7 @@ type TB interface {
 }
 
 // Start returns a server for a script. It runs until the test ends. If it is started outside a bubble of
-// testing/synctest, waiting in the server doesn't block the time of the bubble.
+// testing/synctest, goroutines that wait in the server don't stop the time in the bubble.
 func Start(t TB, script Script) *Server {
 	t.Helper()
 	s, err := NewServer(script)

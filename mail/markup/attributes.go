@@ -47,7 +47,7 @@ func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Contex
 	return &attributes{}
 }
 
-// skipAttributes returns n or, if n holds only attributes, the next other sibling.
+// skipAttributes returns n or, if n holds only attributes, the next sibling that is something else.
 func skipAttributes(n ast.Node) ast.Node {
 	for n != nil && n.Kind() == kindAttributes {
 		n = n.NextSibling()

@@ -15,8 +15,8 @@ const (
 )
 
 // beginning returns the first words of a document as an HTML template, for inboxes. Without it, they show the name or
-// logo at the top. It is empty if the document doesn't start with words, or starts with words that not every
-// subscriber gets.
+// logo at the top. The result is empty if the document doesn't start with words, or if not every subscriber gets its
+// first words.
 func (d *document) beginning() string {
 	var b strings.Builder
 	n := 0
@@ -51,7 +51,7 @@ func (d *document) branches(text string) (found bool) {
 	return found
 }
 
-// shortened cuts a beginning between two words. A mark contains no space.
+// shortened cuts a text between two words if it is too long. A mark contains no space, so it is never cut.
 func shortened(text string) string {
 	all := []rune(text)
 	if len(all) <= mostBeginning {

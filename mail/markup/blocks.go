@@ -17,7 +17,8 @@ import (
 	"newsletterd/core"
 )
 
-// BlocksVersion is the version of the blocks format that this program writes. It reads all versions up to that.
+// BlocksVersion is the version of the blocks format that this program writes. It can read this version and all earlier
+// ones.
 const BlocksVersion = 1
 
 // maxBlocks is the maximum number of blocks in a source, including those in columns and quotes.

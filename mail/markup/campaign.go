@@ -12,7 +12,7 @@ import (
 const LogoWidth = 160
 
 // CompileCampaign compiles the parts of a campaign's email for any kind of content. HTML and text content is returned
-// unchanged. The design comes from the tenant's own theme. If own is nil, it comes from a built-in theme with the
+// unchanged. The design is that of own, a theme of the tenant. If own is nil, it is that of a built-in theme with the
 // tenant's color and logo. The name at the top is the brand name, or else the name of the only list, or else the
 // tenant's. It returns the same errors as Compile.
 func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
@@ -53,8 +53,8 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 	return Compile(f.Content.Kind, f.Content.Source, o)
 }
 
-// LooksOf returns the options that a theme determines: the tenant's own theme or, if own is nil, the built-in theme
-// of the given name. It returns the same error as BuiltInTheme.
+// LooksOf returns the Options that depend on a theme: the tenant's own theme or, if own is nil, the built-in theme of
+// the given name. It returns the same error as BuiltInTheme.
 func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error) {
 	o = Options{Logo: t.BrandLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress}
 	if own == nil {
@@ -69,7 +69,7 @@ func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error
 	return o, err
 }
 
-// CampaignParts is CompileCampaign as a core.CampaignCompiler, without warnings.
+// CampaignParts is a core.CampaignCompiler. It is like CompileCampaign, but returns no warnings.
 func CampaignParts(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (html, text string,
 	err error,
 ) {

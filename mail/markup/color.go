@@ -2,7 +2,8 @@ package markup
 
 import "newsletterd/core"
 
-// readable reports whether a text is readable on a color (WCAG 2.2: 4.5 to 1), also if an email program inverts both.
+// readable reports whether a text is readable on a color (WCAG 2.2: 4.5 to 1), and stays so if an email program inverts
+// both colors.
 func readable(text, on core.Color) bool {
 	return text.Contrast(on) >= 4.5 && text.Inverted().Contrast(on.Inverted()) >= 4.5
 }

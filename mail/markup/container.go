@@ -70,8 +70,8 @@ func (containerParser) Continue(node ast.Node, reader text.Reader, pc parser.Con
 	return parser.Close
 }
 
-// innermost reports whether a line of colons ends this container, rather than a nested one, and is not a line of
-// code.
+// innermost reports whether a line of colons ends this container. It doesn't if a nested container or a code block is
+// still open.
 func innermost(node ast.Node, opened []parser.Block) bool {
 	at := slices.IndexFunc(opened, func(b parser.Block) bool { return b.Node == node })
 	for _, b := range opened[at+1:] {

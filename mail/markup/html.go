@@ -16,7 +16,7 @@ type htmlWriter struct {
 	d *document
 	t *Theme
 	c *Palette
-	// width is the available width in pixels, and inset the part of it that outer blocks take at the sides
+	// width is the available width in pixels, and inset the width that outer blocks take at the sides
 	width, inset int
 	body         string // bodyFont, used in almost every cell
 }
@@ -34,7 +34,7 @@ func writeHTML(d *document) string {
 	return w.String()
 }
 
-// write writes pieces of HTML. It is for frequent pieces, because printf is several times slower.
+// write writes pieces of HTML. Use it for frequent pieces, because printf is several times slower.
 func (w *htmlWriter) write(pieces ...string) {
 	for _, p := range pieces {
 		w.WriteString(p)
@@ -104,8 +104,8 @@ func (w *htmlWriter) corner() string {
 	return fmt.Sprintf(";border-radius:%dpx", w.t.Radius)
 }
 
-// styles writes the style blocks. Each is separate, because Gmail drops a whole block for one unknown rule. All of
-// them are optional improvements.
+// styles writes the style blocks. There are several, because Gmail drops a whole block if it contains an unknown rule.
+// The email also works without them.
 func (w *htmlWriter) styles() {
 	w.printf(`<!--[if mso]><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch>`+
 		`</o:OfficeDocumentSettings></xml>
@@ -143,7 +143,7 @@ func (w *htmlWriter) darkRules(prefix string) string {
 	return b.String()
 }
 
-// row writes a row of the column around the output of inner.
+// row writes a row of the column that contains the output of inner.
 func (w *htmlWriter) row(below int, inner func()) {
 	side := strconv.Itoa(w.t.Padding)
 	w.write(`<tr><td class="pad c-text" style="padding:0 `, side, "px ", strconv.Itoa(below), "px ", side, "px;", w.bodyFont(), ";",

@@ -105,9 +105,9 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	return fmt.Sprintf(`<img class="%s" src="%s" alt="%s"%s style="%s">`, class, w.text(p.src), w.text(p.alt), attr, style)
 }
 
-// button writes a link that looks like a button. Outlook shows it square and colored by the surrounding cell. In
-// Outlook the cell has the padding that the link has in other programs. A button without a URL looks the same, so that
-// the preview of a draft shows it.
+// button writes a link that looks like a button. Outlook shows it with square corners, in the color of the surrounding
+// cell. There, the cell has the padding that the link has in other programs. A button without a URL looks the same, so
+// that the preview of a draft shows it.
 func (w *htmlWriter) button(b *button) {
 	tag, href := "a", ` href="`+w.text(b.href)+`"`
 	if b.href == "" {
@@ -196,7 +196,7 @@ func (w *htmlWriter) item(nodes []node, tight bool) {
 	w.stack(nodes)
 }
 
-// first returns the first of some nodes or spans, or nil.
+// first returns the first element of all, or the zero value if all is empty.
 func first[T any](all []T) (t T) {
 	if len(all) > 0 {
 		return all[0]

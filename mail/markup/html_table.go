@@ -6,10 +6,11 @@ import (
 	"unicode"
 )
 
-// breakWords breaks a long word or URL, instead of making the email wider than a phone's screen. Cells inherit it.
+// breakWords is a style that breaks a long word or URL, so that the email doesn't get wider than a phone's screen.
+// Cells inherit it.
 const breakWords = "word-break:break-word;overflow-wrap:break-word"
 
-// keepWords reverts breakWords.
+// keepWords is the style that reverts breakWords.
 const keepWords = "word-break:normal;overflow-wrap:normal"
 
 // These are the screen widths of phones in pixels: the smallest, and that of nearly all.
@@ -26,8 +27,8 @@ type tableLook struct {
 	font         string // font of its text
 }
 
-// lookOf determines whether the words of a table fit on the smallest screen, and how to adapt the table if they
-// don't.
+// lookOf returns how a table fits on the smallest screen. If its words don't fit there, it adapts the look until they
+// do.
 func (w *htmlWriter) lookOf(t *table) *tableLook {
 	look := &tableLook{
 		size: w.t.Size, space: 8, heads: make([]bool, len(t.head)), cells: make([]bool, len(t.head)),
@@ -173,7 +174,7 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 
 // rowStyles returns style blocks that turn each row of a wide table into a paragraph. They apply on a small screen in
 // programs that show text added by styles: Apple's and Samsung's. The second condition keeps other programs from
-// applying half of it.
+// applying only some of the styles.
 func (w *htmlWriter) rowStyles() string {
 	const small = "<style>@media (max-width:599px) and (-webkit-min-device-pixel-ratio:0)"
 	return small + `{.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}` +

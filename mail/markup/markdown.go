@@ -20,8 +20,8 @@ import (
 	"newsletterd/core"
 )
 
-// path matches the rest of a bare URL: goldmark's form with placeholders, and with letters of scripts that separate
-// words by spaces.
+// path matches the rest of a bare URL. Beyond goldmark's pattern, it allows placeholders, and letters of scripts that
+// separate words by spaces.
 const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
 	outputForm + `)*)?`
 
@@ -52,7 +52,7 @@ func (d *document) readMarkdown(source string) error {
 	return nil
 }
 
-// The parser's time grows quadratically with these quantities.
+// The time that the parser takes grows quadratically with these quantities.
 const (
 	maxQuotes    = 100    // nested blocks started by one line
 	maxSigns     = 2000   // signs of emphasis, links and URLs in lines without an empty line between them
@@ -101,8 +101,8 @@ func (d *document) bound(source string) error {
 	return nil
 }
 
-// deepest returns the maximum number of quote and list signs at the start of a line, or of indentation steps of a
-// list.
+// deepest returns the largest number of quote and list signs at the start of a line, or of indentation steps in a list
+// if that is larger.
 func deepest(source string) (most int) {
 	for line := range strings.Lines(source) {
 		n, blanks := 0, 0

@@ -84,13 +84,14 @@ func socialURL(raw string) string {
 	return clean
 }
 
-// colorNames are the names of a palette's colors, in the order of reporting.
+// colorNames are the names of a palette's colors, in the order in which OwnTheme reports them.
 var colorNames = []string{"page", "card", "text", "title", "muted", "link", "accent", "on", "tint", "line"}
 
 // colorSteps is the number of steps between two colors.
 const colorSteps = 64
 
-// toward moves a color toward another one, as little as ok requires. In the end it returns the other color itself.
+// toward moves the color c toward to until ok returns true, and no further. If no other color on the way is ok, it
+// returns to.
 func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	for i := range colorSteps {
 		if m := c.Mix(to, float64(i)/colorSteps); ok(m) {
@@ -138,7 +139,7 @@ func (p *Palette) makeReadable(def *Palette) {
 	card := toward(color(p.Card), color(def.Card), hasInk())
 	tint := toward(color(p.Tint), card, hasInk(card))
 	ink, ok := inkOn(card, tint)
-	if !ok { // does not happen with any possible palette; a test tries random ones
+	if !ok { // can't happen with any palette; a test tries random ones
 		*p = *def
 		return
 	}

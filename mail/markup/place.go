@@ -9,9 +9,9 @@ import (
 	"newsletterd/mail"
 )
 
-// Placed converts an error from compiling the output of Compile. It replaces the position in a part by the position
-// in the source: line and column of Markdown, or block and line of blocks. It returns other errors unchanged, and
-// also those whose position it doesn't find.
+// Placed converts an error from compiling the output of Compile. It replaces the position in a part by the position in
+// the source: line and column of Markdown, or block and line of blocks. It returns other errors unchanged, as well as
+// errors whose position it can't find in the source.
 func Placed(kind, source string, err error) error {
 	fault, ok := errors.AsType[*mail.TemplateError](err)
 	if !ok || fault.Placeholder == "" || fault.Field != "body_html" && fault.Field != "body_text" {
@@ -48,7 +48,8 @@ func placeOf(source, text string, later int) int {
 	return at
 }
 
-// blockOf returns the outermost block that contains a text at the position of placeOf. Numbers start at 1; 0: none.
+// blockOf returns the number of the outermost block that contains the text that placeOf would find. Numbers start at 1;
+// 0 means none.
 func blockOf(source, text string, later int) int {
 	counts, all := []int{}, 0
 	for _, b := range outermost(source) {
@@ -91,7 +92,7 @@ type rawBlock struct {
 	end int
 }
 
-// outermost returns the outermost blocks of a source, as far as it is well-formed.
+// outermost returns the outermost blocks of a source, up to the first that is malformed.
 func outermost(source string) (all []rawBlock) {
 	dec := json.NewDecoder(strings.NewReader(source))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

@@ -23,7 +23,7 @@ type Palette struct {
 	Line   string // dividers and tables
 }
 
-// These are the forms of an email's head.
+// These are the forms of the header of an email.
 const (
 	MastheadBar    = core.MastheadBar
 	MastheadCenter = core.MastheadCenter
@@ -91,7 +91,7 @@ func (p *Palette) named() map[string]string {
 	}
 }
 
-// lineHeight returns a whole number of pixels, because Outlook rounds others.
+// lineHeight returns the line height for a text size. It is a whole number of pixels, because Outlook would round it.
 func lineHeight(size int) int { return (size*16 + 5) / 10 }
 
 func font(family string, size, height int, color string) string {

@@ -29,8 +29,8 @@ type tagger struct {
 	kept  []string
 }
 
-// addUTM returns both parts with a query added to their http and https links without utm parameters. It skips links
-// to our own pages, links whose host is a placeholder, and links that contain a block. own is the origin of our
+// addUTM returns both parts with a query added to their http and https links without utm parameters. It leaves out
+// links to our own pages, links whose host is a placeholder, and links that contain a block. own is the origin of our
 // pages.
 func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	if query == "" {
@@ -60,7 +60,8 @@ func WithUTM(address string, utm *core.UTM, own string) string {
 // notMarks removes characters that look like marks of placeholders.
 var notMarks = strings.NewReplacer("\x01", "", "\x02", "")
 
-// attributeOf escapes the text of an attribute, including braces, which might become part of a placeholder.
+// attributeOf escapes a text for an HTML attribute. It also escapes braces, because they might become part of a
+// placeholder.
 func attributeOf(text string) string {
 	return strings.ReplaceAll(html.EscapeString(text), "{", "&#123;")
 }

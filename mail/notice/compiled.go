@@ -46,8 +46,8 @@ const maxCompiled = 512
 var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 
 // fills reports whether address and link can be inserted into a compiled notice, because the templates change none of
-// their characters except those in entities. All others are rendered by the templates, such as an address with an
-// apostrophe. So are notices about reviews, because no two of them are alike.
+// their characters except those in entities. If not, for example because an address has an apostrophe, the templates
+// render the notice. They also render notices about reviews, because no two of these are alike.
 func (d *Data) fills() bool {
 	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
 	return d.To != "" && d.Review == (core.ReviewMail{}) && absolute && plainLink(d.To) && plainLink(d.URL)
@@ -90,7 +90,7 @@ func (k Kind) compile(d Data) (*compiledNotice, error) {
 		maps.Copy(all, *old)
 	}
 	all[key] = c
-	cache.Store(&all) // loses a notice compiled concurrently, which is then compiled again
+	cache.Store(&all) // may drop a notice that was compiled concurrently; it is then compiled again
 	return c, nil
 }
 

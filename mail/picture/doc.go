@@ -18,7 +18,7 @@
 //   - Stored images are rewritten pixel by pixel, and GIFs block by block. No data other than the image survives: no
 //     EXIF, no text, no profile, and nothing after the end.
 //   - A stored image is upright, and its colors are sRGB. Profiles without a matrix, and those of CMYK and grayscale
-//     images, are dropped without a conversion.
+//     images, are dropped, and the colors are not converted.
 //
 // # Flow
 //

@@ -26,7 +26,7 @@ func gifHead(b []byte) (h head, err error) {
 		return h, broken("GIF: %d bytes", len(b))
 	}
 	h.width, h.height = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
-	return h, nil // a GIF is never in memory as pixels
+	return h, nil // a GIF's pixels are never all in memory
 }
 
 // gifReader reads the blocks of a GIF.
@@ -125,7 +125,7 @@ func (r *gifReader) extension(out []byte) []byte {
 	return out
 }
 
-// checkFrame decodes the pixels of a frame and discards them. Data after the pixels is an error.
+// checkFrame decodes the pixels of a frame and discards them. Extra data after the pixels is an error.
 func checkFrame(bits byte, data []byte, pixels int) error {
 	if bits < 2 || bits > 8 {
 		return broken("GIF: codes of %d bits", bits)

@@ -19,7 +19,7 @@ const (
 	samples = 48     // samples per row and column
 	visible = 2.0    // minimum contrast of a visible pixel
 	solid   = 0x8000 // minimum alpha of an opaque pixel
-	fewest  = 20     // an image with fewer than one transparent pixel in this many covers the background
+	fewest  = 20     // if less than one pixel in this many is transparent, the image covers the background
 )
 
 // HardToSee reports whether most of a stored PNG or GIF is hardly visible on a background. For an image that covers

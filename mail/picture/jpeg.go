@@ -84,7 +84,7 @@ func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	}
 	h.perPixel = max(1, float64(samples)/float64(most))
 	if marker == jpegSOF2 {
-		h.perPixel *= 5 // each sample is also stored as a coefficient of 4 bytes
+		h.perPixel *= 5 // the decoder also stores each sample as a coefficient of 4 bytes
 	}
 	if n == 4 {
 		h.perPixel += 4 // as CMYK

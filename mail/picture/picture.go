@@ -121,12 +121,12 @@ func within(width, height, limit int) (int, int) {
 	return limit, max(1, (height*limit+width/2)/width)
 }
 
-// errTooLong stops writing a file that is too long.
+// errTooLong is returned while a file is written, once it is too long.
 var errTooLong = errors.New("image: too many bytes")
 
 // Make decodes the image and returns it in its stored forms: full is at most FullWidth wide, and mail, for emails, at
-// most MailWidth. If the image need not shrink, both are the same file. If the image can't be decoded, the error is
-// of kind Invalid with code invalid_picture. If a file would exceed limit bytes, it is of kind core.TooLarge. If ctx
+// most MailWidth. If the image needn't be scaled down, both are the same file. If the image can't be decoded, the error
+// is of kind Invalid with code invalid_picture. If a file would exceed limit bytes, it is of kind core.TooLarge. If ctx
 // ends, Make returns its error.
 func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFile, err error) {
 	if p.format == formatGIF {

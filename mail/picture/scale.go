@@ -7,7 +7,7 @@ import (
 )
 
 // catmullRom is the Catmull-Rom cubic filter. x/image/draw has it too, but keeps 32 bytes for each pixel of the
-// source's height. This implementation keeps a few rows.
+// source's height. This implementation keeps only a few rows.
 func catmullRom(x float64) float64 {
 	switch x = math.Abs(x); {
 	case x < 1:
@@ -24,7 +24,7 @@ type tap struct {
 	weights []float32
 }
 
-// tapsFor returns the taps that scale a row from from pixels to to pixels. to must not be greater.
+// tapsFor returns the taps that scale a row of from pixels down to to pixels. to must not exceed from.
 func tapsFor(from, to int) []tap {
 	taps := make([]tap, to)
 	scale := float64(from) / float64(to)

@@ -14,7 +14,7 @@ const (
 	jpegRST7 = 0xd7
 )
 
-// frame is the information of a frame header about the work of a scan.
+// frame is what a frame header says about the work of a scan.
 type frame struct {
 	progressive bool
 	blocks      map[byte]int // number of 8 × 8 blocks by component
@@ -50,7 +50,7 @@ func (f *frame) countScans(b []byte, at int) error {
 	return nil
 }
 
-// scan adds the work of a scan, from its header (ITU T.81 B.2.3).
+// scan adds the work of a scan to the total. s is the header of the scan (ITU T.81 B.2.3).
 func (f *frame) scan(s []byte) error {
 	if f.scans++; f.scans > MaxScans {
 		return refusedf("The JPEG has more than %d scans. Save it again as a JPEG that isn't progressive.", MaxScans)

@@ -17,7 +17,8 @@ const (
 	// keptPNG is the maximum number of pixels of a stored PNG. Writing a PNG takes ten times as long as reading it.
 	keptPNG = 4_000_000
 
-	// A PNG is first written fast. It is written again, smaller, if that is quick: few pixels that compress well.
+	// A PNG is first written fast. It is written again, with better compression, if that is quick: if it has few pixels
+	// and they compress well.
 	thorough       = 4 << 20 // bytes of pixels
 	compressesWell = 10      // compression factor
 )

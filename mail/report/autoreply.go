@@ -80,8 +80,8 @@ func vacation(h *message.Header) bool {
 	return vacationSubject.MatchString(subject) || vacationAnywhere.MatchString(subject)
 }
 
-// cameBack reports whether a message of no standard form looks like a bounce. A bounce names failed recipients, comes
-// from the mail system, or has an empty sender and mentions a failure.
+// cameBack reports whether a message without a standard form looks like a bounce. A bounce names failed recipients,
+// comes from the mail system, or has an empty sender and mentions a failure.
 func cameBack(h *message.Header, text string) bool {
 	if h.Has("X-Failed-Recipients") {
 		return true
@@ -94,7 +94,7 @@ func cameBack(h *message.Header, text string) bool {
 			return true
 		}
 	}
-	// Mail systems that report in their own words omit this field, but automatic replies for people have it.
+	// Mail systems omit this field if they report in their own words, but automatic replies for people have it.
 	if auto := strings.ToLower(strings.TrimSpace(h.Get("Auto-Submitted"))); auto != "" && auto != "no" {
 		return false
 	}

@@ -57,7 +57,7 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 	case b.to("u+") != "": // sent by a mail program, whose user may not have seen it (RFC 2369 section 3.2)
 		b.at = now // with another clock, the request could appear older than the subscription
 		b.add(unsubscribed, b.to("u+"))
-	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // without our return address it may be any message
+	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // not sent to our return address, so it may be any message
 	case strings.HasSuffix(b.machine, "delivery-status"):
 		b.status()
 	default:
@@ -187,7 +187,7 @@ func (b *bounce) parts(m *message.Entity) {
 // junkMark is the field that Outlook.com adds to a message that a user has marked as junk.
 const junkMark = "X-HmXmrOriginalRecipient"
 
-// returned returns possible identifiers of ours from the header of a returned message.
+// returned returns the fields of a returned message's header that may contain identifiers created by us.
 func returned(h textproto.Header) []string {
 	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
 	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {

@@ -17,7 +17,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// kinds is the table of email providers, one line each.
+// kinds is the table of email providers, with one line for each.
 var kinds = []*Kind{
 	{Name: KindGeneric, MaxBody: maxEvent, Secret: genericSecret, verify: verifyGeneric},
 	{Name: "ses", MaxBody: maxEvent, Topics: true, verify: verifySNS, parse: parseSES, confirm: confirmSNS},

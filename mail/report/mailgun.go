@@ -12,7 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// mailgunTolerance is the maximum age of a request: Mailgun retries for eight hours. A token counts only once.
+// mailgunTolerance is the maximum age of a request. Mailgun retries for eight hours; a token counts only once.
 const mailgunTolerance = 12 * time.Hour
 
 // mailgunRequest is a webhook of Mailgun.

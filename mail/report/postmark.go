@@ -42,7 +42,7 @@ type postmarkEvent struct {
 	Metadata          map[string]string `json:"Metadata"`
 }
 
-// postmarkBounces maps the values of Type. The missing values don't concern the address.
+// postmarkBounces maps values of Type to types of bounces. Values that are not in it don't concern the address.
 var postmarkBounces = map[string]core.ProviderEvent{
 	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
 	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced,

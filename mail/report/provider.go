@@ -34,7 +34,7 @@ type Kind struct {
 	Name    string
 	MaxBody int64 // maximum size of a request, in bytes
 	Secret  SecretForm
-	Topics  bool // providers of the kind listen to named topics (ses)
+	Topics  bool // providers of the kind listen to named topics, as ses does
 
 	verify func(context.Context, *Hook, *Request) error
 	parse  func(*Request) ([]core.ProviderReport, error) // nil: the receiver decodes the body
@@ -64,7 +64,7 @@ type Request struct {
 	Header map[string][]string
 	Body   []byte
 	Now    core.Instant
-	// Malformed is set by Reports: the number of malformed elements of a batch that were skipped.
+	// Malformed is the number of malformed elements of a batch that Reports has skipped.
 	Malformed int
 }
 

@@ -16,7 +16,8 @@ const (
 	headerSvixSignature = "Svix-Signature"
 )
 
-// verifySvix checks the HMAC over id, timestamp and raw body. The header can contain several, for key rotations.
+// verifySvix checks the HMAC over id, timestamp and raw body. The header can contain several signatures, for key
+// rotations.
 func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	id, stamp := headerOf(r, headerSvixID), headerOf(r, headerSvixTimestamp)
 	if id == "" || !near(stamp, r.Now) {
@@ -86,7 +87,7 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf maps Amazon SES's names for bounces, which Resend uses too. sender reports that the sender was refused.
+// bounceOf maps Amazon SES's names for bounces, which Resend uses too. sender is true if the sender was refused.
 func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":

@@ -33,15 +33,15 @@ const (
 	snsFetchTimeout   = 5 * time.Second
 	maxSNSCerts       = 32
 	maxSNSFetches     = 4
-	maxSNSIssuers     = 2 // maximum number fetched for one certificate
+	maxSNSIssuers     = 2 // maximum number of issuers fetched for one certificate
 )
 
 // SNS verifies messages of Amazon SNS and caches their certificates. Its fields must not change after the first use.
 // It is safe for concurrent use.
 type SNS struct {
-	// Fetch gets the certificate of a signer, or confirms a subscription, at an https URL of Amazon. It also gets the
-	// certificate of an issuer, at a URL that the signer's certificate names. It must not follow redirects, and must
-	// return an error for any status but 200.
+	// Fetch sends a GET request to an https URL of Amazon, to get the certificate of a signer or to confirm a
+	// subscription. For the certificate of an issuer, the URL is one that the signer's certificate names. It must not
+	// follow redirects, and must return an error for any status but 200.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
 	// Roots are the trusted root certificates; nil: the system's.
 	Roots *x509.CertPool
@@ -191,8 +191,8 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	}
 }
 
-// slot returns the cache entry of a URL. If mine is true, the caller must fill it. If too many entries are being
-// filled, it returns nil.
+// slot returns the cache entry of a URL. If mine is true, the caller must fill the entry. If too many entries are being
+// filled, slot returns nil.
 func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ type Client struct {
 	MaxAge   time.Duration
 	// IdleTimeout closes an idle connection; 0: 30 s.
 	IdleTimeout time.Duration
-	// DrainTimeout is the time that a message in flight may take after ctx is canceled; 0: 30 s.
+	// DrainTimeout is how long a message in flight may take after ctx is canceled; 0: 30 s.
 	DrainTimeout time.Duration
 	Timeouts     Timeouts
 	// Dial opens the connection; nil: a plain net.Dialer.
@@ -65,7 +65,7 @@ type Client struct {
 
 var _ Sender = (*Client)(nil)
 
-// orDefault returns d, or by if d is 0.
+// orDefault returns d, or the default by if d is 0.
 func orDefault(d, by time.Duration) time.Duration {
 	if d == 0 {
 		return by

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// connect dials the relay and does everything that precedes the first MAIL.
+// connect dials the relay and runs the handshake, up to the first MAIL.
 func (s *session) connect() (*wire, *RelayError) {
 	c := s.client
 	host, _, err := net.SplitHostPort(c.Addr)
@@ -67,13 +67,13 @@ type handshake struct {
 	auth       []string // mechanisms offered by the server
 }
 
-// secrets returns the forms in which commands contain the password. A short password could be a word in any reply, so
-// it returns nil.
+// secrets returns the forms in which commands contain the password. For a short password, which could be a word in any
+// reply, it returns nil.
 func (c *Client) secrets() [][]byte {
 	if len(c.Password) < 6 {
 		return nil
 	}
-	return [][]byte{ // longest first, because it may end with another one
+	return [][]byte{ // the longest first, because it may end with another one
 		[]byte(base64.StdEncoding.EncodeToString([]byte("\x00" + c.Username + "\x00" + c.Password))),
 		[]byte(base64.StdEncoding.EncodeToString([]byte(c.Password))), []byte(c.Password),
 	}

@@ -37,12 +37,12 @@ type Outcome struct {
 	HardBounce bool
 	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it.
 	Doubtful bool
-	// Lost, with Untouched, means that the connection broke during this envelope's own transaction. If that happens
-	// repeatedly, the message may be the cause.
+	// Lost means, if the Result is Untouched, that the connection broke during this envelope's own transaction. If that
+	// happens repeatedly, the message may be the cause.
 	Lost bool
 }
 
-// MailboxFull reports whether the reply says that the mailbox is full or gets too many emails.
+// MailboxFull reports whether the reply means that the mailbox is full or gets too many emails.
 func (o Outcome) MailboxFull() bool {
 	return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" || o.Enhanced == "5.2.1" && o.Result == Later
 }

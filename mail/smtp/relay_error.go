@@ -38,7 +38,8 @@ type RelayError struct {
 	Code     int
 	Enhanced string
 	Text     string
-	// Delivered is the number of envelopes that this Deliver has finished; above 0, the relay works in principle.
+	// Delivered is the number of envelopes that this call of Deliver has finished. If it is above 0, the relay works in
+	// principle.
 	Delivered int
 	// Err is the cause, if any.
 	Err error

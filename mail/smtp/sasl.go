@@ -27,13 +27,14 @@ var mechanisms = []struct {
 }
 
 // saslStep answers a challenge of a mechanism (RFC 4422). The first call has a nil challenge and returns the initial
-// response, or nil for none. After the server's 235, a last call has final set. An error then rejects the server.
+// response, or nil for none. After the server's 235, a last call has final set. If that call returns an error, the
+// client rejects the server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
 var errCleartext = errors.New("the connection has no TLS, so the password isn't sent")
 
 // login authenticates (RFC 4954) with the best mechanism that the server offers. After a refusal it does not try
-// another one, because that could lock the account.
+// another mechanism, because that could lock the account.
 func (h *handshake) login() *RelayError {
 	if !h.secure && !h.local {
 		return h.fail(FaultAuth, "AUTH", errCleartext)

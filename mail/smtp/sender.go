@@ -21,16 +21,17 @@ type Envelope struct {
 	// Tail follows Data and may be shared by many messages: whole lines that don't start with a dot. If it is not
 	// empty, Data ends with CRLF. Deliver does not modify it.
 	Tail []byte
-	// Dotless means that no line of Data starts with a dot, as after mail.Bulk.Append, so none is searched.
+	// Dotless means that no line of Data starts with a dot, as in the result of mail.Bulk.Append, so Deliver needn't
+	// look for such lines.
 	Dotless bool
-	// Alone sends the message with DATA, never in a chunk with others. It is for messages whose connection broke
-	// before: with DATA, less is uncertain if that happens again.
+	// Alone sends the message with DATA, never in chunks along with others. Set it for a message whose connection broke
+	// before: with DATA, fewer outcomes are uncertain if that happens again.
 	Alone bool
 	// Tag is for the caller's use.
 	Tag any
 }
 
-// Source feeds one connection. The goroutine that runs Deliver calls all its functions.
+// Source provides the envelopes for one connection. The goroutine that runs Deliver calls all of its functions.
 type Source struct {
 	// Next returns the next envelope just before its MAIL is written, so the last check of the recipient belongs
 	// here. If wait is false, it must not block, and returns false if none is ready (used for pipelining). If wait is

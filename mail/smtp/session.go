@@ -111,7 +111,7 @@ func (s *session) hangUp() {
 	}
 }
 
-// drop ends the connection without QUIT, which could be mistaken for content.
+// drop ends the connection without QUIT, because the server could mistake QUIT for content.
 func (s *session) drop() {
 	if s.wire != nil {
 		s.wire.end(s.timeouts.Closed)
@@ -119,8 +119,8 @@ func (s *session) drop() {
 	}
 }
 
-// cut closes a connection that has failed. The client then doesn't contact the relay for a while, so cut does not wait
-// for the server to close.
+// cut closes a connection that has failed, without waiting for the server to close it. The client doesn't contact the
+// relay for a while after that anyway.
 func (s *session) cut() {
 	if s.wire != nil {
 		s.wire.close()
@@ -128,8 +128,8 @@ func (s *session) cut() {
 	}
 }
 
-// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless it is sent in chunks. If it returns an
-// error, e has its outcome.
+// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless e is sent in chunks. If it returns an error,
+// it has set the outcome of e.
 func (s *session) begin(e *Envelope) error {
 	if err := s.connected(e); err != nil || s.inChunks(e) {
 		return err
@@ -137,7 +137,7 @@ func (s *session) begin(e *Envelope) error {
 	return s.announce(e)
 }
 
-// connected connects if necessary. If it returns an error, e has its outcome.
+// connected connects if necessary. If it returns an error, it has set the outcome of e.
 func (s *session) connected(e *Envelope) error {
 	if s.wire != nil {
 		return nil
@@ -152,7 +152,7 @@ func (s *session) connected(e *Envelope) error {
 	return nil
 }
 
-// announce writes MAIL, RCPT and DATA of e. If it returns an error, e has its outcome.
+// announce writes MAIL, RCPT and DATA of e. If it returns an error, it has set the outcome of e.
 func (s *session) announce(e *Envelope) error {
 	if !s.wire.pipelining {
 		return nil // finish sends one command at a time
@@ -211,7 +211,7 @@ func (s *session) lost(e *Envelope, stage string, err error) error {
 	return &RelayError{Fault: f, Stage: stage, Delivered: delivered, Err: err}
 }
 
-// blame leaves e untouched after a reply about the relay, and returns the fault.
+// blame sets the outcome of e to Untouched after a reply about the relay, and returns the fault.
 func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	err := s.fault(f, stage)
 	s.drop()
@@ -228,7 +228,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 		return nil, err
 	}
 	if !s.src.Commit(e, true) {
-		s.drop() // the server waits for content, and nothing else ends that
+		s.drop() // the server waits for content, and only this ends the wait
 		s.done(e, Outcome{})
 		return nil, nil
 	}
@@ -279,15 +279,15 @@ func (s *session) dot(e, next *Envelope) error {
 	return nil
 }
 
-// release leaves e untouched. e may be nil.
+// release sets the outcome of e to Untouched. e may be nil.
 func (s *session) release(e *Envelope) {
 	if e != nil {
 		s.done(e, Outcome{})
 	}
 }
 
-// accepted reads the replies to RSET, MAIL, RCPT and DATA, and reports whether the server waits for the content. If
-// it returns false without an error, the recipient was refused. Unless it returns true, e has its outcome.
+// accepted reads the replies to RSET, MAIL, RCPT and DATA, and reports whether the server waits for the content. If it
+// returns false without an error, the recipient was refused. Unless it returns true, it has set the outcome of e.
 func (s *session) accepted(e *Envelope) (bool, error) {
 	var err error
 	if s.wire.needsReset {
@@ -353,7 +353,7 @@ func (s *session) refusedRcpt(e *Envelope) error {
 	return nil
 }
 
-// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If it is 354, a single dot must
+// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If the reply is 354, a single dot must
 // follow (RFC 2920 section 3.1).
 func (s *session) afterRefusal() error {
 	if err := s.wire.read(s.timeouts.Data); err != nil || s.wire.reply.code != 354 {

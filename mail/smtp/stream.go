@@ -8,8 +8,8 @@ import (
 )
 
 // MaxBurst is the maximum number of messages written before their replies are read. A new connection starts with one,
-// and the number doubles each time all goes well. If the connection breaks, that many messages may be accepted
-// without a reply.
+// and the number doubles each time that all messages are accepted. If the connection breaks, the server may have
+// accepted that many messages without a reply.
 const MaxBurst = 8
 
 // chunk is a message that was written completely with its commands: one BDAT command (RFC 3030 section 2).
@@ -19,7 +19,8 @@ type chunk struct {
 	end   int64 // position of its last octet among the octets written on the connection
 }
 
-// chunkSupport records the experience of a Client with a server that announces CHUNKING. All fields are atomic.
+// chunkSupport records whether a server that announces CHUNKING has accepted chunks from a Client. All fields are
+// accessed atomically.
 type chunkSupport struct {
 	took    uint32 // 1: a chunk was accepted before
 	breaks  uint32 // consecutive connections that broke before a chunk was accepted
@@ -27,12 +28,12 @@ type chunkSupport struct {
 }
 
 const (
-	// avoidChunks is the time for which no chunks are sent to a server that seems not to support them.
+	// avoidChunks is how long no chunks are sent to a server that seems not to support them.
 	avoidChunks = time.Hour
 	// maxChunkBreaks is the maximum number of consecutive connections that may break at their first chunk, if chunks
 	// were accepted before.
 	maxChunkBreaks = 3
-	// staleAfter is the maximum time that a connection can wait for a slot and still count as open.
+	// staleAfter is how long a connection may wait for a slot at most and still count as open.
 	staleAfter = 5 * time.Second
 )
 
@@ -55,13 +56,13 @@ func (k *chunkSupport) broke() {
 	}
 }
 
-// inChunks reports whether e is sent in a chunk. An idle connection may be closed by now. With DATA this is detected
-// before any content is written, so that nothing is uncertain.
+// inChunks reports whether e is sent in a chunk. An idle connection may have been closed by the server. With DATA, that
+// is detected before any content is written, so the outcome is certain.
 func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire.idled && !e.Alone }
 
-// stream writes e and other envelopes that are ready, and then reads all their replies. It returns an envelope that
-// has to wait for that, or nil, and begins it if it is sent with DATA. If it returns an error, all have their
-// outcomes.
+// stream writes e and other envelopes that are ready, and then reads all their replies. It returns an envelope that has
+// to wait for these replies, or nil. If that envelope is sent with DATA, stream begins it. If stream returns an error,
+// it has set the outcomes of all envelopes.
 func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	if s.wire.unread() {
 		return nil, s.unasked(e)
@@ -108,8 +109,8 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	return held, err
 }
 
-// unasked leaves e untouched if the server has sent an unsolicited reply, because later replies would be attributed to
-// the wrong commands. It returns the fault.
+// unasked sets the outcome of e to Untouched if the server has sent an unsolicited reply, because later replies would
+// be attributed to the wrong commands. It returns the fault.
 func (s *session) unasked(e *Envelope) error {
 	if err := s.wire.read(s.timeouts.Quit); err != nil {
 		return s.lost(e, "MAIL", err)
@@ -142,9 +143,9 @@ func (s *session) write(e *Envelope) error {
 	return err
 }
 
-// replies reads the replies to all messages written, and reports their outcomes. After a reply about the relay it
-// still reads the others, because their messages may have been accepted. The same applies after a failed write, whose
-// error is written.
+// replies reads the replies to all messages written, and reports their outcomes. After a reply about the relay it still
+// reads the others, because their messages may have been accepted. It also reads them after a failed write; written is
+// the error of that write.
 func (s *session) replies(written error) error {
 	var fault *RelayError
 	flushed := s.wire.flushed
@@ -163,7 +164,7 @@ func (s *session) replies(written error) error {
 		case errors.Is(err, errNoChunks):
 			s.client.chunks.avoid()
 			s.drop()
-			s.done(rest[0].e, o) // the only one: until a chunk is accepted, each is sent alone
+			s.done(rest[0].e, o) // the only message: until a chunk is accepted, each is sent alone
 			if fault != nil {
 				return fault
 			}
@@ -190,8 +191,8 @@ func (s *session) replies(written error) error {
 var errNoChunks = errors.New("the server doesn't support BDAT")
 
 // unknownCommand reports whether a reply to BDAT may mean that the server does not support the command, rather than
-// refuse the message. That is possible until it has accepted a chunk on this connection. refused means that it has
-// refused the recipient, after which 503 is correct.
+// refuse the message. That is possible until the server has accepted a chunk on this connection. refused means that the
+// server has refused the recipient; 503 is then a correct reply.
 func (s *session) unknownCommand(code int, refused bool) bool {
 	switch code {
 	case 500, 502:
@@ -203,7 +204,8 @@ func (s *session) unknownCommand(code int, refused bool) bool {
 }
 
 // verdict reads the replies to one message. It returns the outcome, and the fault if the relay is at fault. If it
-// returns an error, an outcome with a code was certain before that. hurried limits the wait, as after 421.
+// returns an error, an outcome with a code was already certain before the error. hurried limits the wait for replies,
+// for example after 421.
 func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError, err error) {
 	steps := [...]struct {
 		at      stage

@@ -6,7 +6,7 @@ import "context"
 // fault and not a recipient.
 func Try(ctx context.Context, s Sender, e *Envelope) (o Outcome, err error) {
 	alone := *e
-	alone.Alone = true // detecting a relay without chunk support costs a message a second try
+	alone.Alone = true // with chunks, a relay that doesn't support them would need a second try
 	next := &alone
 	err = s.Deliver(ctx, &Source{
 		Next: func(context.Context, bool) (*Envelope, bool) {

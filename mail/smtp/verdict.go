@@ -27,7 +27,7 @@ var (
 	// relayTable matches Postfix's phrase for a relay's list of recipients. A reply with this phrase is not a refusal
 	// to relay.
 	relayTable = regexp.MustCompile(`(?i)in relay recipient table`)
-	// noSuchUser matches phrases for unknown mailboxes, in the languages observed in practice.
+	// noSuchUser matches phrases for unknown mailboxes in replies that real servers send, in several languages.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
 		`(?:virtual |local |destination |e-?mail )?(?:user|recipient|mailbox|account|address|person)|` +
 		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was| has been)? (?:unknown|invalid|` +
@@ -52,9 +52,9 @@ func VerdictOf(enhanced, text string) Verdict {
 	return verdictOf(enhanced, text)
 }
 
-// VerdictOfStatus returns the meaning of a delivery status (RFC 3464) for the address, from Status and
-// Diagnostic-Code. The server's own reply is more precise than a status X.0.0. A policy refusal (X.7.x) stays one,
-// and so does a temporary failure.
+// VerdictOfStatus returns the meaning of a delivery status (RFC 3464) for the address, from Status and Diagnostic-Code.
+// The server's own reply is more precise than a status X.0.0. But a policy refusal (X.7.x) stays a policy refusal, and
+// a temporary failure stays temporary.
 func VerdictOfStatus(status, diagnostic string) Verdict {
 	kind, text, typed := strings.Cut(diagnostic, ";")
 	if !typed {

@@ -46,8 +46,8 @@ type wire struct {
 	reply   reply
 	lines   [][]byte // lines of the latest reply, if keep is set
 	keep    bool
-	secrets [][]byte // texts removed from replies, which go into logs, the database and pages
-	known   string   // latest enhanced code, so that a repeated one costs no allocation
+	secrets [][]byte // texts to remove from replies, which appear in logs, the database and pages
+	known   string   // latest enhanced code, so that repeating it costs no allocation
 
 	readBy, writeBy time.Time // current deadlines of the socket
 
@@ -70,7 +70,7 @@ func newWire(nc net.Conn) *wire {
 	return &wire{nc: nc, raw: nc, burst: 1, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
-// watch ends the connection with ctx: immediately during the handshake, afterwards when drain has passed.
+// watch ends the connection after ctx is done: immediately during the handshake, and otherwise after the time drain.
 func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	raw := c.nc // the socket, which stays the same when TLS is added
 	c.stop = context.AfterFunc(ctx, func() {
@@ -83,8 +83,8 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline sets a socket deadline to d from now, but not after the limit. has is the current deadline. If it is early
-// by less than a sixteenth of d, it stays unchanged, because setting a deadline costs a tenth of a write.
+// deadline sets a deadline of the socket to d from now, but not after the limit. has is the current deadline. If it is
+// too early by less than a sixteenth of d, it stays unchanged, because setting a deadline costs a tenth of a write.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()
@@ -359,8 +359,8 @@ func (c *wire) quit(timeout, closed time.Duration) {
 	c.end(closed)
 }
 
-// end stops sending, and closes the connection when the server has closed it, or after closed. A relay counts a
-// connection until it closes it. A new connection before that could exceed the relay's limit.
+// end stops sending. It closes the connection when the server has closed it, or after the time closed. A relay counts a
+// connection until it has closed it itself, so opening a new one earlier could exceed the relay's limit.
 func (c *wire) end(closed time.Duration) {
 	defer c.close()
 	half, ok := c.raw.(interface{ CloseWrite() error })

@@ -11,7 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// Verify returns the number of valid and invalid signatures of a message. Each valid one matches one of the keys.
+// Verify returns the number of valid and invalid signatures of a message. A signature is valid if one of the keys
+// verifies it.
 func Verify(t testing.TB, msg []byte, keys ...core.DKIMKey) (good, bad int) {
 	t.Helper()
 	lookup := func(name string) ([]string, error) {

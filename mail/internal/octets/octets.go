@@ -4,7 +4,7 @@ package octets
 
 import "strings"
 
-// each has the value 1 in all eight octets of a word.
+// each is a word in which all eight octets have the value 1.
 const each = 0x0101010101010101
 
 // Eight returns the first eight octets of s as one word. It panics if s is shorter.
@@ -15,8 +15,8 @@ func Eight[T string | []byte](s T) uint64 {
 }
 
 // Graphic reports whether all eight octets of w are between first and the tilde. An octet outside that range ends up
-// with its top bit set: its own, that of the borrow of the difference, or that of the carry of the sum. Only an octet
-// out of range borrows from the next one.
+// with its top bit set: it was set already, or the subtraction borrows, or the addition carries. Only an octet outside
+// the range borrows from the next one.
 func Graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
 
 // Without reports whether c is not among the eight octets of w, which must all be ASCII.

@@ -69,11 +69,11 @@ func ScansOf(progressive bool, w, h, scans int) []byte {
 	}
 	b := append([]byte{0xff, 0xd8}, Segment(dqt, append([]byte{0}, bytes.Repeat([]byte{16}, 64)...)...)...)
 	b = append(b, Segment(frame, 8, byte(h>>8), byte(h), byte(w>>8), byte(w), 1, 1, 0x11, 0)...)
-	b = append(b, Segment(0xc4, Codes(0x00, 1, 0, 0)...)...) // no change of the brightness
+	b = append(b, Segment(0xc4, Codes(0x00, 1, 0, 0)...)...) // code for an unchanged brightness
 	if progressive {
-		b = append(b, Segment(0xc4, Codes(0x10, 1, 1, 0xe0, 0)...)...) // many blocks end here, or this one
+		b = append(b, Segment(0xc4, Codes(0x10, 1, 1, 0xe0, 0)...)...) // codes for the end of many blocks, or of one
 	} else {
-		b = append(b, Segment(0xc4, Codes(0x10, 1, 0, 0)...)...) // the block ends here
+		b = append(b, Segment(0xc4, Codes(0x10, 1, 0, 0)...)...) // code for the end of the block
 	}
 	blocks := (w + 7) / 8 * ((h + 7) / 8)
 	first := bitWriter{}
@@ -108,7 +108,7 @@ func Unfolded(w, h int, depth, color byte) []byte {
 	return png(w, h, depth, color, [][4]int{{0, 0, 1, 1}})
 }
 
-// Interlaced returns the same PNG in seven passes (PNG section 8.2).
+// Interlaced returns the same PNG as Unfolded, but in seven passes (PNG section 8.2).
 func Interlaced(w, h int, depth, color byte) []byte {
 	return png(w, h, depth, color, [][4]int{
 		{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2},

@@ -26,7 +26,7 @@ type Sender struct {
 	// Message is called with each email, and may block.
 	Message func(e *smtp.Envelope)
 	// Answer returns the outcome for the nth try of an address, starting at 1. smtp.Untouched ends the connection at
-	// RCPT TO, unless the outcome is lost.
+	// RCPT TO, unless Outcome.Lost is set.
 	Answer func(to string, nth int) smtp.Outcome
 
 	mu    sync.Mutex // guards the following fields

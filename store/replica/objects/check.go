@@ -41,8 +41,8 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	return err == nil && bytes.Equal(got, body), err
 }
 
-// Own is like Owns, but retries while the bucket doesn't respond, until ctx is done. It then returns false, so the
-// caller must check ctx before it relies on false.
+// Own reports whether the object with this key has exactly this content, like Owns. While the bucket doesn't respond,
+// Own retries until ctx is done. It then returns false, so the caller must check ctx before it relies on false.
 func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	for try := 0; ; try++ {
 		own, err := Owns(ctx, b, key, body)
