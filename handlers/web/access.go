@@ -19,9 +19,9 @@ type access struct {
 	form    bool // also takes the token in a form
 	people  bool // refuses a client that acts for itself, whatever its scopes
 	scopes  []string
-	action  core.Action       // the caller must have it for at least one tenant; empty: no action is required
+	action  core.Action       // the caller must have permission for it in at least one tenant; empty: none is needed
 	fresh   bool              // requires a fresh sign-in of a user if the action asks for one
-	exports bool              // reading is an export and requires a fresh sign-in as a change does
+	exports bool              // reading is an export and, like a change, requires a fresh sign-in
 	oneOf   bool              // one of the scopes is enough
 	free    bool              // accepts every valid token: the operation exposes no data of the user
 	rule    func(*Call) error // runs after the scope check; nil: no further rule
@@ -32,12 +32,13 @@ type access struct {
 
 // proof describes how a caller without an access token or a webhook signature proves its identity.
 type proof struct {
-	callers string // description of the callers for the documents
-	header  string // name of the header with the proof, for the documents
+	callers string // description of the callers, for the OpenAPI documents
+	header  string // name of the header with the proof, for the same
 	admit   func(*Call) error
 }
 
-// copied returns a copy that can be changed. Inlining is off because it would enlarge each line of the table.
+// copied returns a copy of a that the caller can change. Inlining is off because it would enlarge the code for each
+// line of the table.
 //
 //go:noinline
 func (a Access) copied() Access {
@@ -110,14 +111,14 @@ func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
 // For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of the
-// record, with the action from Call.Action. A route that finds its record before reading the body lets in every caller
-// with a role. If the caller may not see the record, the response is the same as for a missing record.
+// record, with the action from Call.Action. A route that finds its record before it reads the body lets in every caller
+// with a role. If the caller may not see that record, the response is the same as for a missing one.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
 // Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.
 func (a Access) Fresh() Access { a = a.copied(); a.fresh = true; return a }
 
-// Exports requires a fresh sign-in for reading, too, if the action asks for one.
+// Exports also requires a fresh sign-in for reading, if the action is one of core.ProofActions.
 func (a Access) Exports() Access { a = a.copied(); a.exports = true; return a }
 
 // asksProof reports whether the route requires a fresh sign-in.
@@ -125,7 +126,7 @@ func (r *Route) asksProof() bool {
 	return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET" && !r.Who.exports)
 }
 
-// Named returns the rule under another name, which `newsletterd routes` shows.
+// Named returns a copy of the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a = a.copied(); a.name = name; return a }
 
 // Signed lets in webhook clients that have signed the request. Headers and timestamp are checked before the body is
@@ -134,7 +135,8 @@ func (a Access) Named(name string) Access { a = a.copied(); a.name = name; retur
 func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
 // Proved lets in callers whose credential admit checks. admit runs before the body is read and may add checks of the
-// body. callers describes them for the documents, and header names the header with the proof.
+// body. For the OpenAPI documents, callers describes these callers, and header is the name of the header with the
+// proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
 	return Access{&access{name: name, proof: &proof{callers, header, admit}}}
 }

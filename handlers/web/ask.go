@@ -12,9 +12,9 @@ import (
 	"newsletterd/core"
 )
 
-// Question is a request that one route makes to another route of the table in the same process.
+// Question is a request from one route to another route of the table, in the same process.
 type Question struct {
-	Caller core.Caller // the route checks its access rule as for a token with these rights
+	Caller core.Caller // the route checks its access rule as for a token of this caller
 	Method string
 	Path   string // including the query
 	Header map[string]string
@@ -103,7 +103,7 @@ func (c *Call) Ask(q Question) (*Answer, error) {
 		a.Status = asked.w.status
 	}
 	if asked.err != nil {
-		c.err = asked.err // only for the log: the route has responded
+		c.err = asked.err // only for the log: the route has already responded
 	}
 	return a, nil
 }

@@ -48,7 +48,7 @@ func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
 	return Get(func(c *Call) (Out, error) { return fn(c, c.ID()) })
 }
 
-// Get makes an endpoint whose only input is the call. It serves any method and doesn't read a body.
+// Get makes an endpoint whose only input is the Call. It serves any method and reads no body.
 func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	return answering(noBody, nil, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.limitRate(); err != nil {
@@ -76,8 +76,8 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// taking makes an endpoint whose input its plan binds. fn receives a pointer to the input. Code that doesn't depend on
-// the types is here because the compiler duplicates the generic callers for each type.
+// taking makes an endpoint whose input is bound by the plan p. fn receives a pointer to the input. The code that
+// doesn't depend on the types is here, because the compiler duplicates the generic callers for each type.
 func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
 	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
 		in := reflect.New(p.typ)
@@ -174,7 +174,7 @@ func Serve(fn func(*Call) error) Endpoint {
 // time as long as the receiver keeps reading. In is read from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint { return writing(noBody, 0, fn) }
 
-// WriteJSON is Write for an endpoint with a JSON body.
+// WriteJSON is like Write, for an endpoint with a JSON body.
 func WriteJSON[In any](fn func(*Call, In) error) Endpoint { return writing(jsonBody, maxJSON, fn) }
 
 func writing[In any](kind bodyKind, size int64, fn func(*Call, In) error) Endpoint {
@@ -227,7 +227,7 @@ func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string,
 	return searching(noBody, 0, fn)
 }
 
-// SearchJSON is Search for an endpoint with a JSON body. Its cursors are valid only for the same body.
+// SearchJSON is like Search, for an endpoint with a JSON body. Its cursors are valid only for the same body.
 func SearchJSON[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	return searching(jsonBody, maxJSON, fn)
 }
@@ -240,7 +240,7 @@ func searching[In, Out any](kind bodyKind, size int64, fn func(*Call, In, core.P
 // pageReader reads a page of a list. in is a pointer to the bound input, and rows is a slice.
 type pageReader func(c *Call, in any, page core.Page) (rows any, next string, err error)
 
-// listing makes an endpoint from a pageReader. Code that doesn't depend on the types is here because the compiler
+// listing makes an endpoint from a pageReader. The code that doesn't depend on the types is here, because the compiler
 // duplicates List and Search for each type.
 func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) Endpoint {
 	p := newPlan(in, kind)
@@ -277,7 +277,7 @@ func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) E
 	return e
 }
 
-// page reads limit and cursor. It returns whole = true if there is no limit.
+// page reads the parameters limit and cursor. If there is no limit, whole is true.
 func (c *Call) page() (p core.Page, whole bool, err error) {
 	var q listQuery
 	if err = c.bindParams(listPlan, reflect.ValueOf(&q).Elem()); err != nil {

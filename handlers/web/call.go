@@ -14,7 +14,7 @@ import (
 )
 
 // Call is one request as an operation sees it. It is a context.Context that operations pass to the store. It is
-// canceled when the caller disconnects or the route's time limit is reached. A Call must not be used after the
+// canceled when the caller disconnects or when the route's time limit is reached. A Call must not be used after the
 // operation has returned.
 type Call struct {
 	context.Context
@@ -23,7 +23,7 @@ type Call struct {
 	RequestID string        // value of X-Request-Id in the response
 	Remote    netip.Addr    // address of the peer, or of the client of a trusted proxy
 	Tenant    string        // tenant for the log line, set by an operation
-	Request   *http.Request // for headers; the body belongs to the frame
+	Request   *http.Request // for headers; only the frame reads the body
 
 	w      *responseWriter
 	route  *Route

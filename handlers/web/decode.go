@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// decoder reads one JSON value into v. It returns set = false for null, which counts as absent. f holds the
-// constraints from the field's tags.
+// decoder reads one JSON value into v. For null, which counts as absent, set is false. f holds the constraints from the
+// field's tags.
 type decoder func(s *scanner, v reflect.Value, f *field) (set bool, err error)
 
 func decoderOf(t reflect.Type, depth int) decoder {
@@ -149,7 +149,7 @@ func decodeFloat(s *scanner, v reflect.Value, _ *field) error {
 	return nil
 }
 
-// decodeRaw keeps the text of a value unchanged. It returns set = false for null.
+// decodeRaw keeps the text of a value unchanged. For null, set is false.
 func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	s.Space()
 	start := s.At

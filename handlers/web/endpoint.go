@@ -10,13 +10,13 @@ import (
 )
 
 // Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table. It
-// remembers the Go types of request and response, from which the OpenAPI documents are generated. Its methods return a
+// contains the Go types of request and response, from which the OpenAPI documents are generated. Its methods return a
 // changed copy. Endpoint is a pointer so that the rows of the table stay small. Each copy of the struct would add some
 // hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {
-	in        *plan          // how to read the request into a value; nil: there is nothing to read
+	in        *plan          // how to read the request into a value; nil: nothing is read
 	described *plan          // replaces in, for the documents only
 	media     []string       // media types of a body that the endpoint reads itself; nil: any
 	answers   []string       // media types of a response that has no described type; nil: any
@@ -36,7 +36,7 @@ type endpoint struct {
 	missing   *core.Error
 	rate      *Rate
 	limiter   *Limiter
-	// bytes that an anonymous request may cause to be written; 0: the endpoint may use the reserve of the disk
+	// see NeedsRoom; 0: the endpoint may use the reserve of the disk
 	room     int64
 	cors     *cors.Cors  // nil: closed to other origins
 	problems []core.Kind // kinds of error that the frame can't derive
@@ -52,14 +52,14 @@ const (
 	rawBody
 )
 
-// Rate is a number of requests per time that one remote address may make.
+// Rate limits the requests that one remote address may make in a period.
 type Rate struct {
 	n       int
 	per     time.Duration
 	limiter *Limiter // created with the first route that has the rate
 }
 
-// NewRate returns the rate of n requests per time.
+// NewRate returns the rate of n requests in the period per.
 func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 
 // None is the response of an operation without output: 204.
@@ -73,9 +73,9 @@ const (
 	MaxForm         = 16 * KiB
 	freeBody        = 64*KiB + 512 // buffers up to this size don't count against the budget
 	bodyBudget      = 32 * MiB
-	signedShare     = 12 * MiB // part of bodyBudget: one and a half batches of a full sync
+	signedShare     = 12 * MiB // part of bodyBudget, for one and a half batches of a full sync
 	strangersShare  = 8 * MiB
-	heavyBody       = 1 * MiB // bodies from this size on ask for a small heap
+	heavyBody       = 1 * MiB // for bodies of at least this size, the heap is kept small
 	BodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second
 	bodyTimeout     = 30 * time.Second
@@ -85,7 +85,8 @@ const (
 	maxHeader       = 16 * KiB
 )
 
-// copied returns a copy that can be changed. Inlining is off because it would enlarge each line of the table.
+// copied returns a copy of e that the caller can change. Inlining is off because it would enlarge the code for each
+// line of the table.
 //
 //go:noinline
 func (e Endpoint) copied() Endpoint {
@@ -144,7 +145,8 @@ func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
 // Quiet logs the requests of the endpoint at level debug.
 func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
-// Or makes other serve the requests for which when returns true. In the documents, both have the input of e.
+// Or returns an endpoint that passes the requests for which when returns true to other. In the documents, both have the
+// input of e.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call
 	e = e.copied()
@@ -169,7 +171,7 @@ func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e
 // MaxBody sets the maximum size of the body in bytes. A larger body gets the response 413.
 func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; return e }
 
-// Changes declares that a GET changes something, so HEAD gets the response 405.
+// Changes declares that a GET request changes something. The response to HEAD is then 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
 // Find sets a function that runs after the access rule and before the body is read. It responds with 404 if the object
@@ -179,8 +181,8 @@ func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
 func (e Endpoint) Missing(err *core.Error) Endpoint { e = e.copied(); e.missing = err; return e }
 
-// PerAddress allows n well-formed requests per time from one remote address and responds to the rest with 429. Requests
-// from loopback are never counted.
+// PerAddress allows n well-formed requests from one remote address in the period per, and responds to any others with
+// 429. Requests from loopback are never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 	return e.Rated(NewRate(n, per))
 }
@@ -188,9 +190,9 @@ func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 // Rated is like PerAddress but shares the count with other endpoints.
 func (e Endpoint) Rated(r *Rate) Endpoint { e = e.copied(); e.rate = r; return e }
 
-// NeedsRoom declares that anonymous requests cause up to the given number of bytes to be written. If the disk doesn't
-// have that much room beyond its reserve, the request is refused with 503 storage_unavailable. All other endpoints
-// may use the reserve.
+// NeedsRoom declares that an anonymous request may cause up to the given number of bytes to be written. If the disk
+// doesn't have that much space beyond its reserve, the response is 503 storage_unavailable. All other endpoints may use
+// the reserve.
 func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e = e.copied(); e.room = bytes; return e }
 
 // Fails adds the kinds of error that the frame can't derive to the description of the endpoint, such as core.NotFound

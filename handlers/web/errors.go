@@ -143,11 +143,11 @@ func asError(err error) *core.Error {
 	return core.ErrInternal.With(err)
 }
 
-// statusGone is the status in the log and the metrics if the client disconnected before the response. Other web servers
-// use it for the same purpose. It is never sent.
+// statusGone is the status in the log and the metrics if the client disconnected before the response. It is never sent.
+// Other web servers use the same number.
 const statusGone = 499
 
-// left reports whether the error was caused by the client disconnecting.
+// left reports whether the cause of the error is that the client disconnected.
 func (c *Call) left(err error) bool {
 	return c.Request.Context().Err() != nil && errors.Is(err, context.Canceled)
 }
@@ -230,7 +230,7 @@ func sendWords(b *ErrorBody) {
 }
 
 // oauthWords converts an error to the form of RFC 6749 section 5.2. Errors of package auth carry the RFC's own codes
-// and pass unchanged. Codes of other layers are replaced by those of the RFC.
+// and pass unchanged. Codes of other packages are replaced with those of the RFC.
 func oauthWords(b *ErrorBody, e *core.Error, info kindInfo) {
 	switch {
 	case strings.HasPrefix(e.Code, "invalid_") && e.Code != "invalid_json" && e.Code != "invalid_email",

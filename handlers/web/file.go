@@ -55,7 +55,7 @@ func NewPackedFile(mediaType string, read func() []byte) *File {
 	}), packed}
 }
 
-// For returns the file in the coding that the request accepts.
+// For returns the file in a content coding that the request accepts.
 func (f *File) For(c *Call) Text {
 	c.Header().Set("Vary", "Accept-Encoding")
 	if takesGzip(strings.Join(c.Request.Header.Values("Accept-Encoding"), ",")) {

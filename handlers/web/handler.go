@@ -25,7 +25,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
 	// ClientAddresses sets which log lines contain the address of the client: AddressesNone, AddressesAll or
-	// AddressesFailures. Empty means AddressesFailures.
+	// AddressesFailures. An empty value means AddressesFailures.
 	ClientAddresses string
 	API             API // content of the documents beyond the table
 
@@ -36,8 +36,8 @@ type Options struct {
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
-	// SmallHeap keeps the heap small while a large body is in memory, until release is called. If it is nil, large
-	// bodies don't affect the heap settings.
+	// SmallHeap keeps the heap small until release is called. It is called while a large body is in memory. If it is
+	// nil, large bodies don't affect the heap settings.
 	SmallHeap func() (release func())
 	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect

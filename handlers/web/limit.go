@@ -59,8 +59,8 @@ func (c *Call) checkMedia() error {
 
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b }}
 
-// readBody reads the whole body into c.body, up to the route's maximum size. Bodies above 64 KiB count against a
-// budget that all requests share. The budget is charged as bytes arrive, so a slow caller holds only what it has
+// readBody reads the whole body into c.body, up to the route's maximum size. Bodies above 64 KiB count against a budget
+// that all requests share. The budget is charged as bytes arrive, so a slow caller uses only as much of it as it has
 // sent. Signatures are checked over the raw bytes before the media type is.
 func (c *Call) readBody() error {
 	limit := c.route.Do.maxBody
@@ -159,8 +159,8 @@ func (c *Call) hold(ctx context.Context, size int64) error {
 	return nil
 }
 
-// largeBodies holds outgrown buffers, indexed by the bit length of their size. Reuse reduces garbage when bodies
-// arrive concurrently.
+// largeBodies holds buffers that a body has outgrown, indexed by the bit length of their size. Reusing them reduces
+// garbage when bodies arrive concurrently.
 var largeBodies [32]sync.Pool
 
 func newBody(size int64) []byte {
@@ -206,7 +206,7 @@ func BodyError(err error) error {
 // budget is the memory for bodies above freeBody, in bytes.
 type budget struct {
 	all *semaphore.Weighted
-	// share of signed webhooks: the client is known, but its signature is not checked yet
+	// share of signed webhooks, whose signature can be checked only after the body is read
 	signed    *semaphore.Weighted
 	strangers *semaphore.Weighted // share of all other requests without an access token
 }
@@ -218,14 +218,14 @@ func newBudget() *budget {
 	}
 }
 
-// Limiter counts requests per remote address with GCRA, in bounded memory. If it is full, it forgets the address that
-// hasn't sent a request for the longest time.
+// Limiter limits the requests of each remote address with the algorithm GCRA, in bounded memory. If it is full, it
+// removes the address whose last request is the oldest.
 type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
 
 // limiterKeys is the maximum number of addresses that one limiter remembers.
 const limiterKeys = 65536
 
-// NewLimiter returns a limiter of n requests per time and key.
+// NewLimiter returns a limiter that allows n requests per key in the period per.
 func NewLimiter(n int, per time.Duration) (*Limiter, error) {
 	store, err := memstore.NewCtx(limiterKeys)
 	if err != nil {
@@ -264,8 +264,8 @@ func (c *Call) CountBy(l *Limiter, key string) error {
 }
 
 // AddressKey returns the key for counting requests and connections of an address. It is an IPv4 address itself, or the
-// first address of the /64 of an IPv6 address. For loopback, which is a proxy or a test and never a person, it is an
-// invalid address.
+// first address of the /64 of an IPv6 address. For a loopback address, which belongs to a proxy or a test and never to
+// a person, it is the zero netip.Addr.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

@@ -10,15 +10,16 @@ import (
 	"newsletterd/core"
 )
 
-// Limits in addition to [limits] subscribe_per_address. A private address that is not a trusted proxy may still belong
-// to a proxy. Its requests then come from all clients of that proxy.
+// Limits in addition to [limits] subscribe_per_address. A private address that is not that of a trusted proxy may still
+// belong to a proxy. In that case, all clients of the proxy share the address.
 const (
 	SubscribePerPrivate = 600 // requests per hour of such an address
 	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events
 )
 
-// OriginLimits counts requests of one kind by the address of their origin, over API and pages together. It is for
-// requests that anonymous callers may send and that write to the database. A nil OriginLimits means no limit.
+// OriginLimits limits requests of one kind by their origin address. It counts those of the API and of pages together.
+// Use it for requests that anonymous callers may send and that write to the database. A nil OriginLimits means no
+// limit.
 type OriginLimits struct {
 	what    string         // kind of request, for the log
 	address *Limiter       // by origin address
@@ -30,7 +31,7 @@ type OriginLimits struct {
 	saidAt  atomic.Int64
 }
 
-// NewOriginLimits returns limits of n requests per hour and address. If n is 0, there is no limit.
+// NewOriginLimits returns limits that allow n requests per hour from each address. If n is 0, there is no limit.
 func NewOriginLimits(n int, what, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *OriginLimits,
 	err error,
 ) {
@@ -75,7 +76,7 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // Check counts a request and returns ErrRateLimited if there are too many. known means that the caller may write the
-// data without anyone's confirmation.
+// data without a confirmation by the subscriber.
 func (l *OriginLimits) Check(c *Call, known bool) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {

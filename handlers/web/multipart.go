@@ -13,7 +13,7 @@ import (
 const (
 	progressStep   = 64 * KiB  // must arrive within ProgressTimeout
 	maxPartText    = 16 * KiB  // maximum size of a field in a multipart body
-	maxPartHead    = 64 * KiB  // maximum size of the text between the contents of two parts
+	maxPartHead    = 64 * KiB  // maximum size of the data between the contents of two parts
 	maxParts       = 20        // per multipart body
 	MultipartSlack = 256 * KiB // maximum size in bytes of a multipart body beyond its file
 )
@@ -112,7 +112,7 @@ func textPart(part *multipart.Part, field func(name, text string) error) error {
 	return field(name, strings.TrimSpace(string(b)))
 }
 
-// headLimit limits the head of a part, since mime/multipart would hold up to 10 MiB of it in memory.
+// headLimit limits the size of a part's header, because mime/multipart would hold up to 10 MiB of it in memory.
 type headLimit struct {
 	r    io.Reader
 	left int // negative: inside the file, which has its own limit

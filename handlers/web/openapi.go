@@ -35,7 +35,7 @@ type API struct {
 	SampleID      string
 }
 
-// Document is one OpenAPI description with the routes of an area. All documents have the same base URL.
+// Document is an OpenAPI document that describes the routes of one area. All documents have the same base URL.
 type Document struct {
 	Name, Title     string
 	Path, Operation string // path of the document; name of its operation, empty: derived from the path
@@ -134,7 +134,7 @@ var securitySchemes = obj{
 	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
 }
 
-// security returns the security requirement of the rule and declares its scheme in the document.
+// security returns the security requirements of the rule, and declares their schemes in the document.
 func (a Access) security(names *describer) []obj {
 	scopes := a.scopes
 	if scopes == nil {
@@ -195,8 +195,8 @@ func (r *Route) operation(names *describer) obj {
 	return op
 }
 
-// written describes content without a Go type by its media types: an object, text or a file. Nil means any media
-// type.
+// written describes content that has no Go type, such as an object, a text or a file, by its media types. If kinds is
+// nil, any media type is possible.
 func written(kinds []string) obj {
 	if kinds == nil {
 		return obj{"*/*": obj{"schema": obj{}}}

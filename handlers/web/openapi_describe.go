@@ -86,7 +86,7 @@ func spanWords(d time.Duration) string {
 	}
 }
 
-// tagOf returns the tag that groups operations: the first segment of the path that names a thing.
+// tagOf returns the tag that groups operations: the first segment of the path that is neither "api" nor a parameter.
 func tagOf(path string) string {
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		switch {
@@ -209,7 +209,7 @@ func (names *describer) sample(name string, schema obj) any {
 	if ref, ok := schema["$ref"].(string); ok {
 		schema = names.schemas[strings.TrimPrefix(ref, schemaRef)].(obj)
 	}
-	if examples, ok := schema["examples"].([]any); ok { // of one that contains itself
+	if examples, ok := schema["examples"].([]any); ok { // of a schema that contains itself
 		return examples[0]
 	}
 	if forms, ok := schema["anyOf"].([]obj); ok {

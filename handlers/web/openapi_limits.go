@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Limits in schemas that tags can't express. They contain no alternatives, because client generators can't express
+// Limits for schemas that tags can't express. They contain no alternatives, because client generators don't support
 // those.
 var (
 	OnlyKnown = Object{"additionalProperties": false} // refuses unknown properties
@@ -13,7 +13,7 @@ var (
 	Positive  = Object{"minimum": 1}                  // a number above 0
 )
 
-// Never returns the limits of an object that matches none of the given schemas.
+// Never returns the schema of an object that matches none of the given schemas.
 func Never(those ...Object) Object { return Object{"not": Object{"anyOf": those}} }
 
 // Where returns the schema of objects that have all these properties.
@@ -21,7 +21,7 @@ func Where(props Object) Object {
 	return Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
 }
 
-// Without returns the schema of those objects that lack one of these properties.
+// Without returns the schema of the objects that match those and lack at least one of props.
 func Without(those, props Object) Object {
 	those["not"] = Where(props)
 	return those

@@ -11,9 +11,9 @@ import (
 // ruleName is the name of the schema of rules.
 const ruleName = "Rule"
 
-// rule adds the schema of rules to the components and returns a reference to it. It is one object without alternatives,
-// because client generators can't express those. Instead, it excludes wrong combinations of keys. A test compares it
-// with core.ParseRule, which also has limits of the whole rule.
+// rule adds the schema of rules to the components and returns a reference to it. It is a single object without
+// alternatives, because client generators don't support those. Instead, it excludes wrong combinations of keys. A test
+// compares it with core.ParseRule, which also has limits of the whole rule.
 func (names *describer) rule() obj {
 	ref := obj{"$ref": schemaRef + ruleName}
 	if names.schemas[ruleName] != nil {
@@ -97,8 +97,8 @@ func (names *describer) rule() obj {
 	return ref
 }
 
-// butNot excludes some types from a schema, and the values that match but. The schema allows all other types without
-// naming them, because client generators can't express several types.
+// butNot excludes some types from a schema, as well as the values that match but. The schema doesn't name the types
+// that it allows, because client generators don't support several types.
 func butNot(schema, but obj, types ...string) obj {
 	var wrong []obj
 	if but != nil {
@@ -111,7 +111,7 @@ func butNot(schema, but obj, types ...string) obj {
 	return schema
 }
 
-// testSchema returns the schema of an object with exactly one of some tests.
+// testSchema returns the schema of an object that has exactly one of tests.
 func testSchema(tests obj) obj {
 	return obj{
 		"type": "object", "properties": tests, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,

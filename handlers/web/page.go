@@ -12,7 +12,7 @@ import (
 )
 
 // PageHeaders sets the headers of every page. They forbid framing, loading from other sites and posting to them, and
-// send no referrer. images is the CSP source of images in addition to this server, and script is the CSP source of
+// send no referrer. images is a further CSP source of images besides this server, and script is the CSP source of
 // scripts. targets are further origins that the page's forms may lead to. The layout relaxes no-referrer to
 // same-origin, which reveals no more to other sites. With no-referrer, a form's Origin would be null. Browsers that
 // don't send Sec-Fetch-Site could then not submit forms: old browsers, and all browsers over plain HTTP.

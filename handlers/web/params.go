@@ -55,7 +55,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 		if form {
 			if names[name] && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
 				return core.Invalidf("", "%s is sent more than once. Send it only once.",
-					core.ShownKey(name)) // no field is at fault
+					core.ShownKey(name)) // the error doesn't concern a known field
 			}
 			if names == nil {
 				names = map[string]bool{}

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// plan describes how to read a request into a value of one Go type. It is made once when the table is built, and
-// panics for a type that it doesn't support.
+// plan describes how to read a request into a value of one Go type. It is made once, when the table is built. For a
+// type that isn't supported, making it panics.
 type plan struct {
 	typ                 reflect.Type
 	kind                bodyKind

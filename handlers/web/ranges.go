@@ -23,7 +23,7 @@ func OnlyByteRanges(h http.Header) {
 	h.Set("Range", "bytes="+ranges)
 }
 
-// RangeWriter is the http.ResponseWriter for a file.
+// RangeWriter is an http.ResponseWriter for http.ServeContent.
 type RangeWriter struct{ http.ResponseWriter }
 
 // WriteHeader sets the headers of an error response, because http.ServeContent removes them or leaves those of the

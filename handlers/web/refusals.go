@@ -7,12 +7,12 @@ import (
 	"newsletterd/core"
 )
 
-// refusalsLogged is the number of logged requests per second and status among those refused because of a rate limit
-// or missing disk space. The metrics count all of them.
+// refusalsLogged is how many requests are logged per second and status, out of those refused because of a rate limit or
+// missing disk space. The metrics count all of them.
 const refusalsLogged = 10
 
-// refusals limits the log lines of refused requests, so that a flood refused to protect the disk doesn't fill it with
-// log lines. The zero value is ready to use. It is safe for concurrent use.
+// refusals limits the log lines of refused requests. Otherwise, a flood of requests that is refused to protect the disk
+// would fill it with log lines. The zero value is ready to use. It is safe for concurrent use.
 type refusals struct {
 	mu       sync.Mutex
 	byStatus map[int]*refusalCount

@@ -61,7 +61,7 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// acknowledgeWait is the time for which a response waits for the replica.
+// acknowledgeWait is how long a response waits for the replica.
 const acknowledgeWait = 10 * time.Second
 
 // ErrReplicaBehind is the error if the changes that an operation made or read don't reach the replica in time. If the
@@ -78,7 +78,7 @@ func (c *Call) acknowledge() error {
 		return nil
 	}
 	if c.Caller.ClientID == core.LoopClientID {
-		return nil // the server itself: what it writes after the response reaches the replica later
+		return nil // a request of the server itself: its changes may reach the replica after the response
 	}
 	c.acknowledged = true
 	ctx, cancel := context.WithTimeout(c.Request.Context(), acknowledgeWait)
@@ -192,8 +192,8 @@ func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	}
 }
 
-// stream writes in small steps, each with a time limit. A slow reader can continue, but a reader that has stopped is
-// disconnected.
+// stream writes in small steps, each with a time limit. A client that reads slowly stays connected, and one that has
+// stopped reading is disconnected.
 func (c *Call) stream(control *http.ResponseController, b []byte) {
 	const step = 4 * KiB
 	for len(b) > 0 {

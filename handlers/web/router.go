@@ -38,7 +38,7 @@ type Route struct {
 type Table []*Route
 
 // Add adds a line to the table. Inlining is off here and in the methods that complete the line, because it would
-// enlarge each of the hundreds of lines.
+// enlarge the code for each of the hundreds of lines.
 //
 //go:noinline
 func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
@@ -144,7 +144,7 @@ func (h *Handler) Find(method, path string) *Route {
 	return r
 }
 
-// find is like exact, but serves HEAD with the GET route unless that changes something.
+// find is like exact, but for HEAD it returns the GET route, unless that route changes something.
 func (t *router) find(method, path string) (*Route, []param) {
 	r, params := t.exact(method, path)
 	if r == nil && method == http.MethodHead {
@@ -166,8 +166,8 @@ func (t *router) allowed(path string) (methods []string, any *Route) {
 	return methods, any
 }
 
-// pageAbove returns the closest parent path with a page, such as the form of a path that only takes POST, or an empty
-// string.
+// pageAbove returns the closest parent path that has a page, or an empty string. For a path that only accepts POST,
+// this is usually the page with the form.
 func (t *router) pageAbove(path string) string {
 	for {
 		i := strings.LastIndexByte(path, '/')
@@ -339,7 +339,7 @@ const (
 
 // drain discards the rest of a refused body, up to maxDrain within drainTimeout. Otherwise net/http would close the
 // connection while the client still sends. The client or a proxy would then see a reset instead of the response (RFC
-// 9112 section 9.6). Bodies below 256 KiB are drained by net/http. An HTTP/2 stream doesn't need it, and a client
+// 9112 section 9.6). Bodies below 256 KiB are drained by net/http. An HTTP/2 stream needn't be drained, and a client
 // that waits for 100 Continue hasn't sent anything.
 func (c *Call) drain() {
 	r := c.Request

@@ -23,7 +23,7 @@ func Clashing(code, field, when string) Refusal {
 	return Refusal{Kind: core.Conflict, Code: code, Field: field, When: when}
 }
 
-// Refusals that several operations share.
+// The refusals that several operations have in common.
 var (
 	TenantNamed = Refused("tenant_id", "Required if the caller has access to several tenants")
 	FixedID     = Refused("id", "This field can't be changed")

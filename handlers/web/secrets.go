@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// SecretOverlap sets how long the previous secret stays valid. Nil means the default of the endpoint.
+// SecretOverlap sets how long the previous secret stays valid. If Seconds is nil, the default of the endpoint applies.
 type SecretOverlap struct {
 	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
 }

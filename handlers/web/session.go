@@ -156,8 +156,8 @@ func (c *Call) SignedIn() (core.Visitor, error) {
 	return who, err
 }
 
-// SignIn signs a browser in under a new session token, so that a token planted by another person is worthless.
-// request is the authorization request that asked for the sign-in.
+// SignIn signs a browser in under a new session token, so that a token which an attacker planted in the browser is
+// worthless. request is the authorization request that asked for the sign-in.
 func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	s := c.frame.sessions
 	if err := s.RenewToken(c); err != nil {

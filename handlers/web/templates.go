@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Templates holds the pages of a folder. Each page is a file NAME.html together with the shared files. It is parsed
-// when it is first shown, because parsing all pages would slow down each start and keep memory that most processes
-// don't need. Its methods may be called from any goroutine.
+// Templates holds the pages of a folder. Each page is a file NAME.html together with the shared files. A page is parsed
+// when it is first shown, because parsing all pages would slow down each start and use memory that most processes don't
+// need. Its methods may be called from any goroutine.
 type Templates struct {
 	pages map[string]func() (*template.Template, error)
 }

@@ -41,8 +41,8 @@ func ActorOf(caller core.Caller) string {
 // IsOperator reports whether the caller may manage all tenants.
 func IsOperator(c *Call) bool { return c.Caller.May(core.ActionTenantManage, core.TenantNone) }
 
-// OwnRecord returns missing if the caller may not see the record's tenant, so the record looks as if it didn't exist.
-// If the caller may see the record but not perform the route's action, it returns a forbidden error.
+// OwnRecord returns missing if the caller may not see the records of the record's tenant. The record then looks as if
+// it didn't exist. If the caller may see the record but not perform the route's action, it returns a forbidden error.
 func OwnRecord(c *Call, tenant string, see core.Action, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
@@ -72,7 +72,7 @@ func TenantsFor(c *Call, f TenantFilter) (tenants []string, all bool, err error)
 	return []string{f.TenantID}, false, MayFor(c, f.TenantID)
 }
 
-// PageFor reads a page of the records of those tenants.
+// PageFor reads a page of the records of the tenants that TenantsFor returns.
 func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
 ) ([]T, error) {

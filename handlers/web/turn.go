@@ -2,10 +2,10 @@ package web
 
 import "context"
 
-// Turn limits how many requests perform an expensive read at a time.
+// Turn limits how many requests may do an expensive read at the same time.
 type Turn chan struct{}
 
-// NewTurn returns a free turn.
+// NewTurn returns a turn that one request can hold at a time.
 func NewTurn() Turn { return NewTurns(1) }
 
 // NewTurns returns a turn that n requests can hold at a time.

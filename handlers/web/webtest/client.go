@@ -14,7 +14,7 @@ import (
 // Client sends requests to one origin. If a request gets no response, the test fails.
 type Client struct {
 	testing.TB
-	URL   string       // origin that paths are appended to
+	URL   string       // origin to which paths are appended
 	Token string       // bearer token; empty: none
 	HTTP  *http.Client // nil: http.DefaultClient
 }

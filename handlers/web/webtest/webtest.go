@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Pipes is a listener of in-memory connections, for tests whose time limits run on a synctest clock.
+// Pipes is a listener of in-memory connections, for tests of time limits in a bubble of testing/synctest.
 type Pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -35,7 +35,7 @@ func Start(t *testing.T, srv *http.Server) (url string) {
 	return s.URL
 }
 
-// Accept returns the server's end of the next connection. It is for net/http.
+// Accept returns the server's end of the next connection. It implements net.Listener.
 func (p *Pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
