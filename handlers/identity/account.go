@@ -13,7 +13,7 @@ type account struct {
 	forgets *web.OriginLimits
 }
 
-// userProfile is the specification's UserProfile. A nil field means that the token has no scope for it.
+// userProfile is the UserProfile of the specification. A nil field means that the token has no scope for it.
 type userProfile struct {
 	ID            string        `json:"id"`
 	Email         *core.Email   `json:"email,omitempty"`
@@ -56,7 +56,8 @@ type registerRequest struct {
 	Password string     `json:"password" is:"required" min:"8" max:"256"`
 }
 
-// register responds to an existing address in the same way as to a new one, with an id that no user has.
+// register responds in the same way for an existing address as for a new one. For an existing address, the response
+// contains an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, core.MailStyle{Language: c.Language()}, c.Remote, c.Now)
 	return profileOf(u), err

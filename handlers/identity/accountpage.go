@@ -32,14 +32,14 @@ type accountView struct {
 	Verified                   bool
 	Change                     core.Email // requested, but not confirmed yet
 	ChangeUntil                string
-	Typed                      string // from a form that was refused
-	Wrong                      string // faulty field of that form: action, dot, field name
+	Typed                      string // as entered in a form that was refused
+	Wrong                      string // see wrong
 	TwoStep                    string // time since which there is a second factor; empty: none
 	Recovery                   int    // number of unused recovery codes
 	Passkeys                   string // number of passkeys
 	NoPasskeys                 string // why passkeys are unavailable; empty: they are available
-	Proved                     bool   // by a recent passkey sign-in: no password is required
-	MayProve                   bool   // with a passkey instead of the password
+	Proved                     bool   // the user has just used a passkey, so no password is required
+	MayProve                   bool   // the user can use a passkey instead of the password
 	Created                    string // clients that the user created or changed and may disable
 	Browsers, SignIns, Allowed []accountRow
 
@@ -67,7 +67,8 @@ func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }
 
-// show shows the page to a signed-in user, and the sign-in page to others. sent is the form that caused the fault.
+// show shows the page to a signed-in user, and the sign-in page to other visitors. sent is the form that caused the
+// fault.
 func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {
@@ -163,7 +164,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	}
 	do, notice := a.action(c, in, who)
 	if err = do(); errors.Is(err, core.ErrNotFound) {
-		err = nil // it has already ended
+		err = nil // the sign-in has already ended
 	}
 	if err != nil {
 		return a.show(c, "", in, err)

@@ -52,8 +52,8 @@ type endingSessions struct {
 	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created or changed
 }
 
-// endClients disables the clients and endpoints that a user created or changed, in one tenant or in all, if the request
-// asks for it. It disables only those that the caller may disable. It returns the disabled and the remaining ones.
+// endClients finds the clients and endpoints that a user created or changed, in one tenant or in all. If disable is
+// set, it disables those that the caller may disable. It returns the disabled and the remaining ones.
 func endClients(c *web.Call, s *store.Store, userID, tenantID string, disable bool) (madeClients, error) {
 	if !disable {
 		all, err := s.KeptBy(c, userID)

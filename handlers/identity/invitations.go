@@ -102,7 +102,7 @@ type joinForm struct {
 type invited struct {
 	Token, Lang, Email, Name string
 	By, Tenant               string // the inviter, and the tenant; empty: the invitation is to become an operator
-	Role                     string // in words
+	Role                     string // name of the role, in the page's language
 	SignedIn                 bool
 }
 
@@ -117,8 +117,8 @@ func speak(c *web.Call, lang string) {
 	}
 }
 
-// invited finds an invitation. It gives the pages of the request the design of the tenant and the language of the
-// email.
+// invited returns the invitation that the link belongs to. It also sets the design of the pages to that of the tenant,
+// and their language to that of the email.
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
@@ -165,7 +165,8 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	return page.Render(c, status, "invitation", v)
 }
 
-// signedIn reports whether the visitor is signed in with the invited address and has verified it.
+// signedIn reports whether the visitor is signed in to the account with the invited address, and the account's password
+// is proved.
 func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -184,7 +185,7 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		page.Brand{})
 }
 
-// accept assigns the role. A person who creates an account with it is signed in immediately: the emailed token and the
+// accept assigns the role. A person who creates an account for it is signed in immediately: the emailed token and the
 // new password prove as much as a sign-in. A second factor is still required.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	hash := core.HashToken(in.Token)

@@ -41,8 +41,8 @@ type loginForm struct {
 }
 
 // purpose is the reason for a sign-in: a page of the account or the console, an authorization request, an emailed link,
-// an invitation or a review. Any other value of the parameter continue counts as the console's start page, so a sign-in
-// leads nowhere else.
+// an invitation or a review. Any other value of the parameter continue counts as the start page of the console, so a
+// sign-in can't lead to other sites.
 type purpose struct {
 	path    string     // with query
 	request url.Values // parameters of an authorization request; nil: none
@@ -90,7 +90,7 @@ func (p purpose) inConsole() bool {
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
-// takesForms reports whether a form sent to the page is submitted after the user has reauthenticated.
+// takesForms reports whether a form that was sent to the page is submitted after the user has reauthenticated.
 func (p purpose) takesForms() bool {
 	return p.asksProof() || p.inConsole() && p.path != page.ConsolePath
 }
@@ -169,7 +169,7 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		Client, Continue, Email, Forgot string
 		Options                         string // of passkeys; empty: passkeys are unavailable
 		SignUp                          bool
-		Wrong                           bool // the entered data
+		Wrong                           bool // the entered data was wrong
 	}{
 		Continue: p.path, Email: web.Truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
 		Wrong: fault == page.WordsOf(c).FaultCredentials,

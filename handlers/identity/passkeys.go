@@ -14,7 +14,7 @@ import (
 
 const passkeysPath = "/account/passkeys"
 
-// passkeyCookie holds the browser's secret, which its challenges are bound to.
+// passkeyCookie holds the browser's secret, to which its challenges are bound.
 const (
 	passkeyCookie    = "newsletterd-passkey"
 	passkeyCookieTTL = 24 * time.Hour
@@ -50,7 +50,7 @@ func passkeyBrowser(c *web.Call) string {
 }
 
 // passkeyOptions returns the options with which a page requests a passkey, or an empty string if passkeys are
-// unavailable. With a user, the options are for reauthenticating that user, who must have a passkey.
+// unavailable. If userID is set, the options are for reauthenticating that user, who must have a passkey.
 func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error) {
 	if p.PasskeysMissing() != "" {
 		return "", nil

@@ -44,8 +44,8 @@ type emailForm struct {
 	Continue string `form:"continue"`
 }
 
-// forgotten holds the context of the page. A user who comes from the sign-in page of a client sees the design of the
-// client's tenant and returns there.
+// forgotten holds the context of the page that requests a reset. A user who comes from the sign-in page of a client
+// sees the design of the client's tenant, and returns to that page.
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 page.Brand
@@ -123,8 +123,8 @@ type mailedForm struct {
 	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
-// linkOpened gives the pages of the request the design of the email with the token. If the link doesn't contain the
-// address, it fills in the address that the token was sent to: links contain only the token.
+// linkOpened sets the design of the pages to that of the email with the token. If email is empty, it sets email to the
+// address that the token was sent to, because links contain only the token.
 func linkOpened(c *web.Call, token string, email *string) error {
 	if token == "" {
 		return nil
@@ -150,7 +150,7 @@ type passwordPage struct {
 	Email, Token, Action, Label, Hint, Button string
 	Created                                   string // clients that the user created or changed and may disable
 	Name                                      string // entered name
-	Begins                                    bool   // the account is new: its name is asked for once
+	Begins                                    bool   // the account is new, so the page asks for the user's name
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {

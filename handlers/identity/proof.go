@@ -54,8 +54,8 @@ func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 	})
 }
 
-// ShowProof renders the page that asks a user to reauthenticate. It then leads to path, posting form if that is not
-// empty. step names what happens then, in the user's language; empty: unnamed.
+// ShowProof renders the page that asks a user to reauthenticate. Afterwards, the page leads to path, or posts form
+// there if form is not empty. step is the name of the next step in the user's language, or empty.
 func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step string) (web.HTML, error) {
 	return accountPages{auth: p}.showProof(c, who, purposeOf(path), proofForm{Form: form, Step: step}, nil)
 }
@@ -105,7 +105,8 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
-// sendOn returns the page that submits a form to its original page, with a script or with a button.
+// sendOn returns a page that submits a form to the page that the form was originally sent to. It uses a script, or a
+// button without scripts.
 func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	values, err := url.ParseQuery(form)
 	if err != nil {
@@ -118,8 +119,8 @@ func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	return renderPost(c, "", p.path, fields, page.OwnBrand())
 }
 
-// renderPost returns a page whose form sends fields to an address, automatically if scripts run. client is the name of
-// the client with that address; empty: this server.
+// renderPost returns a page whose form sends fields to a URL, automatically if scripts run. client is the name of the
+// client with that URL; empty: this server.
 func renderPost(c *web.Call, client, address string, fields [][2]string, b page.Brand) (web.HTML, error) {
 	v := page.View{Title: page.WordsOf(c).PostTitle, Brand: b, Data: struct {
 		Client string

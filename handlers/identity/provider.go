@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// openID serves the requests of relying parties other than those for tokens.
+// openID serves the requests of relying parties, except those for tokens.
 type openID struct {
 	auth      *auth.Provider
 	discovery []byte // created once: it doesn't depend on the request

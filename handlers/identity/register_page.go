@@ -35,7 +35,7 @@ func (m mailedLinks) registerPage(c *web.Call, in loginQuery) (web.HTML, error) 
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
 }
 
-// showRegister shows the form again if fault describes an error in it.
+// showRegister shows the form. fault is an error in a submitted form, or nil.
 func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {

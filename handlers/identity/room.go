@@ -18,7 +18,7 @@ type Room struct {
 	// ShowAccount renders the account page in the layout of the console.
 	ShowAccount func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error)
 
-	registers *web.Rate // of new accounts, through API and page
+	registers *web.Rate // limits new accounts, through API and page
 }
 
 // Routes adds the endpoints and pages.

@@ -46,7 +46,7 @@ func (a setupPages) page(c *web.Call, in setupQuery) (web.HTML, error) {
 	return a.show(c, setupForm{Token: in.Token}, nil)
 }
 
-// show shows the form if the link is valid, and shows it again if fault describes an error in it.
+// show shows the form if the link is valid. fault is an error in a submitted form, or nil.
 func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, error) {
 	if err := a.auth.CheckSetup(c, in.Token, c.Now); err != nil {
 		return a.over(c, err)

@@ -84,8 +84,8 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 }
 
 // codeView returns the view of the page with the branding of the client that the user signs in to. It also returns the
-// origins that the page's form may lead to. Those include the client's origin, because the user may not have to be
-// asked for consent.
+// origins that the page's form may lead to. Those include the client's origin, because the form leads there directly if
+// the user needn't be asked for consent.
 func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
 	v = page.View{Brand: page.OwnBrand()}
 	request, err := requested(c, p)
@@ -154,7 +154,7 @@ func (a accountPages) twoStepPage(c *web.Call, who core.Visitor, _ struct{}) (we
 	return a.showTwoStep(c, who, "", nil)
 }
 
-// toLogin redirects to the sign-in page if err says that no user is signed in. Other errors are returned unchanged.
+// toLogin redirects to the sign-in page if err means that no user is signed in. It returns other errors unchanged.
 func toLogin(c *web.Call, err error) (web.HTML, error) {
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil

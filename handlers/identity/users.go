@@ -120,7 +120,7 @@ func another(c *web.Call, id string) error {
 	return nil
 }
 
-// behalf returns the context for a change to the account of a user.
+// behalf returns a copy of c for a change to another user's account, which the audit log records for the caller.
 func behalf(c *web.Call) *web.Call {
 	c.Context = db.By(c.Context, web.Actor(c), c.Now)
 	return c
@@ -365,7 +365,7 @@ func (a tokens) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.RevokeFamily(behalf(c), id, c.Now)
 }
 
-// export returns the object that the command prints.
+// export returns the same JSON object that the command for an export prints.
 func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	u, err := a.store.UserWithoutRoles(c, id)
 	if err != nil {
@@ -411,7 +411,7 @@ type teamQuery struct {
 	DisableClients bool `query:"disable_clients"`
 }
 
-// teamsKey is the key under which the teams of the path's user are kept.
+// teamsKey is the key under which find keeps the teams of the path's user.
 type teamsKey struct{}
 
 // find returns an error unless the user of the path is in a team that the caller may see. It keeps the tenants of these
