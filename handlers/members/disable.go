@@ -34,7 +34,7 @@ type disabled struct {
 	Subscriptions int        `json:"subscriptions"`
 }
 
-// The values of [newsletter] disable_scope, and of the field of that name in a request.
+// The values of the setting disable_scope in [newsletter], and of the field disable_scope in a request.
 const (
 	disableGlobal = "global"
 	disableTenant = "tenant"

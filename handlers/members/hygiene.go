@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// hygieneBudget is the maximum time for which a request reads a list. Proxies give up after 30 s.
+// hygieneBudget is how long a request reads a list at most. Proxies give up after 30 s.
 const hygieneBudget = 3 * time.Second
 
 // hygieneQuery holds the number of months of inactivity.

@@ -31,8 +31,8 @@ func (e *exportedPeople) Close() {
 	}
 }
 
-// people returns the CSV file of an upload and stores its posts. Other files than recognized exports are returned
-// unchanged.
+// people returns the CSV file of an upload, and stores the posts that the upload contains. If the file is not an export
+// of a known tool, it returns the file unchanged.
 func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader, now func() core.Instant) (
 	*exportedPeople, error,
 ) {

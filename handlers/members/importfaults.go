@@ -28,7 +28,7 @@ func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, 
 	if core.KindOf(err) == core.Unavailable {
 		return shown, err
 	}
-	for _, f := range faults { // if the file is being removed, these are the lines read before that
+	for _, f := range faults { // if the file was removed meanwhile, these are the lines read before that
 		shown = append(shown, importFault{f.Line, f.Text})
 	}
 	return shown, nil
@@ -39,7 +39,7 @@ type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// faults writes the faulty lines without a limit on their number. They are stored for a week.
+// faults writes all faulty lines, whatever their number. They are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	lines := a.store.ImportFaults(c, c.ID())
 	first := make([]byte, 64<<10)

@@ -41,7 +41,8 @@ func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error
 	return s, nil
 }
 
-// unasked returns an error if the mapping leaves out columns that may show who unsubscribed.
+// unasked returns an error if questions contains columns that may show who unsubscribed, because the mapping leaves
+// them out.
 func unasked(questions []subscribercsv.Question) error {
 	if len(questions) == 0 {
 		return nil

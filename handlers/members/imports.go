@@ -111,7 +111,7 @@ type importRecord struct {
 	Problem string `json:"problem,omitempty"`
 	// columns that may show who unsubscribed: a run is refused until the mapping contains each of them
 	Questions []subscribercsv.Question `json:"questions,omitempty"`
-	// every row says that the person unsubscribed, bounced or is blocked, so the import subscribes no one
+	// according to every row, the person unsubscribed, bounced or is blocked, so the import subscribes no one
 	AllLeft bool `json:"all_left,omitempty"`
 	// the first faulty lines, while they are stored; GET …/faults returns all
 	Faults []importFault `json:"faults"`
@@ -146,7 +146,7 @@ func (a importsAPI) readStill(c *web.Call, r *importRecord) error {
 // sampleLines is the number of a file's lines that are shown.
 const sampleLines = 30
 
-// record reads the start of the file.
+// record returns the record of an import. For that, it reads the start of the file.
 func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
@@ -214,7 +214,7 @@ func unreadable(err error) error {
 	return core.Invalidf("", "The file can't be read: %s.", err.Error())
 }
 
-// checkFileMedia returns an error if the media type of the body names another kind of file. It ignores types that
+// checkFileMedia returns an error if the media type of the body is that of another kind of file. It ignores types that
 // clients set by default, such as application/octet-stream.
 func checkFileMedia(c *web.Call) error {
 	if media := mediaOf(c); strings.HasPrefix(media, "multipart/") {

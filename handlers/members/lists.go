@@ -15,8 +15,8 @@ import (
 type listExtras struct {
 	store  *store.Store
 	origin string   // URL for forms of tenants without their own
-	turn   web.Turn // held while a whole ledger or list is read
-	away   bool     // another service sends
+	turn   web.Turn // held while a request reads a whole ledger or list
+	away   bool     // another service sends the emails
 }
 
 // leaveReason is a reason for unsubscribing and the number of people who gave it.
@@ -24,7 +24,7 @@ type leaveReason struct {
 	Reason  string       `json:"reason"` // empty: no reason was given
 	Leavers int64        `json:"leavers"`
 	LastAt  core.Instant `json:"last_at"`
-	// in the words of a person who unsubscribed; absent for callers who may not read addresses
+	// newest text of a person who unsubscribed; absent for callers who may not read addresses
 	LastWords string `json:"last_words,omitempty"`
 }
 
@@ -135,7 +135,7 @@ func (in *driftQuery) CheckInput() error {
 	return nil
 }
 
-// drift compares both sides of a list. It reads them completely, so requests take turns.
+// drift compares both sides of a list. It reads both completely, so requests take turns.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
 		return d, core.Conflictf("conflict",

@@ -84,7 +84,7 @@ func (r *Room) newsletterRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
-	// The specification can be read as declaring this path, too.
+	// According to one reading of the specification, it declares this path, too.
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
 		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
@@ -178,7 +178,8 @@ func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, e
 }
 
 // leave ends the subscription that a token names. If the subscription was deleted or never existed, the response is the
-// same. Anyone can request a token for an address, so the response to such a token reveals nothing beyond its contents.
+// same. Anyone can request a token for an address, so the response for such a token reveals nothing that the token
+// doesn't contain.
 func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
@@ -289,10 +290,10 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	return out, err
 }
 
-// maySee lets in two kinds of callers. The first is the owner of a verified address with a token that has the scope
-// email. The second is a caller with the given scope who may perform the action for the list's tenant. For callers of
-// other tenants the list looks unknown, and for everyone else the address looks not subscribed. To a client's token,
-// lists of other tenants look unknown.
+// maySee returns an error unless the caller is one of two kinds. The first is the owner of a verified address with a
+// token that has the scope email. The second is a caller with the given scope who may perform the action for the list's
+// tenant. For callers of other tenants the list looks unknown, and for everyone else the address looks not subscribed.
+// To a client's token, lists of other tenants look unknown.
 func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {

@@ -154,8 +154,8 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	return page.Render(c, 0, "message", v)
 }
 
-// leftSince returns the error for a confirmation link whose subscriber has unsubscribed since. The page links to the
-// form.
+// leftSince returns the error for a confirmation link whose subscriber has unsubscribed since. The error page links to
+// the signup form.
 func leftSince(c *web.Call) error {
 	said := *core.ErrInvalidToken
 	said.Message = page.StyleOf(c).Expand(page.WordsOf(c).LinkLeft)
@@ -168,7 +168,7 @@ type leaveForm struct {
 	Words  string `form:"words"`
 }
 
-// why returns the reason for the ledger.
+// why returns the reason for unsubscribing, as recorded in the consent ledger.
 func (f *leaveForm) why() string {
 	switch {
 	case f.Words == "":
@@ -250,7 +250,8 @@ func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.
 	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
-// undoToken returns the token that undoes the unsubscribing with t at leftAt, or an empty string if it can't be undone.
+// undoToken returns the token that undoes the unsubscribe with the token t at leftAt. It returns an empty string if the
+// unsubscribe can't be undone.
 func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
 	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
 	if _, err := p.Store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
@@ -259,7 +260,7 @@ func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt 
 	return p.Sealer.SealUnsubscribe(t)
 }
 
-// openUndo reads an undo token and the change that it undoes.
+// openUndo opens an undo token and returns the request to undo the unsubscribe.
 func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoRequest, err error) {
 	t, err := p.Sealer.OpenUndo(token)
 	if err != nil {
@@ -299,7 +300,7 @@ func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 	}})
 }
 
-// undo undoes one unsubscribing, or several of the kind that leftAll offers. It skips those that can't be undone.
+// undo undoes one unsubscribe, or several that leftAll has offered to undo. It skips those that can't be undone.
 func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
 		return web.HTML{}, err

@@ -32,7 +32,7 @@ type manageData struct {
 	Manages     bool
 	Sent        bool // the link with full access was sent
 	Leave       bool // there is a subscription to end
-	Others      bool // there is more than one of them
+	Others      bool // there are several subscriptions to end
 	Subscribe   string
 	Named       bool              // the subscriber agrees to tracking by name
 	Tracking    *page.TrackingBox // checkbox for agreeing
@@ -78,7 +78,7 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.PreferencesPath(h.list.ID), page.WordsOf(c).LinkNew
 	}
 	switch {
-	case h.Kind == auth.UnsubscribeRequested: // anyone can request one
+	case h.Kind == auth.UnsubscribeRequested: // anyone can request such a token
 		return h, core.ErrInvalidToken
 	case h.Expired(c.Now):
 		return h, core.ErrTokenExpired
@@ -203,7 +203,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	case actSave:
 		return p.savePreferences(c, h, form)
 	case actLeave:
-		h.Kind = auth.UnsubscribeMailed // an equally good proof
+		h.Kind = auth.UnsubscribeMailed // it proves as much
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
 			return web.HTML{}, page.LinkError(c, err)
@@ -388,8 +388,8 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
-// withoutKeepers removes the addresses and browsers of the people who manage the list. They are not for people who read
-// a subscriber's data.
+// withoutKeepers removes the addresses and browsers of the people who manage the list. People who read the data of a
+// subscriber must not see those.
 func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
 		for i := range s.Consents {

@@ -13,16 +13,16 @@ type Options struct {
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
 	SubscribePerAddress  int    // requests per hour and address of origin; 0: no limit
-	SendElsewhere        bool   // another service sends
+	SendElsewhere        bool   // another service sends the emails
 	MemberURL            string // where lists, signup forms and preference pages are; empty: here
 }
 
 // Room holds the dependencies of the endpoints and pages.
 type Room struct {
 	Store   *store.Store
-	Sealer  *auth.Sealer // of unsubscribe tokens
+	Sealer  *auth.Sealer // seals unsubscribe tokens
 	Options Options
-	Origin  string // public URL of tenants without their own
+	Origin  string // public URL for tenants without their own
 
 	Subscribes *web.OriginLimits // of signups
 	Leaves     *web.OriginLimits // of requests for unsubscribe tokens

@@ -15,7 +15,7 @@ import (
 // honeypot is a field that people don't see. A bot that fills it in gets the usual response, but nothing is stored.
 const honeypot = "_website"
 
-// maxFreeFields is the maximum number of undeclared fields in a form that can become preferences.
+// maxFreeFields is the maximum number of preferences that a form can add with fields that the list doesn't have.
 const maxFreeFields = 20
 
 // subscribeData is the Data of handlers/page/pages/subscribe.html.
@@ -143,8 +143,8 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	return fault.Name, true
 }
 
-// addFree adds the fields of a form that its list doesn't have, because a tenant's own form can contain more. It leaves
-// out values that can't be a preference. If there are too many, it takes the first by name.
+// addFree adds the fields of a form that its list doesn't have, because a tenant's own form can contain more fields. It
+// leaves out values that can't be a preference. If there are too many fields, it takes the first ones by name.
 func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(form)) {

@@ -112,7 +112,7 @@ func (f *subscriberFilter) CheckInput() error {
 	return nil
 }
 
-// searches reports whether the filter searches personal data, which masked addresses don't reveal.
+// searches reports whether the filter searches personal data. Callers who see only masked addresses must not do that.
 func (f *subscriberFilter) searches() bool {
 	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != "" || strings.HasSuffix(f.Sort, "email")
 }
@@ -128,7 +128,7 @@ type subscriber struct {
 	Preferences core.Preferences `json:"preferences,omitempty"`
 	CreatedAt   core.Instant     `json:"created_at"`
 	StatusAt    core.Instant     `json:"status_at"`
-	// why the address gets no email from this list; absent if it is not blocked
+	// block that keeps the address from getting email of this list; absent if there is none
 	Block string `json:"block,omitempty" enum:"bounced|complaint|suppressed"`
 	// names of the tags, in lists; absent for callers who may not read addresses
 	Tags []string `json:"tags,omitempty"`
@@ -222,7 +222,8 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 type subscriptionKey struct{}
 
 // find returns an error unless the subscription of the path exists and the caller may perform the route's action on it.
-// Callers who may not read addresses know it only by its masked id, because the other id would reveal whose it is.
+// Callers who may not read addresses can use only its masked id, because the real id would reveal whose subscription it
+// is.
 func (a subscribers) find(c *web.Call) error {
 	tenants, all := c.Caller.TenantsWith(core.ActionPeopleRead)
 	l, err := a.Store.ListedSubscription(c, c.ID(), tenants, all)
@@ -447,7 +448,8 @@ type changedTags struct {
 	Remove []string `json:"remove" max:"50" about:"Names or IDs of tags to remove"`
 }
 
-// JudgeKeys refuses unknown keys. With tags instead of add, the request would change nothing.
+// JudgeKeys returns an error for unknown keys. Otherwise, a request with tags instead of add would silently change
+// nothing.
 func (in *changedTags) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedTags](), unknown)
 }

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exported holds the list or tenant of an export, and its format.
+// exported holds the query of an export: its list or tenant, and its format.
 type exported struct {
 	ListID   string `query:"list_id,uuid"`
 	TenantID string `query:"tenant_id"`
@@ -179,13 +179,13 @@ type subscriberSearchRequest struct {
 	Value       string        `json:"value"`
 }
 
-// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the list would contain other people than
-// the caller expects.
+// JudgeKeys returns an error for unknown keys. Otherwise, a rule under a misspelled key would be ignored, and the list
+// would contain other people than the caller expects.
 func (in *subscriberSearchRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberSearchRequest](), unknown)
 }
 
-// CheckInput makes the checks that need no database.
+// CheckInput does the checks that don't need the database.
 func (in *subscriberSearchRequest) CheckInput() error {
 	if err := segments.CheckOne(in.Rule, in.SegmentID); err != nil {
 		return err

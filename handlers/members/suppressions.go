@@ -87,9 +87,9 @@ const (
 	partSuppressed = "s"
 )
 
-// list reads the addresses that no list of a tenant emails: first the blocked ones, then those that the send side has
-// suppressed. It leaves out blocks on a single list, which are a status of the subscriber. Rows are ordered by part,
-// tenant and address.
+// list returns the addresses that get no email from any list of a tenant: first the blocked ones, then those that the
+// send side has suppressed. It leaves out blocks on a single list, which are a status of the subscriber. Rows are
+// ordered by part, tenant and address.
 func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (rows []suppression, next string,
 	err error,
 ) {
@@ -151,7 +151,7 @@ func (in *newSuppression) CheckInput() error { return web.CheckText("reason", in
 type suppressedAddress struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`
-	Subscriptions int        `json:"subscriptions"` // number of ended ones
+	Subscriptions int        `json:"subscriptions"` // number of ended subscriptions
 }
 
 func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddress, err error) {
