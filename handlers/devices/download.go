@@ -9,8 +9,8 @@ import (
 )
 
 // download responds with the file of a model: in full, in ranges, or with no body if the caller already has it (RFC
-// 9110 sections 13 and 14). Browsers never show the file in the origin of the API: they save it or open it without
-// permissions.
+// 9110 sections 13 and 14). Browsers never show the file in the origin of the API: they save it, or open it in a
+// sandbox.
 func (a models) download(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {

@@ -176,7 +176,7 @@ func (a models) library(c *web.Call, in libraryQuery) (LibraryReply, error) {
 			return reply, core.ErrInvalidCursor
 		}
 	}
-	p.Limit++ // one more, to find out whether there is a next page
+	p.Limit++ // one more row, to find out whether there is a next page
 	ms, err := a.store.Library(c, c.Caller, p)
 	if err != nil {
 		return reply, err

@@ -135,7 +135,7 @@ func modelField(meta *core.ModelInput) func(name, text string) error {
 		case "content_type":
 			meta.ContentType = text
 		default:
-			// forms send further fields, such as their button
+			// ignore other fields, such as the button of a form, unless the name looks like a typing error
 			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known,
 				name) != "" {
 				return core.JudgeKeys(known, []string{name})

@@ -18,8 +18,8 @@ import (
 // breaks.
 type uploadKey struct{ user, key string }
 
-// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise it has been waiting since a
-// time.
+// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise it has waited since the time
+// since.
 type keyedUpload struct {
 	up    *devices.Upload
 	since time.Time
@@ -35,7 +35,7 @@ func newKeyedUploads() *keyedUploads { return &keyedUploads{byKey: map[uploadKey
 
 const (
 	maxUploadKey   = 64
-	uploadsWaiting = 4 // per user: a further one replaces the oldest
+	uploadsWaiting = 4 // per user; one more replaces the oldest
 )
 
 func checkUploadKey(field, key string) error {
@@ -84,7 +84,8 @@ var errOffset = &core.Error{
 	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
 }
 
-// goOn returns the upload that waits under the key, or fresh if there is none. The caller must call ended afterwards.
+// goOn returns the upload that waits under the key, or fresh if there is none. When the request ends, the caller must
+// call ended.
 func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
