@@ -12,7 +12,7 @@ var (
 		time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second,
 		5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
 	}
-	// mailDelays applies to emails that were refused temporarily.
+	// mailDelays applies to temporarily refused emails.
 	mailDelays = []time.Duration{
 		5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 	}

@@ -13,9 +13,9 @@ import (
 // bounceProvider is the provider name under which bounce messages are recorded. No tenant can use this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the
-// address that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it only
-// accepts identifiers that this daemon has signed, which no one else can create.
+// TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the address
+// that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it accepts only
+// identifiers that this daemon has signed, because no one else can create those.
 func TakeBounce(
 	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
 ) (n int, err error) {
@@ -25,7 +25,7 @@ func TakeBounce(
 		if job == 0 {
 			continue
 		}
-		// A message may report several recipients. Each of them counts once.
+		// A message may report several recipients. Each recipient counts once.
 		r.Key = core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10))
 		r.Provider, r.JobNo, r.Seq = bounceProvider, job, seq
 		batch = append(batch, r)

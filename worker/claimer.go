@@ -13,8 +13,8 @@ import (
 // deferredEvery is the interval at which a busy job checks for deferred recipients that are due.
 const deferredEvery = 30 * time.Second
 
-// claimer takes up the running jobs, reads their recipients in batches and passes them to the dispatcher. It runs in
-// the Sender's goroutine only.
+// claimer takes up the running jobs, reads their recipients in batches, and passes them to the dispatcher. It runs only
+// in the Sender's goroutine.
 //
 // A single process owns the database file, so a claim is just a read, and the read position is kept in memory. After
 // a restart a job starts again with the recipients that have no outcome.
@@ -45,7 +45,7 @@ func (c *claimer) run(ctx context.Context) time.Time {
 		}
 		idle, due := c.idle(ctx)
 		switch {
-		case c.stale(): // a job was released, and may be running again
+		case c.stale(): // a job was released and may be running again
 		case idle:
 			return earlier(due, c.again)
 		default:
@@ -115,7 +115,8 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 }
 
 // check stops the jobs that no longer run. It reads only the jobs of tenants with departures since the last check. It
-// reads the number of departures before the jobs, so a claim made later is checked again once a job is canceled.
+// reads the number of departures before it reads the jobs. If a job is canceled after that, the number changes, so
+// claims made in the meantime are checked again.
 func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	s := c.sender
 	var doubtful []*jobQueue
@@ -141,7 +142,7 @@ func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	return nil
 }
 
-// leaveAlone skips a job for a second if it can't be read. The other jobs continue.
+// leaveAlone skips a job that can't be read for a second. The other jobs continue.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
 		slog.Any("error", err))
@@ -206,7 +207,7 @@ func (c *claimer) reroute(ctx context.Context) error {
 		jobs, changed := slices.Clone(t.jobs), ownChanged(t.group, g)
 		s.dispatcher.mu.Unlock()
 		for _, j := range jobs {
-			if changed { // the content of a job depends on the server, so begin takes it up again
+			if changed { // the content of a job depends on the server, so begin must take the job up again
 				s.dispatcher.stop(j)
 			}
 		}
@@ -216,8 +217,8 @@ func (c *claimer) reroute(ctx context.Context) error {
 	return nil
 }
 
-// ownChanged reports whether jobs move between two servers of the daemon, or between a server of the daemon and a
-// tenant's relays. The sender address and the provider's header fields may then differ.
+// ownChanged reports whether the change from one group to the other affects the content of jobs. It does if either is
+// the daemon's own server, because the sender address and the provider's header fields may differ.
 func ownChanged(from, to *relayGroup) bool {
 	return from != nil && from != to && (from.owner == "" || to.owner == "")
 }
@@ -268,7 +269,7 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 // forgetEnded releases ended jobs that have no recipient in flight, so that the scheduler can settle them.
 func (c *claimer) forgetEnded() {
 	if ended := c.sender.dispatcher.forget(); len(ended) > 0 {
-		c.late = append(c.late, ended...) // takes up a job that was resumed in the meantime
+		c.late = append(c.late, ended...) // begin takes up a job that was resumed in the meantime
 		c.sender.kickScheduler()
 	}
 }
@@ -365,7 +366,7 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	return idle, due
 }
 
-// lookAhead reads when the first deferred recipient of a job is due, if that may have changed.
+// lookAhead updates the time at which the first deferred recipient of a job is due, if that may have changed.
 func (c *claimer) lookAhead(ctx context.Context, j *jobQueue) error {
 	if !j.deferred.Swap(false) {
 		return nil

@@ -16,8 +16,8 @@ import (
 // retryRead is the pause after a recheck that failed because the database did not respond.
 const retryRead = 200 * time.Millisecond
 
-// connection is one connection to a relay. It feeds emails to its sessions with the relay, one session at a time, and
-// receives the outcome of each email.
+// connection is one connection to a relay. It passes emails to its sessions with the relay, one session at a time, and
+// gets back the outcome of each email.
 type connection struct {
 	sender    *Sender
 	relay     *relay
@@ -56,12 +56,12 @@ func (c *connection) run(ctx context.Context) {
 		if ctx.Err() != nil || s.dispatcher.ended.Load() {
 			return
 		}
-		// A relay before this one works again.
+		// An earlier relay of the group works again.
 	}
 }
 
-// commit implements smtp.Source.Commit: it takes a slot for an email and reports whether it got one. The last emails
-// of a job are not pipelined after others, but left to the first free connection.
+// commit implements smtp.Source.Commit: it takes a slot of inflight for an email and reports whether it got one. The
+// last emails of a job are never pipelined after others, so that the first free connection can send them.
 func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bool {
 	s, it := c.sender, e.Tag.(*item)
 	switch {
@@ -73,7 +73,7 @@ func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bo
 	return s.dispatcher.plenty.Load() && s.inflight.takeNow(c.relay.group, it)
 }
 
-// failed records why a session ended: the relay refused the sender, or the relay itself fails.
+// failed records why a session ended: either the relay refused the sender, or the relay itself failed.
 func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	s, r := c.sender, c.relay
 	var re *smtp.RelayError
@@ -116,7 +116,7 @@ func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp
 	}
 }
 
-// giveUp marks jobs as failed, because sending them has failed for too long.
+// giveUp ends jobs as failed because their relays have been failing for too long.
 func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) {
 	for _, no := range jobNos {
 		if err := c.sender.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {
@@ -173,8 +173,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// recheck returns the reason to skip a claimed recipient, or an empty string. The check of the claim is valid as long
-// as no one has left the tenant since the claim was read. In that case, recheck costs nothing.
+// recheck returns the reason to skip a claimed recipient, or an empty string. As long as the tenant has no departures
+// since the claim was read, the check of the claim is still valid, and recheck costs nothing.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
 	if err := c.sender.store.MayAct(); err != nil {
 		return "", err
@@ -232,7 +232,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 }
 
-// untouched returns a recipient to the dispatcher. No relay has accepted its message.
+// untouched returns a recipient, whose message no relay has accepted, to the dispatcher.
 func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.inflight.free(it)
 	if o.Lost {
@@ -244,7 +244,7 @@ func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.dispatcher.giveBack(it)
 }
 
-// worked records that the relay accepted or judged an email.
+// worked records that the relay has accepted or refused an email.
 func (c *connection) worked(it *item) {
 	if c.relay.worked() {
 		c.sender.reasons.look()

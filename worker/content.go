@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// content is the compiled content of a job, with the prefixes of its links and addresses.
+// content is the compiled content of a job for one list, with the prefixes of its links and addresses.
 type content struct {
 	bulk       *mail.Bulk
 	named      *mail.Bulk // for subscribers who agreed to tracking by name; nil: none
@@ -164,7 +164,7 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 	links = append(append(links, c.oneClick...), links[len(c.visible):end]...)
 	begin := len(links)
 	*scratch = c.ident.AppendMessage(links, c.jobNo, cl.Seq)
-	all := string(*scratch) // a single string for all tokens
+	all := string(*scratch) // one string that contains all tokens
 	token := all[len(c.visible):end]
 	r := mail.Recipient{
 		Email: cl.Email, SubscriberID: cl.SubscriberID, Preferences: cl.Preferences, Date: now,

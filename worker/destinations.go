@@ -12,13 +12,13 @@ import (
 // destinations holds the state of the domains that a relay group sends to. It is guarded by the dispatcher's lock.
 type destinations struct {
 	parked     parkedHeap           // items of domains whose rate is used up
-	throttled  map[string]*throttle // domains that refuse emails because of their number
+	throttled  map[string]*throttle // domains that refuse emails because there are too many
 	throttling flag                 // throttled is not empty; read without the lock
 	raiseAt    time.Time            // earliest time to check the throttled domains again
 }
 
-// due returns the time at which a message to an address may be sent, and counts the message. common is the pace
-// shared by all groups. A nil common means no limit.
+// due counts a message to an address and returns the time at which it may be sent. common is the pace that all groups
+// share; nil means no limit.
 func (d *destinations) due(common *domainPace, email string, now time.Time) time.Time {
 	at := now
 	if common != nil {
@@ -54,7 +54,7 @@ func (d *destinations) retime(common *domainPace, domain string, now time.Time) 
 	return len(waiting) > 0
 }
 
-// drop removes the parked items for which gone reports true, and returns them.
+// drop removes and returns the parked items for which gone returns true.
 func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
 	d.parked = slices.DeleteFunc(d.parked, func(p parkedItem) bool {
 		if !gone(p.it) {
@@ -87,7 +87,7 @@ func newDomainPace(rates map[string]float64) *domainPace {
 	return &domainPace{rates: rates, buckets: map[string]*rate.Limiter{}}
 }
 
-// reserve returns the time at which a message to an address may be sent, and counts the message.
+// reserve counts a message to an address and returns the time at which it may be sent.
 func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	domain := domainOf(email)
 	r, ok := d.rates[domain]

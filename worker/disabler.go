@@ -22,7 +22,7 @@ const (
 	unsubscribePath      = "/api/newsletter/unsubscribe"
 )
 
-// disabledBy is the requester named in requests to the member service.
+// disabledBy is the requester that requests to the member service name.
 const disabledBy = "newsletterd send service"
 
 const disableRead = 50 // requests per read
@@ -45,8 +45,8 @@ type disabler struct {
 
 // Disabler returns the loop that asks the member service to block addresses after spam complaints. It also asks the
 // service to unsubscribe addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations
-// and wakes itself for new requests. It retries each request until the service responds; repeating an operation has no
-// effect.
+// and wakes up for new requests. It retries each request until the service responds; repeating an operation has no
+// further effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -101,7 +101,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
-// post makes one attempt. An empty reason means that the member service has carried out the request.
+// post makes one attempt to carry out a request. An empty reason means success.
 func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {

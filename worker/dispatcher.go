@@ -20,7 +20,7 @@ type dispatcher struct {
 	tenants []*tenantQueue
 	closed  bool
 	ended   flag // same as closed, read without the lock
-	// the group of the last item handed out has many more queued, and no limit applies; read without the lock
+	// the group of the last item has many more queued, and no limit applies; read without the lock
 	plenty  flag
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // time at which a timer wakes the connections; zero: none set
@@ -67,7 +67,7 @@ func (d *dispatcher) stop(j *jobQueue) {
 	d.signal()
 }
 
-// forget removes ended jobs that have no item in flight, and returns their numbers.
+// forget removes ended jobs without items in flight, and returns their numbers.
 func (d *dispatcher) forget() (ended []int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +88,7 @@ func (d *dispatcher) forget() (ended []int64) {
 	return ended
 }
 
-// hungry returns the jobs that may have recipients to claim, and how many each of them may claim.
+// hungry returns the jobs that may have more recipients to claim, and how many recipients to claim for each.
 func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,7 +100,7 @@ func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
 	return jobs, d.share
 }
 
-// close wakes all connections. After that, the dispatcher hands out nothing.
+// close wakes all connections. After that, the dispatcher hands out no more items.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -109,7 +109,7 @@ func (d *dispatcher) close() {
 	d.more.Broadcast()
 }
 
-// reset removes all jobs. No connection may be running.
+// reset removes all jobs. The caller must make sure that no connection is running.
 func (d *dispatcher) reset() {
 	d.mu.Lock()
 	for _, t := range d.tenants {
@@ -129,8 +129,8 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 	d.more.Broadcast()
 }
 
-// refused records that the relay refused a tenant's sender at MAIL. The tenant sends nothing during the pause. fresh
-// is false if a pause was already running.
+// refused records that the relay refused a tenant's sender at MAIL. The tenant sends nothing during the pause. fresh is
+// false if such a pause had already started.
 func (d *dispatcher) refused(
 	t *tenantQueue, re *smtp.RelayError, now time.Time,
 ) (pause time.Duration, since time.Time, fresh bool) {

@@ -6,7 +6,7 @@ import (
 )
 
 // next hands out the next item for a relay. If none is ready, it waits, or returns nil if wait is false. It also
-// returns nil if the dispatcher is closed, ctx ends, or a relay before this one works again.
+// returns nil if the dispatcher is closed, if ctx ends, or if an earlier relay of the group works again.
 func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,7 +29,7 @@ func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	}
 }
 
-// clock reads the time at most once, when it is first needed.
+// clock provides the current time. It reads the time only once, when it is first needed.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time {
@@ -40,7 +40,7 @@ func (c *clock) now() time.Time {
 }
 
 // A turn of a tenant, and of a job, is a run of up to runLength recipients, as long as it takes less than runFor. The
-// outcomes of a commit then belong to few jobs, which costs less. If emails are slow, a turn is one recipient.
+// outcomes in one commit then belong to few jobs, which costs less. If emails are slow, a turn is a single recipient.
 const (
 	runLength = 32
 	runFor    = 10 * time.Millisecond
@@ -172,7 +172,7 @@ func (d *dispatcher) popParked(r *relay, c *clock) *item {
 		if d.openTenant(it.job.tenant, c) {
 			return it
 		}
-		// The item returns to its job, so that a tenant that waits does not block others.
+		// The item goes back to its job, so that a tenant that must wait does not block others.
 		it.timed = true
 		it.job.unpop(it)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// drillSettle is the delay of an overdue drill after the start. A starting daemon is busy, and a daemon that
-	// restarts every few minutes should not spend that time on drills.
+	// drillSettle is how long an overdue drill waits after the start. A starting daemon is busy, and a daemon that
+	// restarts every few minutes should not spend its time on drills.
 	drillSettle = time.Hour
 	// drillSpread is the maximum random delay of a drill, so that daemons with a shared storage don't start together.
 	drillSpread = 30 * time.Minute

@@ -140,7 +140,7 @@ func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	return e.loop
 }
 
-// step starts the loops of new endpoints and stops those of endpoints that are no longer active.
+// step starts loops for new endpoints, and stops the loops of endpoints that are no longer active.
 func (e *endpoints) step(ctx context.Context, now time.Time) time.Time {
 	ids, err := e.store.ActiveEndpoints(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (e *endpoints) start(ctx context.Context, id string) {
 	e.wg.Go(func() { o.loop.run(ctx, r.stop, e.log) })
 }
 
-// kick wakes the loops of the given endpoints. The cost does not depend on the number of other endpoints.
+// kick wakes the loops of the given endpoints. Its cost doesn't depend on the number of other endpoints.
 func (e *endpoints) kick(ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -69,7 +69,8 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 	return next, nil
 }
 
-// ask checks the links of a job if a check is due, and returns the time of the next check; 0: no more checks.
+// ask checks the links of a job if a check is due. It returns the time of the next check, or 0 if there are no more
+// checks.
 func (w *firstLinks) ask(ctx context.Context, j *core.SendJob, now core.Instant) (core.Instant, error) {
 	at, again := w.asked[j.No]
 	if again && (at == 0 || at > now) {

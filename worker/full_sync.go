@@ -69,8 +69,8 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	}
 }
 
-// advance advances a sync as far as possible. Afterwards the sync has ended, or it resumes at a later time recorded
-// in the store.
+// advance advances a sync as far as possible. Afterwards, either the sync has ended, or the store records a later time
+// at which it resumes.
 func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	if y.BatchTotal == 0 {
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
@@ -88,7 +88,7 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 			break
 		}
 		after = batches[len(batches)-1].BatchNo
-		// If a batch failed, the remaining ones wait with it.
+		// If a batch failed, the remaining ones wait until it is retried.
 		if over, err := f.deliver(ctx, y, batches); err != nil || over {
 			return err
 		}
@@ -104,12 +104,12 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	return nil
 }
 
-// errNotFinished is returned for a sync that has no batch to deliver but has not ended. Its batches failed in the
-// meantime.
+// errNotFinished is returned for a sync that has no batch to deliver but has not ended, because its batches failed in
+// the meantime.
 var errNotFinished = errors.New("the sync has no batches, so it can't be finished")
 
-// deliver posts batches and records the results. over reports that the sync resumes later, or that the receiver
-// rejected a batch permanently, which ends the sync.
+// deliver posts batches and records the results. over reports whether the caller must stop: the sync resumes later, or
+// it has ended because the receiver rejected a batch permanently.
 func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.SyncBatch) (over bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup

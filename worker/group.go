@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Never is the next time returned by a Step that waits for a kick.
+// Never is the time that a Step returns if it needs to run again only after a kick.
 var Never time.Time
 
 // ErrDrain is the cause of a context that was canceled because the drain limit was reached. Work that it interrupts
@@ -117,7 +117,7 @@ func (g *Group) Start() {
 }
 
 // Drain tells the loops to start nothing new and waits up to limit for the steps in flight. It then cancels their
-// contexts with the cause ErrDrain and waits for them to return. It may be called more than once, or without Start.
+// contexts with the cause ErrDrain and waits for them to return. Drain may be called more than once, or without Start.
 func (g *Group) Drain(limit time.Duration) {
 	g.once.Do(func() { close(g.stop) })
 	cut := time.AfterFunc(limit, func() { g.cancel(ErrDrain) })

@@ -41,11 +41,11 @@ func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop
 
 const (
 	issuesAtOnce = 20          // issues whose texts are stored in one transaction
-	issuesRetry  = time.Minute // delay after a disk that is full or fails
+	issuesRetry  = time.Minute // delay if the disk is full or does not work
 )
 
-// Issues returns the loop that adds the texts of issues which were sent by a version that stored none. Later issues get
-// their text when they are sent. text makes the text of an issue.
+// Issues returns the loop that stores the texts of issues that were sent by a version which didn't store any. Later
+// issues get their text when they are sent. The function text makes the text of an issue.
 func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.IssueText, error),
 	log *slog.Logger,
 ) *Loop {

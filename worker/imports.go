@@ -17,7 +17,7 @@ import (
 
 const (
 	importsEvery = time.Hour   // interval of searches for unused files
-	importRetry  = time.Minute // delay after a disk that is full or fails
+	importRetry  = time.Minute // delay if the disk is full or does not work
 	// rows between two progress updates of a dry run; other imports update with each batch
 	dryRunNote = 10_000
 )
@@ -203,7 +203,7 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 
 const (
 	bulkEvery = 5 * time.Second // interval of searches for actions that a command has started
-	bulkRetry = time.Minute     // delay after a disk that is full or fails
+	bulkRetry = time.Minute     // delay if the disk is full or does not work
 )
 
 // Bulk returns the loop that performs bulk actions and undoes them. Tenants take turns, with a step each.

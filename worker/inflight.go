@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inflight is the semaphore of max_unrecorded. A message takes a slot before its content is written and frees it
-// after its outcome is committed. At most max_unrecorded messages may therefore be accepted without a record at any
-// moment.
+// inflight is the semaphore of max_unrecorded. A message takes a slot before its content is written and frees it after
+// its outcome is committed. At any moment, relays have therefore accepted at most max_unrecorded messages without a
+// recorded outcome.
 type inflight struct {
 	slots chan struct{} // one element for each slot in use
 
@@ -42,9 +42,9 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 	return true
 }
 
-// takeNow takes a slot for a pipelined item if one is free, and reports whether it got one. It leaves an eighth of
-// the slots to the first emails of connections. If hosts of a relay hang and hold many pipelined emails, the other
-// connections continue with these slots.
+// takeNow takes a slot for a pipelined item if one is free, and reports whether it got one. It leaves an eighth of the
+// slots to the first emails of connections. If some hosts of a relay hang and hold many pipelined emails, the other
+// connections can continue with these slots.
 func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	if len(f.slots) >= cap(f.slots)-cap(f.slots)/8 {
 		return false
@@ -90,8 +90,8 @@ func (f *inflight) free(it *item) {
 func (f *inflight) used() int { return len(f.slots) }
 
 // enter counts a message among the unanswered messages of its group, once there is room. A group may have at most as
-// many as remain for all other groups. A relay that never replies then doesn't stop the others. enter reports whether
-// it counted the message. It returns false if ctx ends first.
+// many as remain for all other groups. Thus a relay that never replies doesn't stop the others. enter reports whether
+// it counted the message; it returns false if ctx ends first.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()
@@ -112,7 +112,7 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	return true
 }
 
-// enterNow is like enter, but does not wait. It reports whether there was room.
+// enterNow is like enter, but doesn't wait. It reports whether it counted the message.
 func (f *inflight) enterNow(g *relayGroup) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,14 +17,14 @@ const (
 	leastClaim = runLength
 )
 
-// plenty is the number of claimed recipients that must be queued before a connection takes several in advance.
+// plenty is how many claimed recipients must be queued so that a connection takes several in advance.
 const plenty = 64
 
 // item is a claimed recipient. It exists from the claim until its outcome is recorded.
 type item struct {
 	core.Claim
 	job        *jobQueue
-	departures uint64 // of the tenant, before the claim; while they are equal, the claim's check is valid
+	departures uint64 // number for the tenant before the claim; while it is unchanged, the claim's check is valid
 	lost       int    // consecutive connections that broke during this recipient's own transaction
 	slot       bool   // holds a slot of inflight
 	gated      bool   // counts among the unanswered messages of its group
@@ -47,7 +47,7 @@ type jobQueue struct {
 	over    flag // same as stopped, read without the lock
 
 	policy   atomic.Int64 // policy refusals since the last accepted email
-	deferred flag         // the first deferred recipient may be another one than at the last look
+	deferred flag         // the first deferred recipient may have changed since the last look
 
 	// The following fields belong to the claimer.
 	after      int64        // position among the queued recipients
@@ -96,7 +96,7 @@ func (j *jobQueue) push(items []*item) {
 	j.tenant.group.queued += len(items)
 }
 
-// unpop puts an item at the head of the queue.
+// unpop puts an item back at the head of the queue.
 func (j *jobQueue) unpop(it *item) {
 	j.tenant.group.queued++
 	if j.head > 0 {
@@ -151,7 +151,7 @@ func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	t.group, t.pace, t.until, t.refusals = g, p, time.Time{}, 0
 }
 
-// refused records that the relay refused the tenant's sender, like relayState.failed for a relay.
+// refused records that the relay refused the tenant's sender. Its results are like those of relayState.failed.
 func (t *tenantQueue) refused(re *smtp.RelayError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
 	if t.refusals > 0 && now.Before(t.until) {
 		return 0, t.downAt, false

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store"
 )
 
-// limits holds the paces of relays and tenants. It outlives the steps of the sender, so that a pause does not raise
-// any rate. Counts per period and per day are leased from the database in parts.
+// limits holds the paces of relays and tenants. It outlives the steps of the sender, so that a pause doesn't allow more
+// messages than the limits. Messages of limits per period and per day are leased from the database in parts.
 type limits struct {
 	store      *store.Store
 	dispatcher *dispatcher // its lock also guards the paces
@@ -55,7 +55,7 @@ func (l *limits) counted() []*pace {
 	return out
 }
 
-// lease leases from the database what the connections have requested.
+// lease leases from the database the messages that paces want.
 func (l *limits) lease(ctx context.Context) error {
 	for _, p := range l.counted() {
 		l.dispatcher.mu.Lock()

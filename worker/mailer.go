@@ -179,7 +179,7 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	return at.Time()
 }
 
-// routeEnded handles the end of a connection. A failure that ends several connections counts once.
+// routeEnded handles the end of a connection. A failure that ends several connections counts only once.
 func (r *mailRun) routeEnded(err error) {
 	if err == nil || r.broken {
 		return
@@ -235,7 +235,7 @@ func (r *mailRun) claim(ctx context.Context) error {
 		m := &mails[i]
 		r.last = max(r.last, m.ID)
 		if !r.held[m.ID] {
-			if m.Kind == core.MailServerChanged { // the change is stored, even if its kick hasn't come yet
+			if m.Kind == core.MailServerChanged { // the change is stored, even if its kick hasn't arrived yet
 				r.Own.reread()
 			}
 			r.held[m.ID] = true
@@ -322,9 +322,9 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	}
 }
 
-// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results
-// that can't be written, and nothing is sent until they are. With a full disk the database remains readable, and a
-// sent email would otherwise appear due again.
+// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
+// can't be written, and nothing is sent until they are. If the disk is full, the database can still be read, and a sent
+// email would otherwise appear due again.
 func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
@@ -341,7 +341,7 @@ func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core
 // lostLimit is the number of consecutive lost connections that count as a refusal of an email.
 const lostLimit = 3
 
-// judge returns the result to store. counts is false if no relay accepted or refused the email.
+// judge returns the result to store for an email. counts is false if no relay has accepted or refused the email.
 func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResult, counts bool) {
 	rec = tenants.MailResult{ID: res.mail.ID, Reason: replyText(res.outcome)}
 	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // the database failed, not the email

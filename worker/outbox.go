@@ -34,7 +34,7 @@ type outbox struct {
 	down      int                   // consecutive probes without a response
 	lookAt    time.Time             // time of the next probe while the receiver is down
 	notBefore time.Time             // earliest next probe, even if new events arrive
-	urge      string                // store's OutboxUrge at the time when the receiver went down
+	urge      string                // the store's OutboxUrge when the receiver went down
 	refused   int                   // consecutive events refused at their first try
 	answered  core.Instant          // when the receiver last accepted or permanently refused an event; 0: never
 	unwritten []tenants.EventResult // results that could not be recorded
@@ -136,15 +136,16 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-// rest records that the receiver does not respond and starts a pause. after is the pause that it requested.
+// rest records that the receiver does not respond, and starts a pause. after is the pause that the receiver requested,
+// or 0.
 func (o *outbox) rest(after time.Duration) {
 	o.down++
 	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged reports whether an operator has resent events or changed the endpoint since it went down. The receiver is
-// then tried immediately, even if it requested a pause.
+// urged reports whether an operator has resent events or changed the endpoint since the receiver went down. The
+// receiver is then tried immediately, even if it requested a pause.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -248,9 +249,9 @@ func (d *delivery) record(ctx context.Context, first result) {
 // nothing.
 const refusedDown = 20
 
-// count decides whether the receiver fails or only one event. An event that fails again, although others were
-// accepted since its first failure, follows its own schedule. A receiver that refuses everything counts as one that
-// does not respond.
+// count decides whether the whole receiver fails or only an event. An event that fails again, although others have been
+// accepted since its first failure, follows its own retry schedule. A receiver that refuses everything counts as not
+// responding.
 func (o *outbox) count(r *result, now core.Instant) {
 	failed := r.event.FailedAt
 	switch {
@@ -267,8 +268,8 @@ func (o *outbox) count(r *result, now core.Instant) {
 	}
 }
 
-// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results
-// that can't be written, and nothing is posted until they are. With a full disk the database remains readable, and an
+// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
+// can't be written, and nothing is posted until they are. If the disk is full, the database can still be read, and an
 // accepted event would otherwise appear due again.
 func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
@@ -306,7 +307,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	chain := d.chains[key]
 	gone = append(gone, r.event.ID)
 	if r.down && !d.broken {
-		d.urged(ctx) // this attempt covers all requests to resend so far
+		d.urged(ctx) // this attempt serves all requests to resend so far
 		d.rest(r.after)
 		d.broken = true
 		d.log.Warn("outbox: the receiver doesn't respond", slog.String("reason", r.reason))
@@ -343,8 +344,8 @@ func (d *delivery) release() (gone []int64) {
 	}
 }
 
-// outcome returns the result to store. If the event is not at fault, it is due when the receiver is back, after the
-// events that were not tried. Such an event for the send service never becomes a dead letter.
+// outcome returns the result to store for an event. If the event is not at fault, it is due when the receiver responds
+// again, after the events that were not tried. Such an event for the send service never becomes a dead letter.
 func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
@@ -365,7 +366,7 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	return e
 }
 
-// retry returns the time of the next try, or reports that the event has expired (dead).
+// retry returns the time of the next try. dead reports whether the event has expired instead.
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
 	if now.Sub(since) >= core.EventLife {
 		return true, 0

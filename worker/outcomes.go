@@ -38,7 +38,8 @@ func ambiguous(it *item, o smtp.Outcome) record {
 	return rec
 }
 
-// deferred returns the record of an item that is retried later, or that fails because its retry period is over.
+// deferred returns the record of an item that was temporarily refused. The item is retried later, or fails if its retry
+// period is over.
 func deferred(it *item, o smtp.Outcome) record {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
 	rec := outcome(it, core.RecipientDeferred, replyText(o), true)

@@ -31,7 +31,7 @@ func newPace(scope string, l core.SendLimits) *pace {
 	return p
 }
 
-// far is the wait of a pace that is woken by another event.
+// far is the wait of a pace whose end is another event, not a time.
 const far = time.Hour
 
 // ready returns the time at which the next message may be sent. A time that is not after now means immediately.
@@ -55,7 +55,7 @@ func (p *pace) ready(now time.Time) time.Time {
 	return at
 }
 
-// wants reports whether limits should lease more from the database.
+// wants reports whether limits should lease more messages from the database.
 func (p *pace) wants() bool {
 	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }

@@ -10,8 +10,8 @@ import (
 // may wait up to one part longer than necessary.
 const periodParts = 60
 
-// period counts the messages of the last period in parts. The count in the database is never lower: messages are
-// recorded there shortly before they are sent.
+// period counts the messages of the last period in parts. The count in the database is never lower, because messages
+// are recorded there shortly before they are sent.
 type period struct {
 	limit   int
 	width   time.Duration // width of a part, in whole milliseconds
@@ -72,7 +72,7 @@ func (p *period) take(now time.Time) {
 	p.total++
 }
 
-// recall adds the counts from the database. Their parts may have another width.
+// recall adds the counts from the database, whose parts may have a different width.
 func (p *period) recall(known core.PacePeriod, now time.Time) {
 	p.glide(now)
 	p.read = true

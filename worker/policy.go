@@ -11,10 +11,10 @@ import (
 )
 
 // policyLimit is the number of consecutive policy refusals (5.7.x, RFC 3463 section 3.8) after which a job is paused.
-// The relay then distrusts the sender, and the recipients are not at fault.
+// So many refusals mean that the relay distrusts the sender; the recipients are not at fault.
 const policyLimit = 100
 
-// countPolicy counts policy refusals of a job, and pauses the job at policyLimit.
+// countPolicy counts the consecutive policy refusals of a job, and pauses the job when there are policyLimit.
 func (s *Sender) countPolicy(it *item, o smtp.Outcome) {
 	j := it.job
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {

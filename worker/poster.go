@@ -37,7 +37,8 @@ type Poster struct {
 	signs  *core.WebhookSender // nil: the daemon's own webhook client
 }
 
-// SignAs makes p sign with the key of a webhook client that the receiver has created, instead of the daemon's own.
+// SignAs makes p sign with the key of a webhook client that was created on the receiver, instead of with the daemon's
+// own key.
 func (p *Poster) SignAs(clientID string, key []byte) {
 	p.signs = &core.WebhookSender{WebhookClient: core.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
@@ -66,7 +67,7 @@ type verdict struct {
 	reason     string        // reason for a failure
 }
 
-// post makes one attempt.
+// post makes one attempt to post body to path.
 func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
@@ -126,7 +127,7 @@ func judge(res *http.Response, text []byte) verdict {
 	case code == http.StatusGone || code == http.StatusUnprocessableEntity:
 		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
-		// 401 refers to our signature, not to the event. A wrong secret or clock affects all events.
+		// A 401 is about our signature and not about the event: a wrong secret or clock affects all events.
 		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests ||
 			code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 		return verdict{

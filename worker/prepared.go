@@ -15,8 +15,8 @@ import (
 // row.
 const inARow = 8
 
-// keptFor is the minimum time that a connection waiting for its relay keeps prepared emails. The maximum is twice as
-// long.
+// keptFor is how long, at least, a connection that waits for its relay keeps its prepared emails. It keeps them for at
+// most twice as long.
 const keptFor = 2 * time.Second
 
 // prepared is an email in preparation for a connection.
@@ -63,9 +63,8 @@ func (d *prepared) make(scratch *[]byte) {
 	}
 }
 
-// preparedQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the
-// connection does not sleep meanwhile. Emails that need a signature are prepared further ahead, in the pool. Envelopes
-// are reused.
+// preparedQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the connection
+// uses the wait. Emails that need a signature are prepared further ahead, in the pool. Envelopes are reused.
 //
 // The connection holds the lock while it works. If the connection is idle for keptFor, a timer takes the lock and
 // returns the prepared emails to the dispatcher, so that other connections send them.
@@ -77,7 +76,7 @@ type preparedQueue struct {
 
 	mu      sync.Mutex
 	queue   []*prepared
-	turns   int // number of times the connection worked
+	turns   int // how often the connection has worked
 	watched int // value of turns at the last check
 	ticking bool
 	timer   *time.Timer
@@ -105,8 +104,8 @@ func (q *preparedQueue) wants() bool {
 		q.queue[0].done != nil && (n < q.relay.ahead || n < inARow && q.sender.dispatcher.plenty.Load())
 }
 
-// prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending: the reply may arrive in the
-// meantime, and then the connection doesn't sleep. The last emails of a job are left to the first free connection.
+// prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending; if the reply arrives in the
+// meantime, the connection needn't sleep. It leaves the last emails of a job to the first free connection.
 func (q *preparedQueue) prepare(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,9 +165,9 @@ func (q *preparedQueue) take(ctx context.Context, wait bool) *item {
 	}
 }
 
-// first returns the first email if it is ready. If it is not and wait is true, first waits for all prepared emails. A
-// connection that sends several in a row needs one write each and wakes no other connection between them, so signing
-// gets more CPU time.
+// first returns the first prepared email if it is ready. If it isn't and wait is true, first waits for all prepared
+// emails. A connection that sends several emails in a row needs one write for each, and wakes no other connection in
+// between. This leaves more CPU time for signing.
 func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	if len(q.queue) == 0 || !wait && !q.queue[0].ready() {
 		return prepared{}, false
@@ -185,7 +184,7 @@ func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	return *d, true
 }
 
-// watch starts the timer that returns prepared emails, unless it runs. The caller holds the lock.
+// watch starts the timer that returns prepared emails, unless the timer is already running. The caller holds the lock.
 func (q *preparedQueue) watch() {
 	q.turns++
 	if len(q.queue) == 0 || q.ticking {

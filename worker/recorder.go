@@ -18,11 +18,12 @@ const (
 	recordRetryMax = 5 * time.Second
 )
 
-// gatherFor is the time for which outcomes wait for more while no connection waits for a slot.
+// gatherFor is how long outcomes wait for more outcomes while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
 // fast is the time within which a full batch must arrive to be recorded immediately. Outcomes of signed emails, for
-// example, arrive more slowly. Connections then don't need a slot soon, and a commit takes twice as many outcomes.
+// example, arrive more slowly. Connections then don't need a slot soon, so a commit can wait for twice as many
+// outcomes.
 const fast = 5 * time.Millisecond
 
 // recorder passes outcomes to the store's writer and frees their slots of inflight after the commit, never before.
@@ -78,9 +79,10 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// due reports whether to ask the writer now, and marks it as asked. With a replica, a waiting connection gets a slot
-// only after the replica has the previous commit. Outcomes gather until then, because each commit sends a file there.
-// due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller holds the lock.
+// due reports whether to ask the writer now. If so, it marks the writer as asked. With a replica, a waiting connection
+// gets a slot only after the replica has the previous commit. Outcomes gather until then, because each commit sends a
+// file there. due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller holds the
+// lock.
 func (r *recorder) due() bool {
 	if r.asked || len(r.pending) == 0 {
 		return false
@@ -97,7 +99,7 @@ func (r *recorder) due() bool {
 	return r.asked
 }
 
-// look asks the writer if due reports true.
+// look asks the writer to take the pending outcomes if due returns true.
 func (r *recorder) look() {
 	r.mu.Lock()
 	ask := !r.gone && r.due()
@@ -158,7 +160,7 @@ func (r *recorder) written(err error) {
 	defer r.mu.Unlock()
 	if err != nil {
 		r.pending = append(slices.Clone(r.flight), r.pending...)
-		r.asked = r.asked && r.taken // requests from before the failed start of the transaction are answered
+		r.asked = r.asked && r.taken // requests from before the failed start of the transaction have been served
 		r.retry(err)
 	} else {
 		r.wait = 0
@@ -191,8 +193,8 @@ func (r *recorder) free() {
 	})
 }
 
-// retry asks the writer again after a pause, unless it was asked in the meantime. Two requests at the same time would
-// continue as two. The caller holds the lock.
+// retry asks the writer again after a pause, unless it was asked in the meantime. Otherwise, there would be two
+// requests from then on. The caller holds the lock.
 func (r *recorder) retry(err error) {
 	r.log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
 	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)
@@ -203,7 +205,7 @@ func (r *recorder) retry(err error) {
 	r.changed.Broadcast()
 }
 
-// flush waits until all added outcomes are committed. After ctx has ended, it returns at the first failure.
+// flush waits until all added outcomes are committed. After ctx has ended, it returns at the next failure.
 func (r *recorder) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { r.mu.Lock(); r.changed.Broadcast(); r.mu.Unlock() })
 	defer stop()

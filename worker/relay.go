@@ -16,7 +16,7 @@ type relay struct {
 	name        string
 	sender      smtp.Sender
 	connections int
-	ahead       int      // emails that a connection has signed ahead
+	ahead       int      // number of emails that a connection has signed ahead
 	skip        []string // header fields that the relay changes
 	provider    string   // kind of the email provider that it belongs to; empty: none
 	tally       tally
@@ -38,7 +38,7 @@ type relayState struct {
 	downAt  time.Time // time of the first of these failures
 	until   time.Time // no connection tries before this time
 	probing bool      // one connection is trying
-	round   uint64    // number of recorded failures
+	round   uint64    // number of failures recorded so far
 }
 
 func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, over *flag, p *pace) relayState {
@@ -119,8 +119,8 @@ func (r *relayState) left() {
 	}
 }
 
-// failed records a failure and returns the pause that follows. Failures of connections that started before the last
-// recorded failure belong to the same event, and fresh is false: 16 connections that break together count once.
+// failed records a failure and returns the pause that follows. If the connection started before the last recorded
+// failure, fresh is false, because it is the same event: 16 connections that break together count as one failure.
 func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +139,8 @@ func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pa
 	return pause, true
 }
 
-// lostAfterMAIL reports whether a connection broke during a recipient's transaction. The relay was available, and a
-// recipient that always breaks connections fails after its own tries. The relay's jobs therefore continue.
+// lostAfterMAIL reports whether a connection broke during a recipient's transaction. In that case the relay was
+// available, so its jobs continue. A recipient that breaks every connection fails after its own tries.
 func lostAfterMAIL(e *smtp.RelayError) bool {
 	if e.Fault != smtp.FaultConnect {
 		return false

@@ -11,14 +11,14 @@ import (
 // relayGroup holds the relays of one tenant, or those of the daemon, in order of use.
 type relayGroup struct {
 	owner  string // tenant id; empty: the daemon's own, shared by tenants without one
-	made   string // settings that it was created from, to detect changes
+	made   string // settings from which it was created, to detect changes
 	mu     sync.Mutex
 	relays []*relay
 	cancel context.CancelFunc // cancels its connections; nil: none run. Only the claimer's goroutine uses it
 
 	// The dispatcher's lock guards the following fields.
 	destinations
-	queued   int       // items to hand out, of all tenants
+	queued   int       // items to hand out, for all tenants together
 	turn     int       // index of the tenant whose turn it is
 	run      int       // items handed out in this turn
 	runBegan time.Time // time of the first of them

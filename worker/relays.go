@@ -141,20 +141,20 @@ func (rs *relays) wake() {
 	}
 }
 
-// forgetConnections makes the next step open new connections.
+// forgetConnections removes the connections of all groups, so that the next step opens new ones.
 func (rs *relays) forgetConnections() {
 	for _, g := range rs.all() {
 		g.cancel = nil
 	}
 }
 
-// OwnServer is the daemon's own mail server from the database. A nil OwnServer means that the configuration decides,
-// and its methods return their arguments. It is safe for concurrent use.
+// OwnServer is the daemon's own mail server from the database. A nil OwnServer means that the configuration sets the
+// server; the methods then return their arguments. It is safe for concurrent use.
 type OwnServer struct {
 	Makes func(*core.Relay) smtp.Sender // creates the sender of a relay
 
 	store *store.Store
-	age   atomic.Int64 // number of times that the server may have changed
+	age   atomic.Int64 // counts the times that the server may have changed
 
 	mu     sync.Mutex
 	readAt int64 // 1 + the age at which server was read
@@ -211,7 +211,7 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// oldServerFor is the time after a change in which notices about the change use the previous server.
+// oldServerFor is how long after a change notices about that change use the previous server.
 const oldServerFor = time.Hour
 
 // ownSender delivers transactional emails through the current server. It implements smtp.Sender.
@@ -267,7 +267,7 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 			e, ok := src.Next(ctx, wait)
 			if ok && s.age.Load() != age {
 				if now, err := s.now(ctx); err != nil || now.ChangedAt != server.ChangedAt {
-					src.Done(e, smtp.Outcome{Result: smtp.Untouched}) // it is read again, for the other server
+					src.Done(e, smtp.Outcome{Result: smtp.Untouched}) // the mailer reads it again, for the new server
 					return nil, false
 				}
 			}
@@ -303,7 +303,7 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 		if before.Set() && time.Since(before.ChangedAt.Time()) < oldServerFor {
 			o.sender = o.own.Makes(&before.Relay)
 		}
-		if c, ok := o.sender.(*smtp.Client); ok { // the following emails wait meanwhile
+		if c, ok := o.sender.(*smtp.Client); ok { // the emails after this one wait meanwhile
 			const step = 5 * time.Second
 			c.DrainTimeout = time.Second
 			c.Timeouts = smtp.Timeouts{

@@ -7,7 +7,7 @@ import (
 	"newsletterd/store"
 )
 
-// keptWait is the maximum time that a batch waits for the replica. After that, it is read again.
+// keptWait is how long a batch waits at most for the replica. After that, the batch is read again.
 const keptWait = 2 * time.Second
 
 // kept waits until the data read for a batch is in the replica, if there is one. Other systems must not learn of data

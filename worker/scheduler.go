@@ -13,8 +13,8 @@ import (
 // schedulerRetry is the pause after a database error.
 const schedulerRetry = time.Second
 
-// A job waits for earlier changes of its lists that are still on their way from the member service. Subscribers who
-// were just imported or confirmed are then included. The wait is limited to changesMost.
+// A job waits for earlier changes of its lists that are still on their way from the member service, so that it includes
+// subscribers who were just imported or confirmed. The wait is limited to changesMost.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
@@ -59,7 +59,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 	return loop
 }
 
-// step does one round of all due work. more requests another round immediately.
+// step does one round of all due work. more reports whether another round is due immediately.
 func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Instant, more bool, err error) {
 	if next, err = w.store.StartDueJobs(ctx, now); err != nil {
 		return 0, false, err
@@ -118,7 +118,7 @@ func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob,
 	var ended []int64
 	for no := range w.running {
 		if changes.Ended(no) {
-			w.running[no] = now // an error can't lose that it has ended
+			w.running[no] = now // even after an error, the job is looked at again
 			ended = append(ended, no)
 		}
 	}
@@ -128,7 +128,8 @@ func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob,
 	return changes.Running, w.noteEnded(ctx, ended)
 }
 
-// advance closes a delivery window, or creates recipients. It returns when there is more to do; 0 means after a kick.
+// advance ends a job whose delivery window has closed, or creates recipients. next is when there is more to do; 0 means
+// after a kick.
 func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (next core.Instant, err error) {
 	switch {
 	case j.WindowClosed(now):
@@ -154,7 +155,7 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 		if j.First() {
 			return now.Add(firstPoll), nil
 		}
-	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // killed between the last outcome and the end
+	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // a kill came between the last outcome and the end of the job
 		return 0, w.store.FinishSendJob(ctx, j.No, now)
 	}
 	return 0, nil

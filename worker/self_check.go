@@ -19,7 +19,7 @@ const selfCheckSpread = 30 * time.Minute
 // client.
 type SelfCheck struct {
 	store  *store.Store
-	at     time.Duration // time of day, as a local-time duration since midnight
+	at     time.Duration // time of day, as the duration since midnight, local time
 	remote bool          // the send side is another service
 	log    *slog.Logger
 	loop   *Loop
@@ -142,7 +142,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	return differing, nil
 }
 
-// stoppingOr reports whether a Step should stop claiming work.
+// stoppingOr reports whether a Step should stop claiming work, because ctx has ended or the daemon drains.
 func (l *Loop) stoppingOr(ctx context.Context) bool {
 	select {
 	case <-l.Stopping():

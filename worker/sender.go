@@ -36,8 +36,8 @@ type SendOptions struct {
 	Signers       *Signers                      // DKIM signers; nil: emails are unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
-	// ExtraThread permits one more thread than there are CPUs until release is called. It is called while emails are
-	// sent. May be nil.
+	// ExtraThread permits one more thread than there are CPUs until release is called. The sender calls it while it
+	// sends emails. It may be nil.
 	ExtraThread func() (release func())
 }
 
@@ -104,7 +104,7 @@ func (s *Sender) Kick() {
 	s.look()
 }
 
-// look makes the sender look at the jobs that have changed.
+// look makes the sender read the jobs that have changed.
 func (s *Sender) look() {
 	s.dispatcher.signal()
 	s.loop.Kick()

@@ -70,7 +70,7 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	return k, nil
 }
 
-// signature caches the signer of one job's emails. While no key changes, reading it costs two atomic loads.
+// signature caches the signer for the emails of one job. While no key changes, reading it costs two atomic loads.
 type signature struct {
 	signers          *Signers
 	tenantID, domain string

@@ -14,10 +14,10 @@ import (
 const snapshotSettle = time.Minute
 
 // Snapshot returns the loop that renews the snapshot file at the given interval and when the daemon stops. It does
-// nothing if the database hasn't changed. After a start it continues from the age of the file. A daemon that restarts
-// every hour therefore has a recent snapshot too.
+// nothing if the database hasn't changed. After a start, the interval counts from the time of the file, so a daemon
+// that restarts every hour has a recent snapshot, too.
 func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) *Loop {
-	first, owed, last := true, true, uint64(0) // owed: changes before the start may be missing in the file
+	first, owed, last := true, true, uint64(0) // owed: the file may lack changes from before the start
 	renew := func(ctx context.Context) error {
 		begin, changes := time.Now(), s.Changes()
 		if !owed && changes == last {

@@ -71,7 +71,7 @@ type Figures struct {
 	Queued     int            // claimed recipients that are not handed out
 	InHand     int            // recipients handed out without a recorded outcome
 	Unrecorded int            // slots of max_unrecorded in use
-	Slowed     map[string]int // slowed-down destinations, by tenant of the relays; empty: the daemon's own
+	Slowed     map[string]int // number of slowed-down destinations by the relays' tenant; empty: the daemon's own
 }
 
 // Figures returns the sender's current figures.

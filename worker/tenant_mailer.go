@@ -28,7 +28,7 @@ type tenantMailer struct {
 // desk is the mailer of one tenant. Its other fields are only used by the tenantMailer's goroutine.
 type desk struct {
 	*mailer
-	made    string // relay settings that it was created from
+	made    string // relay settings from which it was created
 	next    time.Time
 	running bool
 }
@@ -96,7 +96,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	if err != nil {
 		return next, err
 	}
-	// The time may belong to another tenant: under load one is always due soon.
+	// The time may belong to another tenant, because under load some email is always due soon.
 	if next = at.Time(); !next.IsZero() && next.Before(now.Add(mailerAgain)) {
 		next = now.Add(mailerAgain)
 	}
@@ -161,7 +161,7 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	return t.desks[tenantID], nil
 }
 
-// failoverRest is the time for which a failed relay is skipped.
+// failoverRest is how long a failed relay is skipped.
 const failoverRest = time.Minute
 
 // failover is an smtp.Sender that uses the first working relay of several.

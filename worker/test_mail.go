@@ -65,8 +65,9 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	return e, m.sign(ctx, e, c.Tenant.ID, skips)
 }
 
-// testedContent reads the content of a test email, from a job or a version of a campaign. It uses the list that would
-// reach the address. view is the token of the view page.
+// testedContent reads the content of a test email, from a job or a version of a campaign. If several lists are
+// possible, it uses the one through which the campaign would reach the address. view is the token of the page for
+// viewing the email in a browser.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
 	files []core.Attachment, err error,
 ) {

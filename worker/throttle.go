@@ -14,14 +14,14 @@ import (
 // until it accepts them, and later raised slowly to the original rate.
 const (
 	throttleAfter  = 10               // minimum number of such refusals
-	throttleShare  = 10               // one in this many replies
+	throttleShare  = 10               // at least one in this many replies must be such a refusal
 	throttleSpan   = time.Minute      // period in which they are counted
 	throttleLeast  = time.Second      // minimum counting time to estimate a rate
 	throttleSettle = 10 * time.Second // time after a change in which replies still concern the old rate
 	raiseAfter     = 5 * time.Minute  // time without such a refusal
 	raiseBy        = 1.25
 	throttleFloor  = 0.1 // messages per second
-	throttleMost   = 256 // the rate never falls below the original rate divided by this
+	throttleMost   = 256 // divisor of the original rate: the rate never falls below the result
 	maxThrottles   = 10_000
 )
 

@@ -12,7 +12,7 @@ import (
 
 const (
 	trackEvery = 500 * time.Millisecond // minimum interval between writes
-	trackMost  = 20_000                 // maximum number of different engagements held; more are not counted
+	trackMost  = 20_000                 // maximum number of different engagements held; any more are not counted
 )
 
 // Tracker collects opens and clicks and counts them in batches. A burst of opens costs two database operations per
@@ -34,7 +34,7 @@ type trackKey struct {
 	program        core.Program
 }
 
-// followed is a recent click, kept to detect another network that follows the same link right after it.
+// followed is a recent click. It is kept to detect that another network follows the same link right after it.
 type followed struct {
 	network string
 	at      core.Instant
@@ -122,7 +122,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// Flush writes the held engagements. After an error they are still held.
+// Flush writes the held engagements. After an error, the tracker still holds them.
 func (t *Tracker) Flush(ctx context.Context) error {
 	t.mu.Lock()
 	held, dropped := t.held, t.dropped

@@ -11,12 +11,12 @@ type totalKey struct {
 type totalClick struct {
 	link    int64
 	at      core.Instant
-	scanned bool // counted as a link scanner's click
+	scanned bool // counted as the click of a link scanner
 }
 
-// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens.
-// Those are the hidden link that no person sees, or many links within seconds. Earlier clicks of that network are
-// then recounted as a scanner's too.
+// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens: the
+// hidden link that no person sees, or many links within seconds. Earlier clicks of that network are then recounted as a
+// scanner's too.
 func (t *Tracker) judgeTotal(e *core.Engagement) {
 	if e.LinkNo == 0 || e.Network == "" {
 		return

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store"
 )
 
-// waitShownAfter is the downtime of a relay after which its jobs are shown as waiting.
+// waitShownAfter is how long a relay must be down before its jobs are shown as waiting.
 const waitShownAfter = time.Minute
 
 // waitReasons records why running jobs wait, if the wait is long and ends automatically.

@@ -112,7 +112,8 @@ func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	return k
 }
 
-// rsaKey returns the private and public part of a shared RSA key, because generating one takes a quarter of a second.
+// rsaKey returns the private and the public part of an RSA key. All tests share that key, because generating one takes
+// a quarter of a second.
 var rsaKey = sync.OnceValues(func() (parts [2]string, err error) {
 	private, public, err := dkim.NewKey(core.DKIMRSA)
 	return [2]string{string(private), public}, err
@@ -153,7 +154,8 @@ func (h *Harness) Resume(j core.SendJob) core.SendJob {
 	return h.Wait(j)
 }
 
-// Paused checks that a job is paused a minute later, for a reason with the given prefix, and returns the job.
+// Paused waits for a minute, checks that the job is then paused for a reason with the given prefix, and returns the
+// job.
 func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	h.Helper()
 	time.Sleep(time.Minute)
@@ -165,7 +167,7 @@ func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	return j
 }
 
-// AddsUp checks the outcomes of a job's recipients.
+// AddsUp checks the numbers of a job's recipients by outcome, and that they are complete.
 func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {

@@ -20,8 +20,8 @@ import (
 // service, where it verifies each signature, and as tenants' webhook endpoints. It responds with 200 unless configured
 // otherwise.
 type Receiver struct {
-	// On returns the status of the response to each request, and takes precedence over Say. If it is nil or returns 0,
-	// Say applies. It may block.
+	// On returns the status of the response to each request, and takes precedence over Say. If On is nil or returns 0,
+	// Say applies. On may block.
 	On func(p *Post) (status int)
 
 	s       *storetest.Seeder

@@ -21,8 +21,8 @@ const (
 	DisablePath = "/api/subscriptions/disable"
 )
 
-// Services are a member service and a send service, with one store or two. They are an http.RoundTripper for the
-// requests between them, and do the same as their handlers.
+// Services are a member service and a send service, with one store or two. They implement http.RoundTripper for the
+// requests between them, and do the same as the handlers of the real services.
 type Services struct{ Member, Send *store.Store }
 
 // RoundTrip implements http.RoundTripper.
@@ -35,7 +35,7 @@ func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
 	return coretest.Response(status, "{}"), nil
 }
 
-// Accept handles a request. It returns the status of the response, and the error that it represents.
+// Accept handles a request. It returns the status of the response, and the error that led to the status.
 func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
 	now := core.At(time.Now())
 	nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}

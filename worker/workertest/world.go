@@ -30,7 +30,7 @@ const (
 	none    = "none"
 	pending = "pending"
 	active  = "active"
-	gone    = "gone" // at the person's own request, or an operator's
+	gone    = "gone" // unsubscribed by the person or by an operator
 )
 
 // person is the expected state of one address on one list.
@@ -188,7 +188,7 @@ func copyDatabase(from, to string) error {
 	}
 }
 
-// wire creates new loops, like a start.
+// wire creates new loops, as at the start of a daemon.
 func (w *World) wire() {
 	poster := worker.NewPoster(w.Member, "http://send.test", w.link)
 	w.outbox, w.full = worker.Outbox(w.Member, poster, quiet), worker.FullSync(w.Member, poster, quiet)
@@ -288,7 +288,7 @@ func (w *World) heard(p *person) bool {
 	return sub.MemberStatusAt >= p.activeSince
 }
 
-// known reports whether the send service has a record of the person.
+// known reports whether the send service has a record of the person on the list.
 func (w *World) known(p *person) bool {
 	_, err := w.Send.Subscriber(w.ctx(), w.Lists[p.list].ID, w.emails[p.email])
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -302,7 +302,7 @@ func (w *World) step(l *worker.Loop) {
 	w.bury()
 }
 
-// bury starts again with the database that a killed daemon has left.
+// bury starts the daemon again with the database that the killed one has left.
 func (w *World) bury() {
 	from := w.link.corpse
 	if from == "" {
@@ -434,7 +434,7 @@ func (w *World) Settle() {
 }
 
 // repeatFailed requests failed full syncs again, like the nightly self-check, and reports whether there were any. It
-// does nothing else of the self-check, which would repair the errors that a test should find.
+// leaves out the rest of the self-check, because that would repair the errors that a test should find.
 func (w *World) repeatFailed() (any bool) {
 	for _, l := range w.Lists {
 		failed, err := w.Member.SyncFailed(w.ctx(), l.ID)

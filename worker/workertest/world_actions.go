@@ -68,7 +68,7 @@ func (w *World) subscribe(rt *rapid.T) {
 	w.tokens = append(w.tokens, token)
 }
 
-// join subscribes and confirms. People do that most often, but random actions rarely would.
+// join subscribes a person and confirms. People often do both, but random actions rarely would.
 func (w *World) join(rt *rapid.T) {
 	w.subscribe(rt)
 	w.confirmWith(w.tokens[len(w.tokens)-1])
@@ -231,8 +231,8 @@ func (w *World) suppress(rt *rapid.T) {
 	}
 }
 
-// lift lifts a block as an operator, some seconds later. After that, a member service's clock that went back can no
-// longer be detected.
+// lift lifts a block as an operator, some seconds later. After that time, it no longer matters whether the member
+// service's clock went back.
 func (w *World) lift(*rapid.T) {
 	time.Sleep(5 * time.Second)
 	email := w.anEmail()

@@ -18,11 +18,11 @@ func (w *World) Run() {
 
 // Kill ends the daemon of the member service like kill -9, and starts it again with the current state on disk.
 func (w *World) Kill() {
-	w.link.mu.Lock() // nothing is in transit now
+	w.link.mu.Lock() // no request is in transit now
 	corpse := filepath.Join(w.dir, "killed"+strconv.Itoa(w.link.posts))
 	err := copyDatabase(w.Member.Path(), corpse)
 	weather := w.link.weather
-	w.link.weather = "cut" // requests of the killed daemon no longer arrive
+	w.link.weather = "cut" // requests from the killed daemon no longer arrive
 	w.link.mu.Unlock()
 	w.must(err)
 	w.Group.Drain(0)
@@ -59,7 +59,8 @@ func (w *World) Accepted() [][]byte {
 	return slices.Clone(w.link.bodies)
 }
 
-// AwaitAccepted waits until so many events have been accepted, at most ten seconds, and returns the time that passed.
+// AwaitAccepted waits until the send service has accepted the given number of events, for at most ten seconds. It
+// returns how long that took.
 func (w *World) AwaitAccepted(events int) time.Duration {
 	const step = 100 * time.Millisecond
 	for took := time.Duration(0); ; took += step {
