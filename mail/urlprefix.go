@@ -104,7 +104,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 	return next, escapeURLPart, ""
 }
 
-// forged reports, at the end of the URL, whether the value of a placeholder may be part of the scheme.
+// forged reports whether the value of a placeholder may be part of the scheme. Call it at the end of the URL.
 func (u urlPrefix) forged() bool {
 	if !strings.Contains(string(u), urlValue) {
 		return false
