@@ -68,14 +68,14 @@ func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live in
 	return live, names, err
 }
 
-// public reports whether other machines are meant to reach the daemon.
+// public reports whether, according to the configuration, other machines can reach the daemon.
 func public(cfg *config.Config) bool {
 	_, host := config.SplitOrigin(cfg.Origin())
 	return !config.IsLoopback(host)
 }
 
-// unlistedProxy reports whether the daemon needs a proxy in front of it, because it listens on loopback or doesn't
-// speak https itself, but no proxy is trusted.
+// unlistedProxy reports whether the daemon probably runs behind a proxy but trusts none. That is the case if it listens
+// only on loopback or doesn't speak https itself.
 func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false

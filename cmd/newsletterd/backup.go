@@ -93,8 +93,8 @@ func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 }
 
 // mayRestore returns an error if there is no backup. It also returns one if the backup would replace the contents of a
-// replica although --database names a different file than the one kept there: that caller only wants to look at a
-// backup.
+// replica although --database names a different file than the one kept there: in that case the caller probably only
+// wants to look at a backup.
 func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, err := os.Stat(c.String("from")); err != nil {
 		return err
@@ -108,7 +108,8 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 		cfg.Database.Path)
 }
 
-// settleHome holds the jobs of a database file that has moved since the last start, and logs that while any are held.
+// settleHome holds the jobs of a database file that has been moved, copied or restored since the last start. As long as
+// any job is held, it logs that.
 func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Logger) error {
 	away, err := s.SettleHome(ctx, takeOver, now())
 	if err != nil {

@@ -91,7 +91,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 		return nil, err
 	}
 	if cfg.Server.PublicURL == "" && strings.HasSuffix(cfg.Server.Listen, ":0") {
-		cfg.Server.Listen = d.listener.Addr().String() // links must name this port
+		cfg.Server.Listen = d.listener.Addr().String() // links must contain this port
 	}
 	d.registry = newRegistry(d.store, cfg)
 	if err := d.wire(ctx); err != nil {

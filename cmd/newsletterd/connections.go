@@ -16,20 +16,20 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ownFiles is the number of open files that the daemon reserves for anything but client connections: the database,
-// relays, webhook endpoints.
+// ownFiles is how many open files the daemon reserves for everything except client connections, such as the database,
+// relays and webhook endpoints.
 const ownFiles = 512
 
-// connections limits how many clients are connected at the same time. So a crowd can't use unlimited memory, or the
-// files that the database and the relay need. Beyond the limit, the connection that has been idle longest is closed,
-// which RFC 9112 section 9.3 allows at any time. If all are busy, new ones wait in the kernel's queue. The limit per
-// address is lower, so one client can't make all others wait. A new connection beyond it is refused before anything is
-// read.
+// connections limits how many clients are connected at the same time, so that a crowd can't use unlimited memory, or
+// the files that the database and the relay need. Beyond the limit, it closes the connection that has been idle
+// longest, which RFC 9112 section 9.3 allows at any time. If all connections are busy, new ones wait in the kernel's
+// queue. The limit per address is lower, so that one client can't make all others wait. A connection beyond that limit
+// is refused before anything is read.
 type connections struct {
 	most    int
 	each    int              // per address; 0: no limit
 	proxies []netip.Prefix   // their connections belong to many clients
-	told    func(netip.Addr) // called with an address that is refused
+	told    func(netip.Addr) // called with each address that is refused
 
 	mu      sync.Mutex
 	changed *sync.Cond // a connection ended or became idle, or a listener was closed
@@ -138,7 +138,7 @@ func (c *connections) key(conn net.Conn) netip.Addr {
 	return web.AddressKey(a)
 }
 
-// toldEvery is the interval at which the log names addresses with too many connections.
+// toldEvery is how often the log names addresses with too many connections.
 const toldEvery = time.Minute
 
 // admits reports whether the address of a new connection can have one more.
@@ -228,7 +228,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return conn, err
 		}
 		if abrupt, ok := conn.(interface{ SetLinger(sec int) error }); ok {
-			_ = abrupt.SetLinger(0) // close by a reset, which leaves no state in the kernel
+			_ = abrupt.SetLinger(0) // close with a reset, which leaves no state in the kernel
 		}
 		_ = conn.Close()
 	}

@@ -24,7 +24,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// permissions checks who can read the files that hold secrets or addresses.
+// permissions checks which users can read the files that hold secrets or addresses.
 func (d *doctor) permissions() {
 	open := []string{}
 	for _, f := range []string{
@@ -104,7 +104,7 @@ func (d *doctor) database() {
 			"%d events could not be delivered to webhook endpoints", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
-		last, _ := d.store.LastRefusal(d.ctx) // the count is worth the line even without it
+		last, _ := d.store.LastRefusal(d.ctx) // the number alone is worth a finding
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
 			"%s failed in the last 30 days, most recently: %s",
 			cli.Counted(o.Mails.Failed, "transactional email"), last)
@@ -190,9 +190,9 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// sendCeiling returns how many emails a second a window allows. A window empties once per about 2.2 commits plus the
-// work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15
-// ms.
+// sendCeiling returns how many emails a second a window allows. A window is sent once in the time of about 2.2 commits
+// plus the work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of 0.15, 1.15
+// and 4.15 ms.
 func sendCeiling(window int, fsync time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail
@@ -307,11 +307,11 @@ func reachable(addr string) string {
 	return addr
 }
 
-// health checks the health report of the running daemon.
+// health reports the problems that the running daemon reports at /healthz.
 func (d *doctor) health() {
 	h, err := askHealth(d.ctx, d.cfg)
 	switch status := fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code)); {
-	case err != nil: // answers has reported it
+	case err != nil: // the check answers has reported the error
 	case d.waits && h.Code == http.StatusServiceUnavailable:
 		d.ok("health", "the daemon responds %s: it is a standby or starting", status)
 	case h.Code != http.StatusOK:

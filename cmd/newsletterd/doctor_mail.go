@@ -18,7 +18,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// ownServer uses the mail server from the database if the configuration leaves it open.
+// ownServer makes d use the mail server from the database, if the configuration doesn't set one.
 func (d *doctor) ownServer() {
 	if d.store == nil || !d.cfg.ServerInDatabase() {
 		return
@@ -39,7 +39,7 @@ func (d *doctor) ownServer() {
 	d.cfg = &cfg
 }
 
-// relay signs in to the mail server that emails are sent through.
+// relay checks that it can sign in to the mail server that sends the emails.
 func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
@@ -100,7 +100,7 @@ func (d *doctor) sendingDomains() (domains []string) {
 	return domains
 }
 
-// tenants returns all tenants. check names the check that reads them.
+// tenants returns all tenants. If that fails, it adds a finding with the name check.
 func (d *doctor) tenants(check string) []core.Tenant {
 	if d.store == nil {
 		return nil
@@ -131,7 +131,7 @@ func (d *doctor) postal() {
 }
 
 // senderDomains counts the sender domains of tenants. If DNS is checked, it also looks for the records that verified
-// them. A domain stays verified if its record is gone.
+// them. A domain stays verified even if its record is removed.
 func (d *doctor) senderDomains() {
 	if d.store == nil {
 		return

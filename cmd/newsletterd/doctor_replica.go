@@ -32,7 +32,7 @@ func (d *doctor) replica() {
 	defer cancel()
 	bucket, err := objects.Open(address, d.env)
 	if err == nil {
-		knows, _ := keptHere(ctx, d.cfg) // database has reported its error
+		knows, _ := keptHere(ctx, d.cfg) // the check database has reported the error
 		err = replica.Missing(ctx, address, d.env, d.cfg.Database.Path, knows)
 	}
 	if err == nil {
@@ -81,7 +81,7 @@ func sharesFolder(cfg *config.Config) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// setAside names the database files that the replica's contents replaced. They stay until a person removes them.
+// setAside reports the database files that the replica's contents have replaced. They stay until a person removes them.
 func (d *doctor) setAside() {
 	files, bytes := filesSetAside(d.cfg.Database.Path)
 	if len(files) == 0 {
@@ -142,7 +142,7 @@ func (d *doctor) replicaState(s replica.State) {
 }
 
 const (
-	// probedWrites is the number of objects of probedSize bytes that are written to measure the bucket.
+	// probedWrites is how many objects of probedSize bytes are written to measure the speed of the bucket.
 	probedWrites = 9
 	probedSize   = 4096
 )
@@ -165,7 +165,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 	fsync := time.Duration(0)
 	if d.store != nil {
-		fsync, _ = fsyncTime(filepath.Dir(d.store.Path())) // disk has reported its error
+		fsync, _ = fsyncTime(filepath.Dir(d.store.Path())) // the check disk has reported the error
 	}
 	windows := []int{64, 256, 1024}
 	if own := d.cfg.Send.MaxUnrecorded; !slices.Contains(windows, own) {
@@ -206,8 +206,8 @@ func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error
 	return took[len(took)/2], nil
 }
 
-// campaignCeiling returns how many emails a second a window allows by Little's law: the size of the window divided by
-// the time of one turn. A turn takes the time on disk that sendCeiling uses and a write to the bucket.
+// campaignCeiling returns how many emails a second a window allows, by Little's law: the size of the window divided by
+// the time in which it is sent once. That takes the time on disk that sendCeiling uses, plus a write to the bucket.
 func campaignCeiling(window int, fsync, put time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail + put
@@ -221,7 +221,7 @@ func callersCeiling(callers int, fsync, put time.Duration) int {
 	return hundreds(float64(callers) / turn.Seconds())
 }
 
-// hundreds rounds down to hundreds, and small figures to tens.
+// hundreds rounds a rate down to hundreds, or to tens if it is small.
 func hundreds(rate float64) int {
 	if rate < 1000 {
 		return int(rate/10) * 10
@@ -229,7 +229,7 @@ func hundreds(rate float64) int {
 	return int(rate/100) * 100
 }
 
-// idleRequests returns the number of writes a month with which an idle daemon keeps its lease.
+// idleRequests returns how many writes a month an idle daemon needs to keep its lease.
 func idleRequests(ttl time.Duration) int64 {
 	const month = 30 * 24 * time.Hour
 	return int64(month / (ttl / 3))

@@ -100,7 +100,7 @@ func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err == nil {
-		_ = json.Unmarshal(body, &h) // another program may respond there; then the status is enough
+		_ = json.Unmarshal(body, &h) // another program may have responded; the status is then enough
 	}
 	h.Code = res.StatusCode
 	return h, err

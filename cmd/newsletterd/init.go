@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/replica"
 )
 
-// setup holds the answers given to init, and the paths of the files it writes.
+// setup holds the answers that were given to init, and the paths of the files that init writes.
 type setup struct {
 	Domain string // "localhost": for a trial on one machine
 	Relay  config.SMTP
@@ -27,21 +27,22 @@ type setup struct {
 	Listen    string
 	// Test is the result of the test email; nil: none was sent.
 	Test *core.RelayTest
-	// Registration says who can create an account: "open" for anyone, "closed" for operators only.
+	// Registration is "open" if anyone can create an account, or "closed" if only operators can.
 	Registration string
-	// SecondFactor says who needs a second factor to sign in in a browser: "off", "operators", "staff" or "all".
+	// SecondFactor is which users need a second factor to sign in in a browser: "off", "operators", "staff" or "all".
 	SecondFactor string
 	// Replica is the address of the replica that the environment names, which also goes into the configuration; empty:
 	// none.
 	Replica string
 
-	// Config and the others are absolute paths. Unit is the file to write; empty: Packaged is used.
+	// Config and the following fields are absolute paths. Unit is the unit file to write; empty: Packaged is used.
 	Config, Database, Key, Unit, Mail string
 	// Packaged is the unit that a package installed for this configuration; nil: none.
 	Packaged *packagedUnit
 }
 
-// smtpPasswordVariable holds the relay's password, which a flag would show to every user of the machine.
+// smtpPasswordVariable is the environment variable with the relay's password. A flag would show the password to every
+// user of the machine.
 const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
@@ -149,7 +150,7 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	return s, ask.all(s)
 }
 
-// place decides where the files go. unit is the path where a package installs its unit.
+// place sets the paths of the files. unit is the path where a package installs its unit.
 func (s *setup) place(c *cli.Context, unit string) (err error) {
 	packaged, err := readPackagedUnit(unit)
 	if err != nil {
@@ -205,7 +206,7 @@ func (s *setup) files() []string {
 	return files
 }
 
-// free returns an error if a file that init would write exists already.
+// free returns an error if a file that init would write already exists.
 func (s *setup) free() error {
 	var there []string
 	for _, f := range s.files() {
@@ -280,14 +281,14 @@ func (s *setup) readSecondFactor(word string) error {
 	return fmt.Errorf("%q is not allowed. Use off, operators, staff or all", word)
 }
 
-// asker asks for what init needs.
+// asker asks for the settings that init needs.
 type asker struct {
 	*cli.Asker
 	p *program
 	c *cli.Context
 }
 
-// all asks for everything that flags don't set.
+// all asks for all settings that no flag sets.
 func (a *asker) all(s *setup) error {
 	err := a.Answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
 		"newsletterd)",
@@ -347,7 +348,7 @@ func certifiable(domain string) bool {
 	return !slices.Contains(localNames, domain[strings.LastIndexByte(domain, '.')+1:])
 }
 
-// rules asks who can have an account, and how people sign in.
+// rules asks which people can have an account, and how people sign in.
 func (a *asker) rules(s *setup) error {
 	err := a.Answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
 		"[closed]",

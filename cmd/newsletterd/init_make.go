@@ -36,8 +36,8 @@ type setupResult struct {
 	KeyFile  string      `json:"key_file"`
 	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
-	Link     string      `json:"setup_link,omitempty"` // for the first operator to create an account; nil Operator
-	Password string      `json:"password,omitempty"`   // only if it was generated here
+	Link     string      `json:"setup_link,omitempty"` // where the first operator creates an account; only if Operator is nil
+	Password string      `json:"password,omitempty"`   // only if init generated it
 	DNS      []dnsRecord `json:"dns"`
 
 	RelayTest *core.RelayTest `json:"relay_test,omitempty"` // nil: no test email was sent
@@ -62,8 +62,8 @@ func (s *setup) Bounces() string { return "bounces." + s.Domain }
 // Password returns the relay's password. Only the configuration file contains it.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes all files or none: if a later part fails, it removes what it has written. It leaves a file alone
-// that another process created after free checked.
+// makeSetup writes all files or none: if a later part fails, it removes what it has written. It doesn't touch a file
+// that another process created after the check by free.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	var written []string
 	defer func() {
@@ -189,7 +189,7 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	return db.AddDKIMKey(c.Context, k, private, cli.Actor())
 }
 
-// handOver gives the files to the unit's user if root created them and that user exists.
+// handOver makes the unit's user the owner of the files, if root created them and that user exists.
 func (s *setup) handOver(name string) error {
 	if os.Geteuid() != 0 || name == "root" {
 		return nil
@@ -267,7 +267,8 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	return err
 }
 
-// firstSteps returns the text that says where the first operator creates an account; empty if one exists.
+// firstSteps returns a text with the link where the first operator creates an account. If an operator exists, it
+// returns an empty text.
 func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
 	link, err := parts.SetupLink(ctx, cfg, s, now())
 	if err != nil {

@@ -113,8 +113,8 @@ func (a *asker) relay(s *setup) error {
 	return err
 }
 
-// testAddress asks for the recipient of the test email; empty: no test. A script only gets a test if its flag asks for
-// one.
+// testAddress asks for the recipient of the test email; empty: no test. Without a person at a terminal, a test is sent
+// only if the flag for it is set.
 func (a *asker) testAddress(s *setup) (to string, err error) {
 	if !a.c.IsSet("test-email") && !a.Person() {
 		return "", nil
@@ -137,7 +137,7 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 	return to, err
 }
 
-// afterFault asks what to do about a mail server that failed. It reports whether the settings stay the same.
+// afterFault asks what to do about a mail server that failed the test. It reports whether the settings were kept.
 func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
 	const question = "Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]"
@@ -209,7 +209,7 @@ func (a *asker) askRelayPassword(s *setup) error {
 	}
 }
 
-// testRelay sends an email through the mail server of a setup, the same way the daemon will.
+// testRelay sends an email through the mail server of a setup, in the same way as the daemon will.
 func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	cfg := config.Default()
 	cfg.Server.PublicURL, cfg.Mail.Transport, cfg.Mail.From = s.Origin(), "smtp", s.From()

@@ -15,8 +15,8 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// newLog creates the logger that [log] describes. Without a configured format it writes text to a terminal and JSON
-// elsewhere.
+// newLog creates the logger that the section [log] configures. Without a configured format it writes text to a terminal
+// and JSON elsewhere.
 func newLog(c config.Log, w io.Writer) *slog.Logger {
 	mask := masker{pii: c.PII}
 	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
@@ -26,8 +26,8 @@ func newLog(c config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// masker filters every log line. The program doesn't log tokens, passwords or secrets; masker also catches those that
-// slip into the text of an error.
+// masker filters every log line. The program doesn't log tokens, passwords or secrets; masker also catches any that end
+// up in the text of an error.
 type masker struct{ pii bool }
 
 var secretNames = map[string]bool{

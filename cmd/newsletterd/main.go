@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	// This must come before anything opens the database: SQLite's default locks vanish when the process closes any
+	// This must come before anything opens the database: SQLite's default locks are lost when the process closes any
 	// descriptor of the file.
 	if err := db.PrepareProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, "newsletterd:", err)

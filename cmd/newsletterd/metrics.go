@@ -125,7 +125,7 @@ func (m *metricsServer) start(log *slog.Logger) {
 	}
 }
 
-// serveSecond serves a second listener. The daemon continues without it if it fails.
+// serveSecond serves a second listener. If the listener fails, the daemon continues without it.
 func serveSecond(key string, s *http.Server, l net.Listener, log *slog.Logger) {
 	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.Error("listener", slog.String("of", key), slog.Any("error", err))

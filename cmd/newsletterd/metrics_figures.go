@@ -48,7 +48,7 @@ func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum fl
 	return prometheus.MustNewConstHistogram(desc, all, sum, below)
 }
 
-// figuresCollector reads the database once for each scrape. It leaves out what it can't read.
+// figuresCollector reads the database once for each scrape. It leaves out figures that it can't read.
 type figuresCollector struct {
 	store *store.Store
 	cfg   *config.Config
@@ -163,7 +163,7 @@ func secondsSince(at core.Instant) float64 {
 	return max(0, now().Sub(at).Seconds())
 }
 
-// registerHashes adds the number of passwords that are being hashed and that wait to be hashed.
+// registerHashes adds the metrics of how many passwords are being hashed, and of how many wait for that.
 func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
 	reg.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -9,8 +9,8 @@ import (
 	"newsletterd/worker"
 )
 
-// sendCollector collects how jobs are sent: by relay (route; tenant is empty for the daemon's own relay), by the result
-// of messages, and what waits.
+// sendCollector collects the figures of sending: by relay (label route; the label tenant is empty for the daemon's own
+// relay), by the result of messages, and for waiting recipients.
 type sendCollector struct{ sender *worker.Sender }
 
 var (
@@ -70,7 +70,7 @@ func (c sendCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(sendDown, prometheus.GaugeValue, float64(r.Fails), r.Tenant, r.Name)
 		ch <- prometheus.MustNewConstMetric(sendRetry, prometheus.GaugeValue, retry, r.Tenant, r.Name)
 	}
-	f.Slowed[""] += 0 // always exported
+	f.Slowed[""] += 0 // always export this one
 	for tenant, n := range f.Slowed {
 		ch <- prometheus.MustNewConstMetric(sendSlowed, prometheus.GaugeValue, float64(n), tenant)
 	}

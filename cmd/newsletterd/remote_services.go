@@ -14,7 +14,7 @@ import (
 	"newsletterd/worker"
 )
 
-// poster posts events to the send service: this daemon or a remote one.
+// poster returns the poster of events to the send service, which is this daemon or a remote one.
 func (d *daemon) poster() (*worker.Poster, error) {
 	hooks := &d.cfg.Webhooks
 	p := worker.NewPoster(d.store, d.sendURL(), d.loopTransport(hooks.SendURL == ""))
@@ -29,7 +29,7 @@ func (d *daemon) poster() (*worker.Poster, error) {
 	return p, nil
 }
 
-// disabler reports addresses to the member service: this daemon or a remote one.
+// disabler returns the options for reporting addresses to the member service, which is this daemon or a remote one.
 func (d *daemon) disabler() worker.DisablerOptions {
 	o := worker.DisablerOptions{
 		Store: d.store, Base: d.ownURL(), Transport: d.loopTransport(true), Log: d.log,

@@ -75,7 +75,7 @@ pass --although-older.
 	}
 }
 
-// replicaConfig reads the configuration, which must have a replica.
+// replicaConfig reads the configuration. If it has no replica, it returns an error.
 func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
 	cfg, err := p.Config(c)
 	if err == nil && cfg.Replica.URL == "" {
@@ -352,8 +352,8 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	return p.Done(c, "The replica now has this machine's database.")
 }
 
-// drillHere compares the replica with the database and keeps the result if a daemon of this machine serves the
-// database. Otherwise it only checks the replica, which needs no lease.
+// drillHere runs a restore test. If a daemon of this machine serves the database, the test compares the replica with it
+// and stores the result. Otherwise it only checks the replica, for which it needs no lease.
 func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
 	r := &drill{cfg: cfg, env: p.Lookup}
 	if r.serves, err = servedHere(c.Context, cfg, p.Lookup); err != nil || !r.serves {
@@ -373,8 +373,8 @@ func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, e
 // seenLimit is how long `status` waits for the bucket.
 const seenLimit = 5 * time.Second
 
-// replicaSeen returns the state of the replica as seen by a process other than its daemon; nil if there is no replica.
-// One that can't be reached is not fresh.
+// replicaSeen returns the state of the replica as seen by a process other than its daemon. If there is no replica, it
+// returns nil. If the replica can't be reached, the state is not fresh.
 func replicaSeen(
 	ctx context.Context, cfg *config.Config, env func(string) string, s *store.Store,
 ) (*handlers.ReplicaState, error) {

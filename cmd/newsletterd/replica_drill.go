@@ -36,8 +36,8 @@ type drill struct {
 	env     func(string) string
 	store   *store.Store                // the database, if serves is true
 	serves  bool                        // the replica is a copy of store: compare with it, and record the result in it
-	arrived func(context.Context) error // returns when earlier commits are in the replica; nil: asks the replica
-	mends   bool                        // this process ships the database, so it repairs what it finds
+	arrived func(context.Context) error // waits until earlier commits are in the replica; nil: look there
+	mends   bool                        // this process ships the database, so it can repair the replica
 }
 
 // servedHere reports whether a daemon of this machine serves the database and no other machine does.
@@ -53,8 +53,8 @@ func servedHere(ctx context.Context, cfg *config.Config, env func(string) string
 	return node != "" && node == s.Holder.Node, err
 }
 
-// run returns the findings, and records them if the database is served here. It returns an error if the test could not
-// run; that is not a finding.
+// run runs the test and returns its findings. It records them if the database is served here. If the test could not
+// run, it returns an error, which is not a finding.
 func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	begin := time.Now()
 	d = core.Drill{At: core.At(begin), Findings: []string{}}
@@ -90,7 +90,7 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	return d, err
 }
 
-// try restores once and adds its findings to d. It returns an error if the test could not run.
+// try restores the replica once and adds the findings to d. If the test could not run, it returns an error.
 func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	path := filepath.Join(folder, "drill.db")
 	err := r.restoreInto(ctx, path, d)
@@ -106,10 +106,10 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	return os.RemoveAll(path)
 }
 
-// errNotMade says that the replica could not be tested. It is not a finding.
+// errNotMade means that the replica could not be tested. It is not a finding.
 var errNotMade = errors.New("the restore test could not run")
 
-// mend ships the whole database again if it is undamaged, and tries once more.
+// mend ships the whole database again if it is undamaged, and then tests the replica once more.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	faults, err := r.store.Check(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	return r.try(ctx, folder, d)
 }
 
-// restoreInto restores, checks and compares. Its error is a finding, unless ctx is done.
+// restoreInto restores the database to path, checks it and compares it. Its error is a finding, unless ctx is done.
 func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (err error) {
 	var text string
 	var before core.DrillCounts
@@ -179,7 +179,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	return errors.Join(err, s.Close())
 }
 
-// wait returns when the replica has everything committed before the call.
+// wait waits until the replica has everything that was committed before the call.
 func (r *drill) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drillArrives)
 	defer cancel()
@@ -190,7 +190,7 @@ func (r *drill) wait(ctx context.Context) error {
 	return err
 }
 
-// compare checks the restored database and looks for what the daemon's database has.
+// compare checks the restored database s, and compares it with the daemon's database.
 func (r *drill) compare(ctx context.Context, s *store.Store, text string, before core.DrillCounts) ([]string, error) {
 	findings, err := s.Check(ctx)
 	if err != nil || !r.serves {
@@ -211,7 +211,7 @@ func (r *drill) compare(ctx context.Context, s *store.Store, text string, before
 	return append(findings, counts.Differ(before, after)...), err
 }
 
-// replicaKeepers returns the loops that look after the replica; none if there is no replica.
+// replicaKeepers returns the loops that maintain the replica. If there is no replica, it returns none.
 func (d *daemon) replicaKeepers() []*worker.Loop {
 	if d.cfg.Replica.URL == "" {
 		return nil

@@ -28,7 +28,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 		Log: log, Waiting: waiting,
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		Made:  madeAt(cfg.Database.Path),
-		// The other machine already responds and sends, so don't lose time on what this one has not written.
+		// The other machine already responds and sends, so don't spend time on finishing the writes of this one.
 		Failed: func(error) { os.Exit(cli.ExitLost) },
 	}
 	for _, fn := range change {
@@ -42,7 +42,8 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 	return nil
 }
 
-// madeAt returns a function that returns when the database in a file was created; the zero time if there is none.
+// madeAt returns a function that returns when the database in a file was created. If there is no database, that
+// function returns the zero time.
 func madeAt(path string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (at time.Time, err error) {
 		made, err := db.MadeAt(ctx, path)
@@ -53,13 +54,13 @@ func madeAt(path string) func(context.Context) (time.Time, error) {
 	}
 }
 
-// keptHere reports whether the database file says that it is kept in the configured replica.
+// keptHere reports whether the database file records that it is kept in the configured replica.
 func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
 	name, err := db.KeptIn(ctx, cfg.Database.Path)
 	return name != "" && name == replica.Name(cfg.Replica.URL), err
 }
 
-// servedError says that another machine serves the database at the moment.
+// servedError means that another machine currently serves the database.
 type servedError struct{ host string }
 
 func (e servedError) Error() string {
@@ -74,13 +75,13 @@ func unlessServed(host string, alive bool) error {
 	return nil
 }
 
-// errStandby says that this machine's daemon does not serve the database.
+// errStandby means that this machine's daemon does not serve the database.
 var errStandby = errors.New("the daemon on this machine is a standby or starting. Run the command on the machine " +
 	"that serves the database")
 
 var errLooks = errors.New("this command can only read the database")
 
-// errNotKept says that a database file may be a copy: the replica has a database, but this machine has never kept a
+// errNotKept means that a database file may be a copy: the replica has a database, but this machine has never kept a
 // file of this name in it.
 var errNotKept = errors.New("this file was never replicated, so it may be a copy and can't be changed. If " +
 	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
@@ -91,9 +92,9 @@ var errNotKept = errors.New("this file was never replicated, so it may be a copy
 const leaseWait = 90 * time.Second
 
 // openForCommand opens the database for a command. With a replica, the command changes the database that this machine's
-// daemon serves. If no daemon runs, it takes the lease as a daemon would. If another machine serves, it only reads what
-// this machine had. It also only reads a file that may be a copy. look means that the command is about this machine's
-// file and changes nothing.
+// daemon serves. If no daemon runs, it takes the lease as a daemon would. If another machine serves, the command can
+// only read the file of this machine. The same applies to a file that may be a copy. look is true for a command that
+// only looks at this machine's file and changes nothing.
 func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, look bool) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -152,8 +153,8 @@ func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	return used || err != nil
 }
 
-// openWithLease takes the lease and opens the database that the replica has. If another machine serves, the result
-// reads what this one had.
+// openWithLease takes the lease and opens the database that the replica has. If another machine serves, it opens this
+// machine's file read-only.
 func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -232,5 +233,5 @@ func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, chan
 	return s.Close()
 }
 
-// supersedeWait limits the upload of a database.
+// supersedeWait is how long the upload of a database may take.
 const supersedeWait = 6 * time.Hour

@@ -18,7 +18,8 @@ import (
 	"newsletterd/cmd/newsletterd/parts"
 )
 
-// These limit each part of the stop. Together they stay below the 45 s after which an operator may kill the daemon.
+// These are the time limits for each part of the stop. Their sum is below the 45 s after which an operator may kill the
+// daemon.
 const (
 	workersDrain = 30 * time.Second
 	httpDrain    = 10 * time.Second
@@ -62,7 +63,7 @@ prints a link to create the first account.
 			if err != nil {
 				return err
 			}
-			if cli.IsTerminal(p.Out) { // not in a log: anyone who reads the link can become the operator
+			if cli.IsTerminal(p.Out) { // never in a log, because anyone who reads the link can become the operator
 				if text := firstSteps(c.Context, cfg, d.store); text != "" {
 					_, _ = io.WriteString(p.Out, text)
 				}
@@ -87,8 +88,8 @@ prints a link to create the first account.
 	}
 }
 
-// sameSignal is the time within which a second signal counts as the first one: timeout(1) and some supervisors send it
-// to the process and to its group.
+// sameSignal is the time within which a second signal counts as the same one: timeout(1) and some supervisors send a
+// signal both to the process and to its group.
 const sameSignal = 500 * time.Millisecond
 
 // run starts the daemon that build returned, serves until stop is closed, and then stops in the documented order.
@@ -126,7 +127,7 @@ func (d *daemon) reload(hangup <-chan os.Signal) {
 }
 
 // stop stops everything in the order of the architecture: it refuses new requests, finishes claimed work, sends the
-// answers, and leaves the database as one complete file.
+// responses, and leaves the database as one complete file.
 func (d *daemon) stop() error {
 	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
 	begin := time.Now()
@@ -167,14 +168,15 @@ func (d *daemon) closeListener() error {
 	return nil
 }
 
-// drainClients lets requests and bounce messages finish in parallel, so each has its full time.
+// drainClients lets requests and bounce messages finish in parallel, so that both have their full time.
 func (d *daemon) drainClients() error {
 	bounces := make(chan error, 1)
 	go func() { bounces <- d.bounces.stop() }()
 	return errors.Join(d.drainHTTP(), <-bounces)
 }
 
-// drainHTTP lets the requests in flight finish. It cuts those that take longer and logs that, without an error.
+// drainHTTP lets the requests in flight finish. If some take too long, it cuts their connections and logs that, but
+// returns no error.
 func (d *daemon) drainHTTP() error {
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()

@@ -20,8 +20,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby responds at the daemon's address until the daemon can serve. It responds to /healthz and everything else with
-// 503, so a load balancer leaves it out. When it ends, it closes its connections and hands the listener to the daemon.
+// standby responds at the daemon's address until the daemon can serve. It responds to every request, also at /healthz,
+// with 503, so that a load balancer sends no requests to this machine. When it ends, it closes its connections and
+// hands the listener to the daemon.
 type standby struct {
 	listener *net.TCPListener
 	server   *http.Server
@@ -73,7 +74,7 @@ type kept struct{ *net.TCPListener }
 // Close only ends a waiting Accept.
 func (k kept) Close() error { return k.SetDeadline(time.Now()) }
 
-// waiting records that another machine serves.
+// waiting records that another machine, named host, serves the database.
 func (s *standby) waiting(host string, _ bool) error {
 	s.mu.Lock()
 	first := s.status != "standby"
@@ -106,7 +107,7 @@ func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// Describe implements prometheus.Collector with the metrics of a machine that does not serve.
+// Describe implements prometheus.Collector, for a machine that does not serve.
 func (s *standby) Describe(ch chan<- *prometheus.Desc) {
 	ch <- replicaStandby
 	ch <- replicaFresh
@@ -133,7 +134,7 @@ func (s *standby) leave() (net.Listener, error) {
 	return s.listener, s.listener.SetDeadline(time.Time{})
 }
 
-// abandon also closes the listener. It does nothing for a nil standby.
+// abandon is like leave, but closes the listener. On a nil standby it does nothing.
 func (s *standby) abandon() {
 	if s == nil {
 		return

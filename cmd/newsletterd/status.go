@@ -162,7 +162,7 @@ func oldest(at core.Instant, now time.Time) string {
 	return fmt.Sprintf(" (the oldest for %s)", age(at, now))
 }
 
-// age formats how long ago an instant was, with at most two units.
+// age formats the time since an instant, with at most two units.
 func age(at core.Instant, now time.Time) string {
 	d := max(0, now.Sub(at.Time()))
 	const day = 24 * time.Hour

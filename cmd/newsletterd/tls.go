@@ -28,7 +28,7 @@ import (
 )
 
 // loopName is the server name that the daemon uses when it posts to its own https listener. No certificate authority
-// would certify it, so the daemon creates its own certificate and compares it byte for byte.
+// would issue a certificate for this name, so the daemon creates its own certificate and compares it byte for byte.
 const loopName = "loop.newsletterd.invalid"
 
 // certificates provides the listener's certificates: from files, which are read again when they change, or from ACME.
@@ -37,7 +37,7 @@ type certificates struct {
 	loop      *tls.Certificate
 	files     atomic.Pointer[tls.Certificate]
 	read      time.Time         // newest modification time of the files that were read; only used by the loop
-	again     atomic.Bool       // read the files again even if unchanged
+	again     atomic.Bool       // whether to read the files again even if they haven't changed
 	manager   *autocert.Manager // nil: files
 	log       *slog.Logger
 }
@@ -127,7 +127,7 @@ func (c *certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return cert, err
 }
 
-// loopCertificate signs a certificate for the daemon's posts to itself. It is valid while this process runs.
+// loopCertificate creates a certificate for the daemon's requests to itself. It is valid while this process runs.
 func loopCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

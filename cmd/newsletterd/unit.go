@@ -27,7 +27,7 @@ var unitTemplate = template.Must(template.New("unit").Parse(unitText))
 // stateRoot is the folder in which systemd creates each StateDirectory.
 const stateRoot = "/var/lib/"
 
-// unit holds the values for a unit file.
+// unit holds the values that the template of a unit file needs.
 type unit struct {
 	Binary, Config, User string
 	WorkingDirectory     string
@@ -127,7 +127,7 @@ func acmeHTTP(cfg *config.Config) string {
 	return cfg.Server.ACMEHTTP
 }
 
-// place separates the folders that systemd creates from those that must exist.
+// place separates the folders that systemd creates from those that must already exist.
 func (u *unit) place(folders []string) {
 	for _, f := range folders {
 		under, ok := strings.CutPrefix(f, stateRoot)
@@ -142,7 +142,7 @@ func (u *unit) place(folders []string) {
 	}
 }
 
-// writableFolders returns the folders that the daemon writes to, without subfolders of another one.
+// writableFolders returns the folders that the daemon writes to, without those inside another one.
 func writableFolders(cfg *config.Config) ([]string, error) {
 	files := []string{filepath.Dir(cfg.Database.Path)}
 	if cfg.Backup.Every != 0 {
@@ -184,7 +184,7 @@ func allAbsolute(cfg *config.Config) bool {
 	return true
 }
 
-// unitUser returns the user of the unit: the one named, or else the caller, or newsletterd if the caller is root.
+// unitUser returns the user of the unit: name if it is set, otherwise the calling user, or newsletterd if that is root.
 func unitUser(name string) string {
 	if name != "" {
 		return name
@@ -195,7 +195,7 @@ func unitUser(name string) string {
 	return "newsletterd"
 }
 
-// unitQuote writes a path as a word of a unit file (systemd.syntax, systemd.service "Command lines").
+// unitQuote returns a path in the form of a word in a unit file (systemd.syntax, systemd.service "Command lines").
 func unitQuote(s string) string {
 	s = strings.ReplaceAll(s, "%", "%%")
 	if !strings.ContainsAny(s, " \t\"'\\$;") {
@@ -235,7 +235,7 @@ func installSteps(unitFile, userName, folder string) []string {
 			steps = append(steps,
 				fmt.Sprintf("useradd --system --home-dir %s --shell /usr/sbin/nologin %s", folder, userName),
 				fmt.Sprintf("chown -R %s: %s", userName, folder))
-		} else if userName != "root" { // the user owns the files already (handOver); SQLite creates others next to them
+		} else if userName != "root" { // the user already owns the files (handOver); SQLite creates others next to them
 			steps = append(steps, fmt.Sprintf("chown %s: %s", userName, folder))
 		}
 	}
@@ -245,13 +245,13 @@ func installSteps(unitFile, userName, folder string) []string {
 		sudo+"systemctl enable --now newsletterd")
 }
 
-// packagedUnitFile is the path where the .deb and .rpm install their unit.
+// packagedUnitFile is the path at which the .deb and .rpm packages install their unit.
 const packagedUnitFile = "/usr/lib/systemd/system/newsletterd.service"
 
 // packagedUnit is the unit that a package installed.
 type packagedUnit struct {
 	File         string
-	Config, User string // the configuration file and the user that it runs with
+	Config, User string // the unit's configuration file and user
 }
 
 // start returns the command that starts the unit now and after a reboot.

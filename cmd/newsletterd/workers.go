@@ -94,7 +94,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
-// wireKeepers creates the loops that keep the installation in order.
+// wireKeepers creates the loops that maintain the installation.
 func (d *daemon) wireKeepers() {
 	cfg, s, log := d.cfg, d.store, d.log
 	keepers := []*worker.Loop{
@@ -158,8 +158,8 @@ func (d *daemon) ownURL() string {
 	return "http://" + addr
 }
 
-// loopTransport lets the daemon post to its own https listener. The certificate doesn't name that address, so the
-// transport requests a separate certificate and compares it byte for byte.
+// loopTransport lets the daemon post to its own https listener. The listener's certificate doesn't name that address,
+// so the transport requests a separate one and compares it byte for byte.
 func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	if d.certs == nil || !own {
 		return nil
@@ -169,7 +169,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, ServerName: loopName,
-			InsecureSkipVerify: true, // VerifyPeerCertificate requires our own certificate
+			InsecureSkipVerify: true, // VerifyPeerCertificate accepts only our own certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {
 					return errors.New("this server's own address responds with another server's certificate")

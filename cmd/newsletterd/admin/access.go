@@ -79,7 +79,7 @@ func (p commands) webhookClientCommands() *cli.Command {
 func (p commands) updateWebhookClient(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	id, secret := c.String("id"), ""
 	if c.Bool("new-secret") {
-		if c.Bool("end-old-secret") { // an earlier old secret, which would block the rotation
+		if c.Bool("end-old-secret") { // end an earlier old secret, because it would block the rotation
 			if err := s.EndWebhookRotation(c.Context, id, cli.Actor(), now()); err != nil {
 				return cli.Missing(err, "webhook client", id)
 			}
@@ -141,7 +141,7 @@ func (p commands) tokenCommands() *cli.Command {
 		},
 	}, []string{"user"}, p.createToken)
 	write := create.Action
-	create.Action = func(c *cli.Context) error { // reports a wrong flag before the database is opened
+	create.Action = func(c *cli.Context) error { // report a wrong flag before the database is opened
 		if _, err := ttlOf(c); err != nil {
 			return err
 		}
@@ -197,8 +197,9 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	return err
 }
 
-// daemonIssuer returns the issuer that the daemon runs with, or last ran with, because it accepts no other issuer's
-// tokens. Before the daemon's first start it returns own. If the two differ, it writes that to standard error.
+// daemonIssuer returns the issuer with which the daemon runs, or last ran, because the daemon accepts only tokens of
+// that issuer. Before the first start of the daemon, it returns own. If the issuer differs from own, daemonIssuer
+// reports that on standard error.
 func (p commands) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
 	issuer, err := s.Issuer(c.Context)
 	if err != nil || issuer == "" || issuer == own {

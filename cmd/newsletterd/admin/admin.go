@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// commands creates and runs the commands. Two areas have their own types: accounts and belongings.
+// commands creates and runs the commands. Two areas have types of their own: accounts and belongings.
 type commands struct{ *cli.Program }
 
 const adminHelp = `Works on the database with the same operations as the HTTP API, also while

@@ -65,7 +65,7 @@ func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error)
 	return f, err
 }
 
-// auditEntries reads the newest entries in their order, up to --limit.
+// auditEntries returns the newest entries in chronological order, at most --limit.
 func auditEntries(c *cli.Context, s *store.Store, f core.AuditFilter) (rows []core.AuditEntry, err error) {
 	page := core.Page{}
 	for {

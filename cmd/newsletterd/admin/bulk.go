@@ -141,8 +141,8 @@ func startBulk(p commands, c *cli.Context, s *store.Store) error {
 	return p.printBulk(c, s, a)
 }
 
-// matchingOf sets the rule of a request and the number of people who match it. about is "about " if the number is an
-// estimate.
+// matchingOf sets the rule of r and the number of people who match it. about is "about " if that number is an estimate,
+// and otherwise empty.
 func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bulk.Request) (about string, err error) {
 	q, err := questionOf(p, c, s, l, c.String("segment"))
 	if err != nil {
@@ -160,7 +160,7 @@ func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bul
 	return "about ", nil
 }
 
-// bulkQuestion returns the question that confirms a bulk action. about goes before the number of people.
+// bulkQuestion returns the question that asks to confirm a bulk action. about is put before the number of people.
 func bulkQuestion(r *bulk.Request, about, list string) string {
 	many := about + "1 person"
 	if r.Of != 1 {
@@ -178,7 +178,7 @@ func bulkQuestion(r *bulk.Request, about, list string) string {
 	return "You can undo this for a week. " + question
 }
 
-// readIDs reads the IDs of subscribers from a file and sets their number.
+// readIDs sets the IDs of subscribers in r, and their number, from the file name.
 func readIDs(p commands, name string, r *bulk.Request) error {
 	in, err := p.openInput(name)
 	if err != nil {

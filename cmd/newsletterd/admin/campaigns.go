@@ -67,7 +67,7 @@ func (p commands) campaignCommands() *cli.Command {
 	}
 }
 
-// campaignStep is a command that moves a campaign from one state to another.
+// campaignStep returns a command that moves a campaign from one state to another.
 func (p commands) campaignStep(name, usage string, move func(*store.Store, context.Context, campaigns.CampaignEdit) (
 	core.Campaign, error),
 ) *cli.Command {
@@ -119,7 +119,7 @@ var campaignColumns = []string{"id", "state", "transport", "subject", "version",
 // campaignRow is a campaign in the list.
 type campaignRow struct {
 	core.CampaignView
-	// Transport says where its emails went, as in core.SendJob. Emails in a folder reached no one.
+	// Transport is where the campaign's emails went, as in core.SendJob. Emails in a folder reached no one.
 	Transport string `json:"transport,omitempty"`
 }
 
@@ -147,7 +147,7 @@ func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts
 	return drafts.Drafts{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin(), Checks: parts.CampaignChecks(cfg)}, err
 }
 
-// compiled compiles the campaign of --id with a method of Drafts, and prints warnings about probable mistakes.
+// compiled compiles the campaign of --id with by, a method of Drafts, and prints warnings about probable mistakes.
 func (p commands) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
@@ -232,7 +232,8 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	return to, nil
 }
 
-// queueTests queues test emails of a draft and returns their addresses. Without an address they go to its test group.
+// queueTests queues test emails of a draft and returns the addresses they go to: those in to, or those of the
+// campaign's test group if to is empty.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
 		d := drafts.Drafts{Store: s}
@@ -307,7 +308,7 @@ func forceFlag() cli.Flag {
 	return cli.Bool("force", "skip the approval by a second person that the tenant requires")
 }
 
-// firstFewFlag sends a campaign to the first recipients before the rest.
+// firstFewFlag returns the flag that sends a campaign to the first recipients before the rest.
 func firstFewFlag() cli.Flag {
 	return cli.Bool("first-few", "send to 500 recipients first and to the rest 10 minutes later, if there are more "+
 		"than 2,000 (default: the tenant's setting)")
@@ -364,7 +365,7 @@ func (p commands) sendCampaignCommand() *cli.Command {
 	return send
 }
 
-// testingFlag allows a campaign to be written to a folder.
+// testingFlag returns the flag that allows a campaign to be written to a folder.
 func testingFlag() cli.Flag {
 	return cli.Bool("testing", "send even if no mail server is set up; emails are saved to a folder")
 }
@@ -397,15 +398,15 @@ func (p commands) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, 
 	return p.printJob(c, s, j.ID)
 }
 
-// timeZoneFlag sets the time zone for times without an offset.
+// timeZoneFlag returns the flag that sets the time zone for times without an offset.
 func timeZoneFlag() cli.Flag {
 	return cli.String("time-zone",
 		"time `ZONE` for times without an offset, for example Europe/Berlin (default: the "+
 			"tenant's, then this machine's)")
 }
 
-// notPast reads a flag with a time that is not in the past. The zone is the named one, else the tenant's, else this
-// machine's.
+// notPast reads a flag with a time that is not in the past. The time zone is the named one or, without a name, the
+// tenant's or that of this machine.
 func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instant, err error) {
 	zone, err := t.ZoneOf(named)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package admin has the commands that work on the records of the database: those of admin, and publish, render and why.
-// They use the same operations of the store as HTTP.
+// Package admin has the commands that work on the records of the database: admin with its subcommands, publish, render
+// and why. They use the same operations of the store as HTTP requests.
 //
 //	admin.go        the command admin, with its groups
 //	records.go      tenants and lists; lists.go: their deletion, forms and reasons; hygiene.go: inactive subscribers;

@@ -64,7 +64,7 @@ type whyRecord struct {
 	Campaigns     []mailedRecord         `json:"campaigns"`
 }
 
-// Why returns the command that explains why someone got no email.
+// Why returns the command that explains why an address got no email.
 func Why(program *cli.Program) *cli.Command {
 	p := commands{program}
 	why := p.Command("why", "show why an address got no email",

@@ -53,8 +53,8 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// peopleOf returns the people of an export as a CSV file in dir that has no name there. Any other file is returned
-// unchanged. It closes f if it doesn't return it.
+// peopleOf returns the people of an export as an unnamed CSV file in dir. If f is not an export, it returns f.
+// Otherwise it closes f.
 func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -77,8 +77,8 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
 	return unnamed(people, dir)
 }
 
-// openTwice opens a file that can be read twice. For standard input and other streams it returns a copy in dir that has
-// no name there.
+// openTwice opens a file that can be read twice. For standard input and other streams, it returns an unnamed copy in
+// dir.
 func (p commands) openTwice(name, dir string) (*os.File, error) {
 	in := p.In
 	if name != "-" {
@@ -99,7 +99,7 @@ func (p commands) openTwice(name, dir string) (*os.File, error) {
 	return unnamed(in, dir)
 }
 
-// unnamed returns a copy in dir that has no name there.
+// unnamed copies in to a file in dir, and removes the name of the file immediately.
 func unnamed(in io.Reader, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".import-*")
 	if err != nil {

@@ -222,7 +222,7 @@ func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 		n.Subject, cli.Counted(readers, "subscriber"), l.Name, whenSent(n)))
 }
 
-// confirmCampaign is confirmJob for a campaign, with the total of its audience.
+// confirmCampaign is like confirmJob, for a campaign. It shows the total of the campaign's audience.
 func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaigns.Draft, a *core.Audience,
 	n *core.NewJob,
 ) error {
@@ -261,7 +261,7 @@ func (p commands) confirm(c *cli.Context, readers int64, question string) error 
 	return err
 }
 
-// whenSent describes when a new job sends.
+// whenSent describes when a new job starts to send.
 func whenSent(n *core.NewJob) string {
 	when := "now"
 	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
@@ -273,7 +273,7 @@ func whenSent(n *core.NewJob) string {
 	return when
 }
 
-// newJob reads the flags and the files that they name.
+// newJob returns the job that the flags, and the files named by them, describe.
 func newJob(c *cli.Context) (n core.NewJob, err error) {
 	n = core.NewJob{
 		ListID: c.String("list"), SegmentID: c.String("segment"), Name: c.String("name"), Subject: c.String("subject"),

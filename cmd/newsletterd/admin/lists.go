@@ -121,7 +121,7 @@ To see what can be restored:
 	return del, restore
 }
 
-// errNotDeleted ends a command if the answer to its question was not yes.
+// errNotDeleted is the error of a command whose question was not answered with yes.
 var errNotDeleted = errors.New("canceled; nothing was deleted")
 
 // confirmDelete asks for confirmation before a record is deleted, and lists what is deleted with it. end says whether
@@ -161,7 +161,7 @@ func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun,
 	return err
 }
 
-// canRestore ends the question about a record that can be restored.
+// canRestore is the end of the question about a record that can be restored.
 const canRestore = "You can restore it for 30 days."
 
 // leftOutWords describes a part that a restored record did not get back.

@@ -23,7 +23,7 @@ func mediaFlags() []cli.Flag {
 	}
 }
 
-// mediaInput reads the flags.
+// mediaInput returns the fields that the flags set.
 func mediaInput(c *cli.Context) core.MediaInput {
 	return core.MediaInput{
 		Name: cli.Given(c, "name"), Alt: cli.Given(c, "alt"), Decorative: cli.GivenBool(c, "decorative"),
@@ -133,7 +133,7 @@ func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full,
 	return mediaIn(ctx, file, limits)
 }
 
-// mediaIn is readMedia for an open file.
+// mediaIn is like readMedia, for an open file.
 func mediaIn(ctx context.Context, file *os.File, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	info, err := file.Stat()
 	if err == nil && info.Size() > limits.Bytes {

@@ -15,7 +15,7 @@ import (
 type outboxRow struct {
 	core.OutboxEvent
 	State string `json:"state"`
-	// Event is the event that is posted; only for show.
+	// Event is the posted event. It is set only by the command show.
 	Event json.RawMessage `json:"event,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// personFlag names a person by address or by the ID of a user.
+// personFlag returns the flag that names a person by address or by the ID of a user.
 func personFlag() cli.Flag {
 	return cli.Reference("id", people.NounUser, "`PERSON`: any email address, or the ID or name of a user",
 		"user", "email")
@@ -90,7 +90,7 @@ history, sent emails, and reports from mail providers.
 			}
 			u, err := s.UserByEmail(c.Context, who.Email)
 			if err == nil {
-				err = p.endClients(c, s, u, "") // clients forget who created them
+				err = p.endClients(c, s, u, "") // after the erasure, the creators of clients are unknown
 			}
 			if err != nil && core.KindOf(err) != core.NotFound {
 				return err

@@ -78,7 +78,7 @@ list.`
 	return publish
 }
 
-// issueSegmentFlag names the segment for a file, or everyone.
+// issueSegmentFlag returns the flag that names the segment for a file, or everyone.
 func issueSegmentFlag() cli.Flag {
 	f := cli.Reference("segment", people.NounSegment,
 		"only send to subscribers in this segment (`ID` or name); everyone means the whole list")
@@ -86,7 +86,7 @@ func issueSegmentFlag() cli.Flag {
 	return f
 }
 
-// listsOfHead is the context key that marks a file whose lists come from its head.
+// listsOfHead is a context key. It marks a file whose lists come from its front matter.
 type listsOfHead struct{}
 
 // readIssue reads the file of a newsletter.
@@ -209,7 +209,7 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 }
 
 // saveIssue saves a file as a campaign: the same one as before, or a new one. A draft keeps its segment unless the file
-// names another one or everyone, because a flag that is now absent could have set the segment.
+// names another one, or everyone. The segment may have been set by a flag that is now absent.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
@@ -266,7 +266,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	return made, inFile(file, issue, err)
 }
 
-// setZone uses the time zone of the head if no flag names one.
+// setZone sets the time zone from the front matter if no flag names one.
 func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	zone := issue.Values["time_zone"]
 	if zone == "" || c.IsSet("time-zone") {
@@ -285,8 +285,8 @@ type readers struct {
 	core.Narrowing
 }
 
-// everyone removes the segment of a campaign if a file names it as its segment. An absent or empty segment doesn't,
-// because that could be a mistake.
+// everyone is the segment in a file that removes the segment of the campaign. An absent or empty segment doesn't remove
+// it, because that could be a mistake.
 const everyone = "everyone"
 
 // noneIsEveryone returns an error if a segment of the tenant has the name everyone, because the file or flag could mean
@@ -301,7 +301,7 @@ func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	return err
 }
 
-// readersOf finds the lists and campaigns that the head of a file names. The first list is l.
+// readersOf looks up the lists and campaigns that the front matter of a file names. The first list is l.
 func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue *frontmatter.Matter) (r readers,
 	err error,
 ) {
@@ -369,8 +369,8 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	return r, err
 }
 
-// issueID returns the ID of a file's campaign. It is derived from the ID in the head, or from the list and the file
-// name.
+// issueID returns the ID of a file's campaign. It is derived from the ID in the front matter or, without one, from the
+// list and the file name.
 func issueID(l *core.List, file, id string) string {
 	name := "file:" + l.ID + "/" + filepath.Base(file)
 	if id != "" {
@@ -398,7 +398,7 @@ func inFile(file string, issue *frontmatter.Matter, err error) error {
 	return err
 }
 
-// keyOf returns the key in a head that corresponds to a field of a campaign.
+// keyOf returns the key of the front matter that sets a field of a campaign.
 func keyOf(issue *frontmatter.Matter, field string) string {
 	switch field {
 	case "list_ids":

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store"
 )
 
-// keepPictures stores the images whose paths a source contains, and returns the source with their addresses instead.
+// keepPictures stores the images whose paths a source contains. It returns the source with the paths replaced by URLs.
 func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (source string, err error) {
@@ -49,7 +49,7 @@ func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Sto
 	return markup.PlacePictures(source, addresses), nil
 }
 
-// keepAttachments stores the attachments that the head names, and returns their IDs. Like those of images, their paths
+// keepAttachments stores the attachments that the front matter names, and returns their IDs. As for images, the paths
 // are relative to the folder of the file.
 func (p publisher) keepAttachments(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
@@ -92,7 +92,7 @@ func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	defer root.Close()
 	opened, err := root.Open(name)
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		if _, system := errors.AsType[syscall.Errno](fault.Err); !system { // os.Root refused it
+		if _, system := errors.AsType[syscall.Errno](fault.Err); !system { // os.Root refused to open it
 			return nil, errOutside
 		}
 		fault.Path = filepath.Join(folder, name)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// knownID sets the ID of a new record to the one that another service uses for it.
+// knownID returns the flag that sets the ID of a new record, to use the same ID as another service.
 func knownID() cli.Flag {
 	return cli.String("id", "`ID` that another service uses for this record (default: a new one)")
 }
@@ -151,7 +151,7 @@ func (p commands) tenantCommands() *cli.Command {
 	}
 }
 
-// listText is a list with its counts for a table. In JSON the counts are a separate record, as in the API.
+// listText is a list with its counts, for a table. In JSON, the counts are a separate record, as in the API.
 type listText struct {
 	core.List
 	core.ListCounts

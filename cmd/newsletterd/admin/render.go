@@ -16,7 +16,7 @@ import (
 	"newsletterd/store"
 )
 
-// sourceFlags set the source and theme of an email.
+// sourceFlags returns the flags that set the source and the theme of an email.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("markdown", "Markdown `FILE` to generate both parts from"),
@@ -30,7 +30,8 @@ func themeFlag() cli.Flag {
 		strings.Join(core.BuiltInThemes, ", ")+" or one of the tenant's themes")
 }
 
-// writtenContent creates the content of a job from Markdown or blocks, with the names and postal address of its tenant.
+// writtenContent sets the content of a job from Markdown or blocks. It uses the names and the postal address of the
+// job's tenant.
 func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	if !c.IsSet("markdown") && !c.IsSet("blocks") {
 		if c.IsSet("theme") || c.IsSet("allow-html") {
@@ -63,7 +64,7 @@ func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	return nil
 }
 
-// looks returns the theme that --theme names for the emails of a tenant.
+// looks returns the design options for the theme that --theme names, for the emails of a tenant.
 func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, err error) {
 	own, err := s.ThemeNamed(c.Context, t.ID, c.String("theme"))
 	if err != nil {
@@ -182,7 +183,7 @@ func (p commands) render(c *cli.Context) error {
 	return err
 }
 
-// renderLooks is looks for render. It only opens the database for a theme of a tenant.
+// renderLooks is like looks, for the command render. It opens the database only for a theme of a tenant.
 func (p commands) renderLooks(c *cli.Context) (o markup.Options, err error) {
 	theme := c.String("theme")
 	if core.IsBuiltInTheme(theme) {

@@ -14,7 +14,8 @@ import (
 	"newsletterd/store/people"
 )
 
-// ruleFlag takes a rule as JSON, or the file that contains one. usage describes its purpose and can be empty.
+// ruleFlag returns the flag that takes a rule as JSON, or a file that contains one. usage describes its purpose and can
+// be empty.
 func ruleFlag(usage string) cli.Flag {
 	if usage != "" {
 		usage += ": "
@@ -22,7 +23,7 @@ func ruleFlag(usage string) cli.Flag {
 	return cli.String("rule", usage+"`RULE` as JSON, a file that contains it, or - for standard input")
 }
 
-// givenRule reads the rule of --rule. It is empty if there is none.
+// givenRule returns the rule of --rule, or an empty text if there is none.
 func givenRule(p commands, c *cli.Context) (core.RuleText, error) {
 	given := strings.TrimSpace(c.String("rule"))
 	if given == "" || strings.HasPrefix(given, "{") {
@@ -115,7 +116,7 @@ func segmentCommands(p commands) *cli.Command {
 	}
 }
 
-// segmentListFlag names the list whose subscribers are matched with a segment.
+// segmentListFlag returns the flag that names the list whose subscribers are matched with a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
 // segmentQuestion returns the question about the segment of --id or the rule of --rule, and the list of --list.
@@ -159,7 +160,7 @@ func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id str
 	return q, err
 }
 
-// unsaved rewrites an error in the evaluation of --rule, because that rule doesn't belong to a segment.
+// unsaved rewords an error from evaluating --rule, because that rule doesn't belong to a segment.
 func unsaved(c *cli.Context, err error) error {
 	if c.IsSet("rule") {
 		return core.UnsavedRule(err)
@@ -277,7 +278,7 @@ func segmentWhyCommand(p commands) *cli.Command {
 	})
 }
 
-// unreached explains why campaigns don't reach someone, by the status of core.SegmentMembership.
+// unreached explains why campaigns don't reach a person, by the status in core.SegmentMembership.
 var unreached = map[string]string{
 	string(core.StatusRemoved):   "isn't on this list",
 	core.SubscriptionPending:     "hasn't confirmed the subscription",

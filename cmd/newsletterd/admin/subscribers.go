@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	maxShownErrors = 10 // on a terminal; the file of --errors has all
+	maxShownErrors = 10 // on a terminal; the file of --errors has all errors
 )
 
 func (p commands) subscriberCommands() *cli.Command {
@@ -102,7 +102,7 @@ formula start with an apostrophe, which an import removes.
 	}
 }
 
-// importing is one run of the command.
+// importing is one run of the import command.
 type importing struct {
 	*imports.Import
 	reader *subscribercsv.Reader
@@ -283,7 +283,8 @@ func (p commands) openInput(name string) (io.ReadCloser, error) {
 	}{io.TeeReader(f, bar), f}, nil
 }
 
-// all reads the whole file and writes it sorted. In the order of the file, each row would touch different pages.
+// all reads the whole file, and writes its rows in sorted order. In the order of the file, each row would touch other
+// pages of the database.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
 	if err := run.flushed(run.reader.Load(c.Context, run.Import, run.report)); err != nil {
@@ -306,7 +307,7 @@ func (run *importing) flushed(err error) error {
 	return errors.Join(err, run.faulty.Flush())
 }
 
-// unfinished adds what to do after an error in the middle of writing.
+// unfinished adds to an error during an import how to continue.
 func unfinished(err error) error {
 	if err == nil {
 		return nil

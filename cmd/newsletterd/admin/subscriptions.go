@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets no
+// shownStatuses lists the statuses of a subscription: its own states, and the reasons why an active subscriber gets no
 // email.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
@@ -73,7 +73,7 @@ that: newsletterd admin suppression create --email ADDRESS`
 	return []*cli.Command{all, show, add, end}
 }
 
-// matchingFlag filters by a segment.
+// matchingFlag returns the flag that filters by a segment.
 func matchingFlag() cli.Flag {
 	return cli.Reference("segment", people.NounSegment, "only subscribers in this segment (`ID` or name)")
 }
@@ -119,7 +119,8 @@ func subscriptionRows(p commands, c *cli.Context, s *store.Store, listID string)
 	}, nil
 }
 
-// allSubscriptions calls take with the subscriptions of a list that have a status. An empty one means all.
+// allSubscriptions calls take with the subscriptions of a list that have the given status. An empty status means all
+// subscriptions.
 func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
 	take func(*core.Subscription) error,
 ) error {
@@ -300,7 +301,7 @@ func (d *shownSubscriber) print(out cli.Printer) error {
 		section(out, "transactional emails", d.Mails, mailColumns...))
 }
 
-// section writes a table under a title. It writes nothing if there are no rows.
+// section writes a table under a title. If there are no rows, it writes nothing.
 func section[T any](out cli.Printer, title string, rows []T, columns ...string) error {
 	if len(rows) == 0 {
 		return nil

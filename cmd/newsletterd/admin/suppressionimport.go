@@ -60,7 +60,7 @@ newsletterd admin suppression delete
 	return imp
 }
 
-// allFaulty returns an error if every line had one.
+// allFaulty returns an error if every line of the file had an error.
 func allFaulty(counts core.ImportCounts) error {
 	if n := counts.Rows(); n > 0 && counts.Failed == n {
 		return errNobody

@@ -74,7 +74,7 @@ tenant's entries. The consent history keeps the original reason.
 	}
 }
 
-// emailOf reads --email, and checks that the tenant of --tenant exists.
+// emailOf returns the address of --email, and checks that the tenant of --tenant exists.
 func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	if _, _, err := cli.TenantOf(c, s); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	return cli.GivenEmail(c)
 }
 
-// emailAndReason is emailOf, and reads --reason.
+// emailAndReason is like emailOf, and also returns the text of --reason.
 func emailAndReason(c *cli.Context, s *store.Store) (email core.Email, reason string, err error) {
 	reason = c.String("reason")
 	if email, err = emailOf(c, s); err == nil && len(reason) > core.MaxOrigin {

@@ -69,7 +69,7 @@ func tagCommands(p commands) *cli.Command {
 	}
 }
 
-// tagFlags returns --id and --tenant of a command about one tag, followed by more.
+// tagFlags returns the flags --id and --tenant for a command about one tag, followed by those in more.
 func tagFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		cli.ID(people.NounTag), cli.Tenant("tenant (`ID` or name), if several tenants have a tag with this name"),
@@ -94,7 +94,7 @@ type personTag struct {
 	Tags  tagNames   `json:"tags"`
 }
 
-// tagNames are the names of someone's tags.
+// tagNames are the names of a person's tags.
 type tagNames []string
 
 // Words returns the names as a line of text.
@@ -105,7 +105,7 @@ func (n tagNames) Words() string {
 	return cli.Printable(strings.Join(n, ","))
 }
 
-// personTagCommand adds or removes a tag of a person.
+// personTagCommand returns a command that adds or removes a tag of a person.
 func personTagCommand(p commands, name, usage string, adds bool) *cli.Command {
 	flags := tagFlags(cli.String("email", "email `ADDRESS` of the person"))
 	return p.Command(name, usage, flags, []string{"id", "email"}, func(c *cli.Context, _ *config.Config,

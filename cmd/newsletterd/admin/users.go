@@ -17,13 +17,13 @@ import (
 	"newsletterd/store/people"
 )
 
-// userFlag names a user by address or id.
+// userFlag returns the flag that names a user by address or id.
 func userFlag() cli.Flag {
 	return cli.Reference("id", people.NounUser, "`USER`: email address, ID (or its first characters) or name",
 		"user")
 }
 
-// userOf reads the user whom a flag names.
+// userOf returns the user that a flag names.
 func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error) {
 	word := c.String(flag)
 	if !strings.Contains(word, "@") {
@@ -323,7 +323,8 @@ func (p accounts) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	return p.printUser(c, u)
 }
 
-// tellUnproved reports that a change has removed the password of a user, if the epoch differs from the one before.
+// tellUnproved prints that a change has removed the password of a user. This is the case if epoch, the epoch before the
+// change, differs from the current one.
 func (p accounts) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
 		fmt.Fprintf(p.Err,
@@ -340,7 +341,7 @@ func (p accounts) reprintUser(c *cli.Context, s *store.Store, id string) error {
 	return p.printUser(c, u)
 }
 
-// userRow is a user with the roles in words, for tables.
+// userRow is a user with the roles as text, for tables.
 type userRow struct {
 	core.User
 	Words string `json:"role"`
@@ -374,12 +375,12 @@ func (p accounts) printUser(c *cli.Context, u core.User) error {
 		return out.Value(u)
 	}
 	row := userRow{u, roleWords(u.Roles)}
-	row.Roles = nil // shown as words
+	row.Roles = nil // shown as text
 	return out.Record(row)
 }
 
-// disableClients is the flag of commands that end the sessions of a user. Clients and webhook endpoints otherwise
-// survive that.
+// disableClients returns a flag for commands that end the sessions of a user. With the flag, the user's clients and
+// webhook endpoints are disabled; without it, they stay active.
 func disableClients() cli.Flag {
 	return cli.Bool("disable-clients", "also disable OAuth clients and webhook endpoints that the user created or "+
 		"changed")

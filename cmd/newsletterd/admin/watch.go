@@ -13,7 +13,7 @@ import (
 
 const (
 	watchEvery = 500 * time.Millisecond // interval at which `admin job watch` reads the job
-	rateOver   = 10 * time.Second       // period over which the speed is averaged
+	rateOver   = 10 * time.Second       // period over which the rate is averaged
 )
 
 // watchJob shows the progress of a job until it ends.
@@ -70,7 +70,7 @@ func pausedError(j *core.JobView) error {
 		"it", j.PauseReason)
 }
 
-// onlyDeferred reports whether every recipient of a running job has a result or waits for another try.
+// onlyDeferred reports whether a running job has only recipients that have a result or wait for another try.
 func onlyDeferred(j *core.JobView) bool {
 	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
 }
@@ -106,7 +106,7 @@ func unlessCompleted(j *core.JobView) error {
 	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
 }
 
-// watch holds the recent progress to calculate the speed.
+// watch holds the recent progress, from which the rate is calculated.
 type watch struct {
 	seen []progress // oldest first
 }
@@ -126,7 +126,7 @@ func (w *watch) look(j *core.JobView, at time.Time) {
 // done counts the recipients with a result.
 func done(j *core.JobView) int64 { return j.Sent + j.Failed + j.Skipped }
 
-// rate returns the number of recipients a second that got a result.
+// rate returns how many recipients per second got a result.
 func (w *watch) rate() float64 {
 	first, last := w.seen[0], w.seen[len(w.seen)-1]
 	if span := last.at.Sub(first.at).Seconds(); span > 0 {

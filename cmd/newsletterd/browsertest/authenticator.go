@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Authenticator is a device with passkeys in a browser. It confirms everything and verifies its user.
+// Authenticator is a device with passkeys in a browser. It confirms every request and always verifies its user.
 type Authenticator struct {
 	b  *Browser
 	id webauthn.AuthenticatorID

@@ -29,9 +29,9 @@ type Browser struct {
 	ctx context.Context
 }
 
-// New starts a browser. It skips the test without a browser or outside `make pages`, because a browser test takes as
-// long as many other tests. The test runs in parallel with other browser tests. hosts are names that resolve to this
-// machine.
+// New starts a browser. It skips the test if there is no browser, and outside of `make pages`, because a browser test
+// takes as long as many other tests. The test runs in parallel with other browser tests. hosts are names that resolve
+// to this machine.
 func New(t *testing.T, hosts ...string) *Browser {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") != "" {
@@ -83,7 +83,7 @@ func (b *Browser) Do(steps ...Step) {
 	}
 }
 
-// Open opens an address and runs further steps there.
+// Open opens a URL and runs further steps there.
 func (b *Browser) Open(address string, steps ...Step) {
 	b.Helper()
 	b.Do(append([]Step{chromedp.Navigate(address)}, steps...)...)
@@ -112,7 +112,7 @@ func Fault(text string) Step {
 	return chromedp.WaitVisible(`//p[@id="fault"][contains(., "` + text + `")]`)
 }
 
-// Notice waits for a page that shows what was done.
+// Notice waits for a page that confirms an action.
 func Notice(text string) Step {
 	return chromedp.WaitVisible(`//p[@class="notice"][contains(., "` + text + `")]`)
 }
@@ -157,7 +157,7 @@ func scheme(name string) Step {
 	})
 }
 
-// Location returns the address of the page.
+// Location returns the URL of the page.
 func (b *Browser) Location() string {
 	b.Helper()
 	return ask(b, chromedp.Location())
@@ -237,8 +237,8 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond returns how far any element extends beyond the page or its card, after a new layout. A toolbar is excluded
-// because it scrolls sideways.
+// beyond returns how far any element extends beyond the page or its card, after a new layout, in pixels. A toolbar is
+// excluded because it scrolls sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
 	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`

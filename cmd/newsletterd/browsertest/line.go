@@ -20,10 +20,10 @@ var (
 	Slow    = Line{Latency: 100, DownloadThroughput: 50_000, UploadThroughput: 20_000} // a phone in a rural area
 )
 
-// setLine is Network.emulateNetworkConditions.
+// setLine is the DevTools command Network.emulateNetworkConditions.
 var setLine = cdp.Command[Line, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
-// SetLine changes the page's network connection. Transfers in progress break if it is offline.
+// SetLine changes the page's network connection. An offline connection also ends transfers in progress.
 func (b *Browser) SetLine(line Line) {
 	b.Helper()
 	call(b, network.Enable, network.EnableParams{})

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// unsaid are roles that screen readers don't announce, or that belong to another element's name.
+// unsaid are roles of elements that screen readers don't announce, or that are part of another element's name.
 var unsaid = map[string]bool{
 	"none": true, "generic": true, "InlineTextBox": true, "RootWebArea": true, "ListMarker": true, "LineBreak": true,
 	"LayoutTable": true, "LayoutTableRow": true, "LayoutTableCell": true,

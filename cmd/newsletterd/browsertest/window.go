@@ -18,7 +18,7 @@ func (b *Browser) Window(colors string, width, height int64) image.Image {
 	b.Do(scheme(colors), chromedp.EmulateViewport(width, height))
 	b.Eval(`Promise.all([...document.images].filter(i => i.complete || i.loading !== "lazy").map(
 		i => i.decode().catch(() => {}))).then(
-		() => new Promise(done => setTimeout(done, 400)))`) // frames are laid out
+		() => new Promise(done => setTimeout(done, 400)))`) // wait until frames are laid out
 	shown, err := png.Decode(bytes.NewReader(ask(b, chromedp.CaptureScreenshot())))
 	if err != nil {
 		b.Fatal(err)

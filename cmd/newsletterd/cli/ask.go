@@ -21,13 +21,14 @@ type Asker struct {
 // Asker returns an Asker for a command. There must be only one reader of the program's standard input.
 func (p *Program) Asker(c *Context) *Asker { return &Asker{p, c, bufio.NewReader(p.In)} }
 
-// Person reports whether a person can be asked: at a terminal, unless the first line is a password or --json is set.
+// Person reports whether a person can be asked. That is the case at a terminal, unless the first line of input is a
+// password or --json is set.
 func (a *Asker) Person() bool {
 	return a.p.atTerminal() && !a.c.Bool("password-stdin") && !JSONWanted(a.c)
 }
 
-// Answer passes the value of the flag, or a person's answer, to read. It uses otherwise for an empty answer. If no
-// person can be asked and otherwise is empty, the flag is required.
+// Answer passes the value of the flag or, without the flag, a person's answer to read. It replaces an empty answer with
+// otherwise. If no person can be asked and otherwise is empty, the flag is required.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
@@ -43,7 +44,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	return read(otherwise)
 }
 
-// Ask passes a person's answers to read until read accepts one. It uses otherwise for an empty answer.
+// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with otherwise.
 func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.Err, "%s: ", question)
@@ -103,7 +104,8 @@ func (p *Program) Hidden(ctx context.Context, question string) (string, error) {
 	return string(b), err
 }
 
-// Password reads a password from the first line of standard input. At a terminal it asks for what.
+// Password reads a password from the first line of standard input. At a terminal it asks for the password; what is its
+// name in the question.
 func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	if !p.atTerminal() {
 		return oneLine(p.In)
@@ -111,7 +113,7 @@ func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	return p.Hidden(ctx, what)
 }
 
-// oneLine reads one line, for example a password, which must not appear in a process list.
+// oneLine reads one line. Passwords are read in this way, so that they don't appear in a process list.
 func oneLine(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {

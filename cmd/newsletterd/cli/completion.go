@@ -12,13 +12,13 @@ import (
 type CommandPath struct {
 	Path  string // such as "newsletterd admin tenant"
 	Words []Word // subcommands
-	Flags []Word // without the dashes; File means that a file follows
+	Flags []Word // without the dashes
 }
 
 // Word is a possible completion.
 type Word struct {
 	Name, Usage string
-	File, Value bool // a file follows; any value follows
+	File, Value bool // the next word is a file; the next word is any other value
 }
 
 // CompletionCommand returns the command that prints a script for a shell. tree returns the tree of commands.

@@ -33,7 +33,7 @@ func JSON(name, usage string) Flag {
 	return &StringFlag{Name: name, Usage: usage + ", as `JSON` in the API's format, or @FILE"}
 }
 
-// GivenJSON returns the value of a JSON flag; nil if it wasn't given.
+// GivenJSON returns the value of a JSON flag, or nil if it wasn't given.
 func GivenJSON[T any](c *Context, flag string) (*T, error) {
 	if !c.IsSet(flag) {
 		return nil, nil
@@ -79,10 +79,10 @@ func Given(c *Context, flag string) *string {
 	return &v
 }
 
-// GivenEmail parses the address of --email.
+// GivenEmail returns the address of --email.
 func GivenEmail(c *Context) (core.Email, error) { return AddressIn(c, "email", c.String("email")) }
 
-// AddressIn parses an address that a flag holds.
+// AddressIn parses address, the value of a flag. Its error names the flag.
 func AddressIn(c *Context, flag, address string) (core.Email, error) {
 	email, err := core.ParseEmail(address)
 	if err != nil {
@@ -91,7 +91,7 @@ func AddressIn(c *Context, flag, address string) (core.Email, error) {
 	return email, nil
 }
 
-// GivenBool is Given for a switch.
+// GivenBool is like Given, for a switch.
 func GivenBool(c *Context, flag string) *bool {
 	if !c.IsSet(flag) {
 		return nil
@@ -100,7 +100,7 @@ func GivenBool(c *Context, flag string) *bool {
 	return &v
 }
 
-// GivenList is Given for a repeatable flag. A single empty value clears the field.
+// GivenList is like Given, for a repeatable flag. A single empty value clears the field.
 func GivenList(c *Context, flag string) *[]string {
 	if !c.IsSet(flag) {
 		return nil
@@ -114,7 +114,7 @@ func GivenList(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenWords is Given for a flag with words separated by spaces, such as scopes.
+// GivenWords is like Given, for a flag with words separated by spaces, such as scopes.
 func GivenWords(c *Context, flag string) *[]string {
 	if !c.IsSet(flag) {
 		return nil
@@ -123,7 +123,7 @@ func GivenWords(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenInstant reads a flag with a time in RFC 3339 format; 0: not set.
+// GivenInstant returns the value of a flag with a time in RFC 3339 format, or 0 if it isn't set.
 func GivenInstant(c *Context, flag string) (core.Instant, error) {
 	if c.String(flag) == "" {
 		return 0, nil
@@ -168,7 +168,8 @@ func areNeeded(flags ...string) string {
 	return strings.Join(flags, ", ") + verb
 }
 
-// Missing names the record in an error that says it doesn't exist.
+// Missing adds the name of the record to an error that says the record doesn't exist. It returns other errors
+// unchanged.
 func Missing(err error, noun, id string) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("%s %s not found", noun, id)
@@ -176,7 +177,7 @@ func Missing(err error, noun, id string) error {
 	return err
 }
 
-// TenantOf reads the tenant that --tenant names. Without the flag, all is true. It returns an error for an unknown
+// TenantOf returns the tenant that --tenant names. Without the flag, all is true. It returns an error for an unknown
 // tenant, because an empty result would look like a tenant without records.
 func TenantOf(c *Context, s *store.Store) (ids []string, all bool, err error) {
 	id := c.String("tenant")

@@ -93,7 +93,7 @@ func writeCommands(b *strings.Builder, commands []*Command) {
 	}
 }
 
-// writeRows writes a title, and names next to their descriptions. It writes nothing without rows.
+// writeRows writes a title, and rows of names next to their descriptions. If there are no rows, it writes nothing.
 func writeRows(b *strings.Builder, title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -121,10 +121,10 @@ func writeRows(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// flowed wraps a description. Indented lines stay unchanged.
+// flowed wraps the lines of a description. Indented lines stay unchanged.
 func flowed(text string) string {
 	var out []string
-	var open []string // lines of a paragraph
+	var open []string // lines of the current paragraph
 	end := func() {
 		if len(open) > 0 {
 			out = append(out, wrapped(strings.Join(open, " "), helpWidth)...)

@@ -16,8 +16,8 @@ type (
 	IntFlag    = urfave.IntFlag
 )
 
-// helpFlag is --help. All command trees of a process share the library's flag, and setting it writes to it, so each run
-// sets a copy.
+// helpFlag is --help. All command trees of a process share the library's flag, and a run writes to it, so each run uses
+// a copy.
 type helpFlag struct{ *urfave.BoolFlag }
 
 func (f helpFlag) Apply(set *flag.FlagSet) error {

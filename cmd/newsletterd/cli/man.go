@@ -78,7 +78,7 @@ func manCommand(b *strings.Builder, parent string, c *Command) {
 	manFlags(b, c.Flags, commonFlags())
 }
 
-// manFlags lists flags except those that every command has.
+// manFlags lists flags, except those in without, which every command has.
 func manFlags(b *strings.Builder, flags, without []Flag) {
 	for _, f := range flags {
 		d, ok := f.(urfave.DocGenerationFlag)

@@ -55,7 +55,7 @@ func (p Printer) Record(v any) error {
 	return err
 }
 
-// Counted returns a number with its noun: 1 list, 2 lists.
+// Counted returns a number with its noun, such as "1 list" or "2 lists". thing is the singular.
 func Counted[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -126,7 +126,7 @@ func columnsOfValue(rv reflect.Value) []column {
 		f := rv.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous: // in text even if it has a name in JSON
+		case f.Anonymous: // as columns of its own, even if it has a name in JSON
 			out = append(out, columnsOfValue(rv.Field(i))...)
 		case f.IsExported() && name != "" && name != "-":
 			out = append(out, column{name, cell(rv.Field(i))})

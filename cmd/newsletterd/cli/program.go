@@ -23,8 +23,8 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      []string
-	// Open opens the database for a command. look means that the command is about this machine's file and changes
-	// nothing.
+	// Open opens the database for a command. look is true for a command that only looks at this machine's file and
+	// changes nothing.
 	Open func(ctx context.Context, cfg *config.Config, look bool) (*store.Store, error)
 }
 
@@ -41,7 +41,7 @@ var configFlags = map[string]string{
 func (p *Program) Config(c *Context) (*config.Config, error) {
 	src := config.Sources{Env: p.Env, Flags: map[string]string{}}
 	src.File, _ = Nearest(c, "config")
-	if c.Command.Name != "serve" { // serve would start the installed daemon instead of a trial in this folder
+	if c.Command.Name != "serve" { // otherwise serve would start the installed daemon instead of a trial in this folder
 		src.Installed = config.InstalledFiles
 	}
 	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
@@ -80,7 +80,7 @@ func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) er
 	}
 	look := c.Command.Name == "status" || c.Command.Name == "check"
 	s, err := p.Open(c.Context, cfg, look)
-	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 1 { // no database was named
+	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 1 { // no setting names a database
 		return fmt.Errorf("%w. No configuration file was found in %s. Pass --config FILE or --database FILE",
 			err, strings.Join(cfg.Searched, ", "))
 	}
@@ -93,13 +93,14 @@ func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) er
 	if err == nil {
 		err = closed
 	}
-	if db.IsFull(err) { // SQLite does not say which disk
+	if db.IsFull(err) { // SQLite's error doesn't name the disk
 		err = fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	return err
 }
 
-// Command returns a command that requires some flags and the store. It resolves what its flags refer to before it runs.
+// Command returns a command that requires some flags and the store. Before it runs, it replaces references in its flags
+// with IDs.
 func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	do func(*Context, *config.Config, *store.Store) error,
 ) *Command {
@@ -122,7 +123,7 @@ func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	}
 }
 
-// Actor returns the name in the audit log of the operator who runs a command.
+// Actor returns the name under which the audit log lists the operator who runs a command.
 func Actor() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "command:" + u.Username
@@ -166,7 +167,7 @@ func Pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, e
 	}
 }
 
-// PagesOfTenant is Pages for the records of the tenant that --tenant names, or of all tenants.
+// PagesOfTenant is like Pages, for the records of the tenant that --tenant names, or of all tenants.
 func PagesOfTenant[T any](c *Context, s *store.Store, key func(T) string,
 	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
 ) ([]T, error) {

@@ -17,12 +17,12 @@ import (
 type ReferenceFlag struct {
 	*StringFlag
 	noun people.Noun
-	// byName means that the command needs the name of the record and accepts one that does not exist yet.
+	// byName means that the command needs the name of the record, and accepts one that no record has yet.
 	byName bool
-	// Also is a word that stays unchanged and doesn't refer to a record; empty: none.
+	// Also is a value that stays unchanged and doesn't refer to a record; empty: none.
 	Also string
-	// Whole reports whether an absent flag means the only tenant. If nil, that applies if the command requires the
-	// flag.
+	// Whole reports whether an absent flag means the only tenant. If Whole is nil, it means that if the command
+	// requires the flag.
 	Whole func(*Context) bool
 }
 
@@ -108,7 +108,7 @@ func CheckChoices(c *Context) error {
 	return nil
 }
 
-// maxCandidates limits how many records are listed if a reference is ambiguous.
+// maxCandidates is how many records are listed at most if a reference is ambiguous.
 const maxCandidates = 10
 
 // Resolve replaces the references in a command's flags with IDs. It sets --tenant to the only tenant if the command
@@ -156,7 +156,7 @@ func Resolve(c *Context, s *store.Store, needed []string) error {
 	return nil
 }
 
-// rank orders nouns so that those that narrow others come first.
+// rank returns the position of a noun in the order of resolution: nouns that narrow others come first.
 func rank(noun people.Noun) int {
 	switch noun {
 	case people.NounTenant:

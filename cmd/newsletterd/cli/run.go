@@ -22,11 +22,11 @@ const (
 	ExitFailed = 1
 	ExitUsage  = 2
 	ExitLost   = 3 // another machine has taken over
-	ExitBehind = 4 // the change is made, but is not in the replica yet
+	ExitBehind = 4 // the change was made, but is not in the replica yet
 )
 
-// Run executes the command that args name and returns the exit code. Commands other than serve end at the first
-// SIGINT or SIGTERM, after the transaction that they are in.
+// Run executes the command that args name and returns the exit code. Commands other than serve end at the first SIGINT
+// or SIGTERM, after the current transaction.
 func (p *Program) Run(ctx context.Context, app *App, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,7 +55,7 @@ func (p *Program) Run(ctx context.Context, app *App, args []string) int {
 
 // usageError is a mistake in the command line.
 type usageError struct {
-	command string // the command whose help explains it
+	command string // command whose help explains the mistake
 	text    string
 }
 
@@ -64,13 +64,13 @@ func (e usageError) Error() string { return e.text }
 // UsageError returns an error for a mistake in the flags of a command.
 func UsageError(c *Context, text string) error { return usageError{c.Command.HelpName, text} }
 
-// UsageErrorf is UsageError with arguments.
+// UsageErrorf is like UsageError, with a format and arguments.
 func UsageErrorf(c *Context, format string, args ...any) error {
 	return UsageError(c, fmt.Sprintf(format, args...))
 }
 
-// inOrder moves the files of a command after its flags, where the library expects them. A word after "--" is not a
-// flag.
+// inOrder moves the files of a command to the end, after its flags, where the library expects them. Words after "--"
+// are not flags.
 func inOrder(app *App, args []string) []string {
 	commands, flags := app.Commands, app.Flags
 	for i := 1; i < len(args); i++ {

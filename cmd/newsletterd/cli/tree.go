@@ -14,7 +14,7 @@ import (
 func (p *Program) Tree(a *App, printVersion urfave.ActionFunc) *App {
 	a.HideVersion, a.HideHelpCommand = true, true
 	a.Writer, a.ErrWriter, a.Reader = p.Out, p.Err, p.In
-	a.ExitErrHandler = func(*Context, error) {} // Run decides
+	a.ExitErrHandler = func(*Context, error) {} // Run decides on the exit code
 	a.Flags = append(commonFlags(), Bool("version", "print the version"))
 	group := groupAction(a.Name, a.Commands)
 	a.Action, a.OnUsageError = func(c *Context) error {

@@ -81,7 +81,7 @@ func (r *loader) check() {
 	r.that("limits.model_bytes_total", sizeBetween(c.Limits.ModelBytesTotal, 0, 1<<50))
 	r.that("limits.models_per_owner", between(c.Limits.ModelsPerOwner, 0, 1_000_000))
 	r.that("limits.import_bytes", sizeBetween(c.Limits.ImportBytes, 1, 1<<40))
-	r.that("limits.media_bytes", sizeBetween(c.Limits.MediaBytes, 1, 16<<20)) // held in memory
+	r.that("limits.media_bytes", sizeBetween(c.Limits.MediaBytes, 1, 16<<20)) // an image is held in memory
 	r.that("limits.media_bytes_per_tenant", sizeBetween(c.Limits.MediaBytesPerTenant, c.Limits.MediaBytes, 1<<50))
 	r.that("limits.subscribe_per_address", between(c.Limits.SubscribePerAddress, 0, 1_000_000))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
@@ -190,7 +190,7 @@ func (r *loader) checkMail() {
 	}
 }
 
-// that records an error of a key, with the source that set it. It records only the first error of each key.
+// that records an error for a key, with the source that set the key. It records only the first error for each key.
 func (r *loader) that(key string, err error) {
 	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
 		return

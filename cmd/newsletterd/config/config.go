@@ -74,7 +74,7 @@ type Replica struct {
 	URL         string   `toml:"url"` // bucket or folder; empty: off
 	TTL         Duration `toml:"ttl"` // lifetime of the lease
 	Acknowledge bool     `toml:"acknowledge"`
-	Keep        Duration `toml:"keep"` // period for which any past state can be restored
+	Keep        Duration `toml:"keep"` // how far back the database can be restored
 }
 
 // Mail configures the sending of emails.
@@ -131,8 +131,8 @@ type SMTP struct {
 
 // Send configures send jobs.
 type Send struct {
-	MaxUnrecorded  int      `toml:"max_unrecorded"`  // emails over all connections
-	GiveUpAfter    Duration `toml:"give_up_after"`   // time after which jobs of a relay that is down fail
+	MaxUnrecorded  int      `toml:"max_unrecorded"`  // emails, over all connections together
+	GiveUpAfter    Duration `toml:"give_up_after"`   // how long a relay may be down before its jobs fail
 	KeepRecipients Duration `toml:"keep_recipients"` // retention of recipients of ended jobs
 	KeepTracking   Duration `toml:"keep_tracking"`   // retention of opens and clicks of ended jobs
 	DuplicateGuard Duration `toml:"duplicate_guard"` // 0: off
@@ -168,12 +168,12 @@ type Auth struct {
 	Registration     string `toml:"registration"`      // open or closed
 	RegisterExisting string `toml:"register_existing"` // same or conflict
 	CommonPasswords  string `toml:"common_passwords"`  // auto, refuse or allow
-	SecondFactor     string `toml:"second_factor"`     // who must use it: off, operators, staff, all
+	SecondFactor     string `toml:"second_factor"`     // users who must have one: off, operators, staff, all
 
 	AccessTTL    Duration `toml:"access_ttl"`
 	RefreshIdle  Duration `toml:"refresh_idle"`
 	RefreshTotal Duration `toml:"refresh_total"`
-	RefreshGrace Duration `toml:"refresh_grace"` // 0: strict
+	RefreshGrace Duration `toml:"refresh_grace"` // 0: every reuse counts as a replay
 	RotateKeys   Duration `toml:"rotate_keys"`   // 0: never
 }
 
@@ -302,7 +302,7 @@ func (c *Config) SecretInFile() bool {
 	return found
 }
 
-// SplitOrigin returns the scheme of an origin, and the host without the port.
+// SplitOrigin returns the scheme of an origin, and its host without the port.
 func SplitOrigin(origin string) (scheme, host string) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	if h, _, err := net.SplitHostPort(rest); err == nil {

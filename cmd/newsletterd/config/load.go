@@ -22,8 +22,8 @@ import (
 // DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "./newsletterd.toml"
 
-// InstalledFiles are the configuration files of installations. Commands search them in this order if DefaultFile does
-// not exist, and neither a flag nor the environment names a configuration or database.
+// InstalledFiles are the configuration files of installations. Commands search them in this order, if DefaultFile does
+// not exist and neither a flag nor the environment names a configuration or database.
 var InstalledFiles = []string{"/etc/newsletterd/newsletterd.toml", "/var/lib/newsletterd/newsletterd.toml"}
 
 // EnvFile names the configuration file if no flag does.
@@ -89,7 +89,7 @@ func (s *Sources) files() (names []string, must bool) {
 	switch {
 	case name != "":
 		return []string{name}, true
-	case set: // the settings of an installation don't apply to another database
+	case set: // the settings of an installation must not apply to another database
 		return []string{DefaultFile}, false
 	}
 	return append([]string{DefaultFile}, s.Installed...), false
@@ -277,7 +277,7 @@ func (r *loader) text(key, value, kind, from string) {
 		parsed = splitList(value)
 	}
 	if err != nil {
-		parsed = value // wrong type: set reports it
+		parsed = value // wrong type, which set reports
 	}
 	r.set(key, parsed, kind, from)
 }

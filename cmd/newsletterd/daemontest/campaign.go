@@ -12,11 +12,11 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// MaxUnrecorded is the default number of recipients of a Campaign that can get a second copy after a crash.
+// MaxUnrecorded is how many recipients of a Campaign can get a second copy after a crash, by default.
 const MaxUnrecorded = 64
 
-// Campaign is a daemon with one job, and the SMTP server that receives its emails. Visitors of its list are not
-// recipients.
+// Campaign is a daemon with one job, and the SMTP server that receives its emails. People who subscribe to its list
+// during the test are not recipients.
 type Campaign struct {
 	*Process
 	Sink       *mailtest.Sink // nil if the caller passed a server
@@ -75,8 +75,8 @@ func (w *Campaign) Finish() (j core.SendJob) {
 	return j
 }
 
-// Duplicates compares the emails at the sink and the job with what is expected: no recipient is lost, and all copies
-// are the same message. It returns the number of second copies.
+// Duplicates checks the emails at the sink, and the job, after the job has ended: no recipient may be missing, and all
+// copies of an email must be the same message. It returns the number of second copies.
 func (w *Campaign) Duplicates(j core.SendJob) (n int) {
 	w.Helper()
 	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) ||

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	campaignMark    = "mark-" // prefix of the words that show what an email was made from
+	campaignMark    = "mark-" // prefix of the words that show from which versions an email was made
 	campaignTeam    = "@team.example"
 	campaignReaders = 4
-	campaignOthers  = 2                      // additional readers of the other list
+	campaignOthers  = 2                      // readers only of the other list
 	campaignCrowd   = core.FirstFewFrom + 20 // readers of lists that send to the first recipients before the rest
 	campaignGrace   = 2 * time.Second        // time for emails in flight when a job was paused or canceled
 )
@@ -42,7 +42,7 @@ type Campaigns struct {
 type campaignTenant struct {
 	id          string
 	list, crowd string
-	other       string // shares some readers with list
+	other       string // a list that shares some readers with list
 	people      []*webtest.Client
 }
 
@@ -60,7 +60,7 @@ type campaign struct {
 	subjects []string     // possible subjects: several if a save got no response
 	edition  []string     // possible marks of the layout
 	approved []string     // marks that may be sent
-	writers  map[int]bool // people with acknowledged saves since the last approval
+	writers  map[int]bool // people who saved successfully since the last approval
 	asked    time.Time    // last request to send
 	later    bool         // scheduled for a time that the test doesn't reach
 	rest     time.Time    // when the rest was requested after the first recipients
@@ -77,7 +77,7 @@ type campaignState struct {
 	revision int64
 }
 
-// stopped reports whether nothing scheduled earlier will be sent.
+// stopped reports whether the campaign is in a state in which no email can be sent.
 func (s campaignState) stopped() bool {
 	return s.State == core.CampaignDraft || s.State == core.CampaignApproved
 }
@@ -302,7 +302,7 @@ func (one *campaign) bar(from time.Time, why string) {
 	one.barred = append(one.barred, span{from: from, why: why})
 }
 
-// open ends the barred period, so emails may arrive again.
+// open ends the barred period at the given time. After that, emails may arrive again.
 func (one *campaign) open(at time.Time) {
 	for i := range one.barred {
 		if one.barred[i].until.IsZero() {
@@ -332,7 +332,7 @@ func (l *Campaigns) save(one *campaign, by int, stale bool) {
 	l.look(one)
 }
 
-// agreed records that the current content of a campaign may be sent.
+// agreed records that the current content of a campaign was approved by a person and may be sent.
 func (l *Campaigns) agreed(one *campaign, by int) {
 	if one.second && one.writers[by] {
 		l.Errorf("campaign %d was approved by one of its writers", one.no)
@@ -351,7 +351,7 @@ func (l *Campaigns) approve(one *campaign, by int, version int64) {
 	switch approved := one.now.State == core.CampaignApproved; {
 	case done || approved && was.State != core.CampaignApproved:
 		l.agreed(one, by)
-	case approved: // perhaps approved again with another layout
+	case approved: // it may have been approved again with another layout
 		one.approved = append(one.approved, one.edition...)
 	}
 }

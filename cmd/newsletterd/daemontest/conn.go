@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Conn is a cheap HTTP client: it writes prepared requests to a connection, and reads as much of each response as its
-// length says.
+// Conn is a cheap HTTP client. It writes prepared requests to a connection, and reads each response up to its declared
+// length.
 type Conn struct {
 	net.Conn
 

@@ -14,12 +14,12 @@ import (
 	"newsletterd/core"
 )
 
-// Crowd is a daemon with malicious callers, and a monitor that requests its health meanwhile.
+// Crowd is a daemon with malicious callers, and a monitor that checks the daemon's health meanwhile.
 type Crowd struct {
 	*Process
 	Most int64 // largest growth of memory in MiB
 
-	idle int64 // memory in bytes before
+	idle int64 // memory in bytes before the crowd came
 }
 
 // NewCrowd starts a daemon with a token for devices and for sending. It skips the test under the race detector, which
@@ -85,7 +85,7 @@ func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Dur
 	c.Most = max(c.Most, grown)
 	c.Line(what, "health check %d times, p50 %v, p99 %v, slowest %v; memory grew by %d MiB at most", len(all),
 		all[len(all)/2].Round(time.Microsecond), p99.Round(time.Microsecond), all[len(all)-1].Round(time.Microsecond), grown)
-	if AtLength() && p99 > most { // the plain suite may share its machine with other work
+	if AtLength() && p99 > most { // otherwise, other work may run on the same machine
 		c.Errorf("%s: the 99th percentile of the health check is %v, more than %v", what, p99, most)
 	}
 	return p99

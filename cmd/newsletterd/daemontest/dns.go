@@ -12,9 +12,10 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// DNS answers queries from a zone, over UDP and TCP, and returns the server's address. The zone maps "name type" to
-// values. Missing names don't exist. "name SERVFAIL" fails, "name SILENT" is never answered, and "name CNAME" is an
-// alias for its value. "|" separates the strings of a TXT record.
+// DNS starts a DNS server for a zone, over UDP and TCP, and returns its address. The zone maps "name type" to values.
+// Names that are not in the zone don't exist. A key "name SERVFAIL" makes queries for the name fail, "name SILENT"
+// leaves them without an answer, and "name CNAME" makes the name an alias of its value. "|" separates the strings of a
+// TXT record.
 func DNS(t testing.TB, zone map[string][]string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +73,7 @@ func cutDNS(b []byte) []byte {
 	return b
 }
 
-// talkDNS reads and answers messages that follow their length (RFC 1035 section 4.2.2).
+// talkDNS answers the messages on a TCP connection, each of which follows its length (RFC 1035 section 4.2.2).
 func talkDNS(c net.Conn, zone map[string][]string) {
 	defer c.Close()
 	for {
@@ -94,7 +95,7 @@ func talkDNS(c net.Conn, zone map[string][]string) {
 	}
 }
 
-// replyDNS returns the answer to a message; nil: no answer.
+// replyDNS returns the answer to a message, or nil to send none.
 func replyDNS(zone map[string][]string, question []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(question) != nil || len(m.Questions) != 1 {

@@ -19,7 +19,8 @@ import (
 	"newsletterd/store"
 )
 
-// Ledger records what a daemon that gets killed has acknowledged to its clients, each with a check that proves it.
+// Ledger records the operations that a daemon has acknowledged to its clients before it is killed. With each operation,
+// it stores a check that finds its result in the database.
 type Ledger struct {
 	*Process
 	Acked map[string]func(*store.Store) error // by kind and name
@@ -45,7 +46,7 @@ func NewLedger(t testing.TB, settings ...string) *Ledger {
 	return l
 }
 
-// ack records an acknowledgement.
+// ack records that the daemon has acknowledged an operation. there checks for its result.
 func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +54,8 @@ func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.Kinds[kind]++
 }
 
-// Visits lets n visitors make one round after the other, under names that start with name. stop ends them and waits for
-// them.
+// Visits starts n visitors, each of which calls Visit again and again. Their names start with name. stop ends them and
+// waits for them.
 func (l *Ledger) Visits(name string, n int) (stop func()) {
 	ctx, end := context.WithCancel(l.Context())
 	var all sync.WaitGroup
@@ -75,14 +76,15 @@ func (l *Ledger) Acknowledged() map[string]func(*store.Store) error {
 	return maps.Clone(l.Acked)
 }
 
-// Forget empties Acked. Clients can write meanwhile.
+// Forget empties Acked. It is safe to call while clients write.
 func (l *Ledger) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.Acked)
 }
 
-// post sends a request and reports whether it was acknowledged. A daemon that dies meanwhile has not acknowledged it.
+// post sends a request and reports whether it was acknowledged. A request during which the daemon dies is not
+// acknowledged.
 func (l *Ledger) post(method, path string, body any, header ...string) (answer map[string]any, ok bool) {
 	r, err := l.Try(method, path, body, header...)
 	if err == nil && r.StatusCode >= 300 && r.StatusCode != 503 {
@@ -91,7 +93,7 @@ func (l *Ledger) post(method, path string, body any, header ...string) (answer m
 	return answer, err == nil && r.StatusCode < 300 && (r.Text == "" || json.Unmarshal([]byte(r.Text), &answer) == nil)
 }
 
-// Visit makes one visitor's round through all operations that write.
+// Visit runs all operations that write once, as the visitor with the given name.
 func (l *Ledger) Visit(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")

@@ -18,8 +18,8 @@ const TortureEnv = "NEWSLETTERD_TORTURE"
 // AtLength reports whether tests run at full length.
 func AtLength() bool { return os.Getenv(TortureEnv) != "" }
 
-// Count returns how often a test repeats something: the value of its variable, or else long at full length and short
-// otherwise.
+// Count returns how often a test repeats an action: the value of the environment variable name if it is set, otherwise
+// long at full length, and short in other runs.
 func Count(name string, short, long int) int {
 	if n, err := strconv.Atoi(os.Getenv(TortureEnv + "_" + name)); err == nil {
 		return n
@@ -30,8 +30,8 @@ func Count(name string, short, long int) int {
 	return short
 }
 
-// Parallel runs tests in parallel that mostly wait for their own processes. At full length each has the machine to
-// itself.
+// Parallel runs a test in parallel with others. Use it for tests that mostly wait for their own processes. At full
+// length, it does nothing, so that each test has the machine to itself.
 func Parallel(t *testing.T) {
 	t.Helper()
 	if !AtLength() {
@@ -39,8 +39,8 @@ func Parallel(t *testing.T) {
 	}
 }
 
-// lastPort is the last port that FreeAddr tried. Its ports are below those for outgoing connections (from 32768), so
-// another test's connection can't take one before its daemon listens.
+// lastPort is the last port that FreeAddr tried. These ports are below those of outgoing connections (from 32768), so
+// that no connection can take one before the daemon listens on it.
 var lastPort = func() *atomic.Int64 {
 	var port atomic.Int64
 	port.Store(20_000 + int64(os.Getpid()%100)*100)
@@ -93,7 +93,7 @@ func CPU(pid int) time.Duration {
 	return cpu
 }
 
-// Resident returns the current memory of a process in bytes; 0 if there is no /proc.
+// Resident returns the current memory of a process in bytes, or 0 if there is no /proc.
 func Resident(pid int) int64 { return inStatus(pid, "VmRSS:") }
 
 func inStatus(pid int, name string) int64 {

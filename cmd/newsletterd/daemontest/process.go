@@ -27,7 +27,7 @@ type Process struct {
 	Dir      string
 	Env      []string      // settings of the daemon and of commands
 	Built    string        // the built program to start; empty: the test binary
-	Role     string        // what the test binary runs as instead of newsletterd, see TestMain
+	Role     string        // role of the test binary if it isn't newsletterd, see TestMain
 	Patience time.Duration // timeout of Every
 	Daemon   *exec.Cmd     // the last daemon that was started
 	Out      bytes.Buffer  // output of that daemon
@@ -44,7 +44,7 @@ func New(t testing.TB, settings ...string) *Process {
 	return NewIn(t, t.TempDir(), settings...)
 }
 
-// NewIn is New in an existing folder.
+// NewIn is like New, but uses an existing folder.
 func NewIn(t testing.TB, dir string, settings ...string) *Process {
 	t.Helper()
 	addr := FreeAddr(t)
@@ -78,7 +78,7 @@ func (p *Process) Must(err error) {
 	}
 }
 
-// Line prints one figure.
+// Line prints one measured figure.
 func (p *Process) Line(name, format string, args ...any) {
 	fmt.Printf("%-44s %s\n", name, fmt.Sprintf(format, args...))
 }
@@ -108,7 +108,8 @@ func (p *Process) Program(name string) string {
 	return path
 }
 
-// noDNS is an address without a listener, so no test asks the machine's name servers.
+// noDNS is an address on which no program listens. It is set as DNS server, so that no test asks the machine's name
+// servers.
 const noDNS = "127.0.0.1:9"
 
 // Cmd returns a command of the program without starting it.
@@ -121,7 +122,7 @@ func (p *Process) Cmd(args ...string) *exec.Cmd {
 // Run runs a command and returns its output. It ends the test if the command fails.
 func (p *Process) Run(args ...string) []byte {
 	p.Helper()
-	var said bytes.Buffer // not Out, because a daemon may be writing to it
+	var said bytes.Buffer // not p.Out, because a daemon may be writing to that
 	c := p.Cmd(args...)
 	c.Stderr = &said
 	b, err := c.Output()
@@ -207,7 +208,7 @@ func (p *Process) LoseDisk() {
 	}
 }
 
-// LeftNothing checks that a stopped daemon has left a single database file.
+// LeftNothing checks that a stopped daemon has left only a single database file.
 func (p *Process) LeftNothing() {
 	p.Helper()
 	for _, end := range []string{"-wal", "-shm"} {
@@ -226,7 +227,7 @@ func (p *Process) Open() *store.Store {
 	return s
 }
 
-// Number queries the database for a number, next to the daemon.
+// Number returns the number that a query reads. It opens the database next to the daemon.
 func (p *Process) Number(query string) (n int) {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -236,7 +237,7 @@ func (p *Process) Number(query string) (n int) {
 	return n
 }
 
-// Rows returns a digest of each table's contents, next to the daemon.
+// Rows returns a digest of the contents of each table. It reads the database next to the daemon.
 func (p *Process) Rows() map[string]string {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -276,7 +277,7 @@ func (p *Process) digest(db *sql.DB, table string) string {
 	return fmt.Sprintf("%d rows, %x", n, sum.Sum(nil)[:8])
 }
 
-// Every calls done repeatedly until it returns true. It fails the test after the process's Patience.
+// Every calls done at intervals of d until it returns true. If that takes longer than p.Patience, the test fails.
 func (p *Process) Every(d time.Duration, done func() bool) {
 	p.Helper()
 	tick := time.NewTicker(d)

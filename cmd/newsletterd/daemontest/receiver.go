@@ -53,7 +53,7 @@ func (l *Receiver) Say(status int) {
 	l.status = status
 }
 
-// Wait returns after n more requests.
+// Wait waits for n more requests.
 func (l *Receiver) Wait(t testing.TB, n int) {
 	t.Helper()
 	for range n {

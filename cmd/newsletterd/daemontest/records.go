@@ -31,7 +31,7 @@ func (p *Process) Operator(scopes string) {
 	p.TokenOf("op@acme.example", scopes)
 }
 
-// TokenOf sets the client's token to a new one of a user.
+// TokenOf creates a token for a user, and sets it as the client's token.
 func (p *Process) TokenOf(user, scopes string) {
 	p.Helper()
 	p.Token = p.Field("access_token", "admin", "token", "create", "--user", user, "--scope", scopes)

@@ -16,7 +16,7 @@ import (
 // sinkDelayEnv sets how long a sink waits before it replies.
 const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
 
-// Watched is the end of the addresses for which a sink records when their emails arrive.
+// Watched is the suffix of addresses for which a sink records when each email arrives.
 const Watched = "@one.example"
 
 // RunSink runs the test binary as `sink`.
@@ -63,7 +63,7 @@ func (s *Sink) Stats() (st struct{ Count, Bytes, Last int64 }) {
 	return st
 }
 
-// Records returns the emails to the addresses that it watches.
+// Records returns the emails to the addresses that the sink watches.
 func (s *Sink) Records() (out []mailtest.Record) {
 	s.ask("records", &out)
 	return out

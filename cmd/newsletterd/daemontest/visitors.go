@@ -12,7 +12,7 @@ import (
 
 // Visitors are people who subscribe one after the other, each as soon as the previous response has arrived.
 type Visitors struct {
-	Took  []time.Duration // until each response
+	Took  []time.Duration // time until each response
 	Acked []core.Email    // addresses whose subscription was acknowledged
 	Other []string        // responses other than 200
 	Lost  int             // requests without a response

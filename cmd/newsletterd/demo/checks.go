@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// checks are the figures of the demo, each with its expected value.
+// checks holds the figures of the demo, each with its expected value.
 type checks []check
 
 type check struct {
@@ -15,7 +15,7 @@ type check struct {
 	got, want int
 }
 
-// equal adds a figure. It replaces an earlier one with the same name and expected value.
+// equal adds a figure. It replaces an earlier figure with the same name and expected value.
 func (c *checks) equal(what string, got, want int) {
 	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }),
 		check{what, got, want})

@@ -74,7 +74,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // at the end, so no port is returned twice
+		defer l.Close() // close them all at the end, so that no port is returned twice
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil
@@ -93,7 +93,7 @@ func (d *daemon) start(ctx context.Context) error {
 		return err
 	}
 	d.cmd = d.run(context.WithoutCancel(ctx), "serve", "--config", d.config, "--log-format", "json")
-	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C only reaches the demo, which then stops the daemon
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only the demo, which then stops the daemon
 	lines, err := d.cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (d *daemon) do(req *http.Request, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// page fetches an address like a browser, or posts a form to it, without a token or cookie.
+// page fetches a URL like a browser, or posts a form to it, without a token or cookie.
 func (d *daemon) page(ctx context.Context, link string, form url.Values) (string, error) {
 	method, body := http.MethodGet, ""
 	if form != nil {

@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // Run starts a daemon and a mail server in a temporary folder, uses them as an operator and a subscriber would, and
-// writes to o.Out what it does. It returns an error if a step fails or a figure is off.
+// describes each step on o.Out. It returns an error if a step fails or a figure differs from its expected value.
 func Run(ctx context.Context, o Options) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -261,7 +261,7 @@ func (d *run) close() error {
 	return errors.Join(err, d.keeper.Close())
 }
 
-// verdict prints the table, and returns an error if a figure is off.
+// verdict prints the table of figures. It returns an error if a figure differs from its expected value.
 func (d *run) verdict(failed error) error {
 	d.checks.print(d.out)
 	fmt.Fprintf(d.out, "\n   emails    %s\n", d.mailbox.dir)
@@ -269,7 +269,7 @@ func (d *run) verdict(failed error) error {
 		fmt.Fprintf(d.out, "   database  %s\n   log       %s\n", d.daemon.database, d.daemon.log)
 	}
 	if failed != nil {
-		return nil // Run returns it
+		return nil // Run returns this error
 	}
 	if off := d.checks.off(); off > 0 {
 		return fmt.Errorf("%d checks failed", off)

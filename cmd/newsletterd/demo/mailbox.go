@@ -17,10 +17,10 @@ import (
 // mailbox is the folder that the mail server writes to.
 type mailbox struct {
 	dir  string
-	read map[string]message // by file name: files don't change
+	read map[string]message // by file name; files don't change, so each is read once
 }
 
-// message is an email as its reader sees it.
+// message is an email in the form in which its recipient sees it.
 type message struct {
 	to, subject, text string
 	header            mail.Header

@@ -65,7 +65,7 @@ func (d *run) confirmLink(ctx context.Context, to string) (link string, err erro
 	return link, nil
 }
 
-// press opens a link and submits the form of its page.
+// press opens a link and submits the form on its page.
 func (d *run) press(ctx context.Context, link string) (ok bool, err error) {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -167,7 +167,7 @@ type jobState struct {
 	Stats         struct{ Recipients, Sent, Skipped, Failed int }
 }
 
-// compare reads every email of a job like its reader, and records how many are correct.
+// compare reads every email of a job like its recipient, and records how many are correct.
 func (d *run) compare(subject string, want []string) error {
 	mails, err := d.mailbox.all()
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// Env turns TestFigures on. `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000 if it
-// is not a number.
+// Env is the environment variable that turns TestFigures on. `make bench` sets it. Its value is the number of
+// recipients, at least 1,000. A value that isn't a number means 100,000.
 const Env = "NEWSLETTERD_FIGURES"
 
 // briefly is the number of recipients below which a run only checks that every measurement works. Such a run is short,
@@ -56,7 +56,7 @@ func New(t testing.TB, dir ...string) *Figures {
 	return f
 }
 
-// AtMost returns all, or part in a brief run.
+// AtMost returns all, or only part in a brief run.
 func AtMost[N ~int | ~int64](f *Figures, all, part N) N {
 	if f.N < briefly {
 		return part

@@ -19,7 +19,7 @@ type Jobs struct {
 
 func (j *Jobs) name() string { return fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants) }
 
-// MakeLists creates the lists of the jobs, with f.N people in total.
+// MakeLists creates the lists for the jobs, with f.N people in total.
 func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	for i := range j.Many {
 		if i < j.Tenants {

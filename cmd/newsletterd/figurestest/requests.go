@@ -27,7 +27,8 @@ type Answer struct {
 	Refresh string `json:"refresh_token"`
 }
 
-// Load runs 8 workers for a while. Each has a function that creates its next request from the last response.
+// Load runs 8 workers for a while and prints their rate. worker returns the function with which worker i creates each
+// request from the response to the previous one.
 func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer Answer) []byte) {
 	f.Helper()
 	const workers, warm = 8, time.Second / 2
@@ -79,7 +80,8 @@ func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer
 	}
 }
 
-// BareInserts measures group commit on its own: one row per request, synchronous=FULL.
+// BareInserts measures only group commit, with one row per request and synchronous=FULL. It returns the rows per
+// second.
 func (f *Figures) BareInserts(producers int) float64 {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.Dir, "bare.db")+
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
@@ -125,7 +127,7 @@ func (f *Figures) BareInserts(producers int) float64 {
 }
 
 // Models starts a daemon with a library of NEWSLETTERD_FIGURES_MODELS models without files; the default is many. Nine
-// of ten are public, and every name has a rare word.
+// out of ten are public, and every name contains a rare word.
 func Models(t testing.TB, many int) *Figures {
 	t.Helper()
 	if os.Getenv(Env) == "" {
@@ -133,7 +135,7 @@ func Models(t testing.TB, many int) *Figures {
 	}
 	f := New(t)
 	f.Env = append(f.Env, "NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB")
-	f.HTTP.Timeout = 0 // large files take long
+	f.HTTP.Timeout = 0 // large libraries take long
 	f.Build()
 	f.Serve()
 	f.Operator("devices models.read models.write")
@@ -154,7 +156,7 @@ func Models(t testing.TB, many int) *Figures {
 	return f
 }
 
-// Number returns the number in an environment variable, or otherwise.
+// Number returns the number in an environment variable. If there is none, it returns otherwise.
 func Number(env string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {
 		return n
@@ -165,7 +167,8 @@ func Number(env string, otherwise int) int {
 // Forgetful returns the address of the i-th user who forgets a password.
 func Forgetful(i int) string { return fmt.Sprintf("forgetful%d%s", i, daemontest.Watched) }
 
-// MailsToOne requests an email every 50 ms until done, and returns the median and the longest time until its arrival.
+// MailsToOne requests an email every 50 ms until done returns true. It returns the median and the longest time until an
+// email arrived, and the number of emails.
 func (f *Figures) MailsToOne(name string, done func(asked int) bool) (took [2]time.Duration, n int) {
 	f.Helper()
 	began := map[string]time.Time{}

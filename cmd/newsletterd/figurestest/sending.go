@@ -36,8 +36,8 @@ var Letter = func() string {
 	return b.String()
 }()
 
-// Campaigns measures jobs over HTTP until the last message arrives at the sink. It measures the bare client before and
-// after each, because the machine's speed can change.
+// Campaigns measures jobs over HTTP until the last message arrives at the sink. Before and after each job, it measures
+// the bare client, because the machine's speed can change.
 func (f *Figures) Campaigns(rounds int, windows ...int) {
 	before := f.bareClient(16)
 	for _, window := range windows {
@@ -57,7 +57,7 @@ func (f *Figures) Campaigns(rounds int, windows ...int) {
 	}
 }
 
-// median prints the median of the ratios of several rounds.
+// median prints the median of the ratios from several rounds.
 func (f *Figures) median(ratios []float64, name, of string) {
 	if n := len(ratios); n > 1 {
 		slices.Sort(ratios)
@@ -65,9 +65,9 @@ func (f *Figures) median(ratios []float64, name, of string) {
 	}
 }
 
-// Signed measures jobs that are signed with an RSA key. Before and after each it measures how many signatures the idle
-// machine makes, because its speed can change. It also measures the signatures' share of all CPU time, which doesn't
-// depend on that speed.
+// Signed measures jobs whose emails are signed with an RSA key. Before and after each job, it measures how many
+// signatures the idle machine makes, because the machine's speed can change. It also measures the signatures' share of
+// all CPU time, which doesn't depend on that speed.
 func (f *Figures) Signed(rounds int) {
 	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
 	list := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
@@ -130,7 +130,7 @@ func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	return spent.Seconds() / took.Seconds() / float64(runtime.NumCPU())
 }
 
-// rsaLimit returns how many signatures a second all CPUs make with a 2048-bit RSA key.
+// rsaLimit returns how many signatures a second all CPUs together make with a 2048-bit RSA key.
 func (f *Figures) rsaLimit() float64 {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	f.Must(err)
@@ -154,7 +154,7 @@ func (f *Figures) rsaLimit() float64 {
 // Run is the cost of one job.
 type Run struct {
 	Rate        float64 // emails a second
-	Mails, Cost string  // for people
+	Mails, Cost string  // for display
 }
 
 // Job starts a job to n people and waits for its last message at the sink and for its end.
@@ -236,7 +236,7 @@ func (f *Figures) FarAway(list string) {
 	f.Stop()
 }
 
-// bareClient measures only the SMTP client: emails of the same size, no database, no rendering.
+// bareClient measures only the SMTP client, with emails of the same size, but without database and rendering.
 func (f *Figures) bareClient(lanes int) float64 {
 	data := []byte("Subject: x\r\n\r\n" +
 		strings.Repeat("A line of a Letter with seventy-eight characters in it, as lines have.\r\n", 97))

@@ -61,7 +61,7 @@ func (f *Figures) DropMails() {
 	f.SQL("DELETE FROM mail")
 }
 
-// Leavers makes one in ten unsubscribe from the list, most with a reason, and one in twenty of those undo that.
+// Leavers unsubscribes one in ten people from the list, most with a reason. One in twenty of these people undo that.
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "

@@ -1,5 +1,5 @@
-// Package frontmatter reads the head of a file of a newsletter: TOML between lines of +++, or YAML between lines of
-// ---.
+// Package frontmatter reads the front matter of a newsletter's file: TOML between lines of +++, or YAML between lines
+// of ---.
 package frontmatter
 
 import (
@@ -18,7 +18,7 @@ import (
 	"newsletterd/core"
 )
 
-// Matter is what the head of a file says about the newsletter in it.
+// Matter holds the front matter of a file: the settings of the newsletter in it.
 type Matter struct {
 	Values map[string]string
 	Texts  map[string][]string // of ListKeys; never empty ones
@@ -28,7 +28,7 @@ type Matter struct {
 	Before int    // lines in front of the body
 }
 
-// Keys are the keys that a head may have.
+// Keys are the keys that front matter may have.
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
@@ -37,16 +37,17 @@ var Keys = []string{
 	"test_addresses", "time_zone", "attachments", "polls",
 }
 
-// ListKeys are those of Keys that hold several texts, or one.
+// ListKeys are those of Keys whose value is a list of texts or a single text.
 var ListKeys = []string{
 	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
 }
 
-// maxHead is how many bytes a head may have: the time of the parsers grows with the square of it.
+// maxHead is the maximum size of front matter in bytes. The time that the parsers take grows with the square of the
+// size.
 const maxHead = 4 << 10
 
-// Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
-// has no values. Errors name the file and the line.
+// Read reads the front matter of a file: TOML between lines of +++, or YAML between lines of ---. For a file without
+// front matter, it returns no values. Errors name the file and the line.
 func Read(name, source string) (m Matter, err error) {
 	source = strings.TrimPrefix(strings.ReplaceAll(source, "\r\n", "\n"), "\uFEFF")
 	m = Matter{Values: map[string]string{}, Texts: map[string][]string{}, Lines: map[string]int{}, Body: source}
@@ -105,7 +106,7 @@ func Read(name, source string) (m Matter, err error) {
 			m.Values[key] = strconv.FormatBool(v)
 			continue
 		case string:
-			if key == "segment" && strings.TrimSpace(v) == "" { // which would stand for the whole list
+			if key == "segment" && strings.TrimSpace(v) == "" { // it would mean the whole list
 				return m, fmt.Errorf("%s:%d: segment must not be empty. Name a segment, or remove the key", name,
 					m.Lines[key])
 			}
@@ -155,10 +156,10 @@ func textsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// bodyLine is a place in the body, as a warning or an error of its content names it.
+// bodyLine matches a line of the body as a warning or an error about the content names it.
 var bodyLine = regexp.MustCompile(`\bline (\d+)`)
 
-// InFile turns the lines of the body, in a text, into those of the file.
+// InFile replaces the numbers of lines of the body in a text with those of lines of the file.
 func (m *Matter) InFile(text string) string {
 	return bodyLine.ReplaceAllStringFunc(text, func(place string) string {
 		line, _ := strconv.Atoi(strings.TrimPrefix(place, "line "))
@@ -177,7 +178,7 @@ func keysOf(m map[string]any) func(func(string) bool) {
 	}
 }
 
-// lineOfKey returns the line of a head on which a key stands, from 1; 1 where it isn't found.
+// lineOfKey returns the line of a key in front matter, counted from 1. If it doesn't find the key, it returns 1.
 func lineOfKey(head, key string) int {
 	is := regexp.MustCompile(`^\s*["']?` + regexp.QuoteMeta(key) + `["']?\s*[:=]`)
 	for i, line := range strings.Split(head, "\n") {

@@ -260,7 +260,7 @@ func (o *conformant) refused(code, parameter, value string) {
 	}
 }
 
-// errorPage expects a page with an error, and no response to the client.
+// errorPage expects a page with an error that contains text, and no response to the client.
 func (o *conformant) errorPage(address, text string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))
@@ -269,7 +269,7 @@ func (o *conformant) errorPage(address, text string) {
 	}
 }
 
-// again expects another login even though the user is signed in.
+// again expects that the user must sign in again, even though the user is signed in.
 func (o *conformant) again(changes ...string) {
 	o.Helper()
 	o.happy()
@@ -363,7 +363,7 @@ func (o *conformant) unsigned() {
 	}
 }
 
-// post sends the authorization request as a form, like another site's page.
+// post sends the authorization request as a form, as a page of another site would.
 func (o *conformant) post() {
 	address := o.address()
 	endpoint, query, _ := strings.Cut(address, "?")
@@ -433,7 +433,7 @@ func (o *conformant) logout(params ...string) string {
 	return o.c.URL + "/api/oauth/logout?" + q.Encode()
 }
 
-// logsOut expects the browser to be signed out, at an address with this end.
+// logsOut expects the browser to be signed out, on a page whose URL ends with end.
 func (o *conformant) logsOut(end string, params ...string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(o.logout(params...)))
@@ -445,7 +445,7 @@ func (o *conformant) logsOut(end string, params ...string) {
 	}
 }
 
-// asks expects a question, and the browser to be signed out after the answer.
+// asks expects a question, and expects the browser to be signed out after the answer.
 func (o *conformant) asks(address string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))

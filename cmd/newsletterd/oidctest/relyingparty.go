@@ -103,7 +103,7 @@ var (
 	hiddenTag  = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// submit sends the first form of a page with the visitor's values.
+// submit sends the first form of a page. It fills in the visitor's values and those in fields.
 func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*url.URL, string) {
 	v.t.Helper()
 	action := formAction.FindStringSubmatch(page)
@@ -137,7 +137,7 @@ func (v *Visitor) SignIn(rp *RelyingParty, address string) url.Values {
 	return v.goOn(rp, at, page)
 }
 
-// goOn signs in and consents if a page asks for it.
+// goOn signs in and consents, each only if a page asks for it.
 func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {
@@ -151,7 +151,7 @@ func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	return rp.Back()
 }
 
-// Back waits for the response at the redirect URI.
+// Back waits for the response of the provider at the redirect URI.
 func (rp *RelyingParty) Back() url.Values {
 	rp.Helper()
 	select {

@@ -78,18 +78,18 @@ func Resolver(server string) *net.Resolver {
 	return r
 }
 
-// EndpointClient returns a client that posts to tenants' webhook endpoints.
+// EndpointClient returns an HTTP client for posting to tenants' webhook endpoints.
 func EndpointClient(cfg *config.Config) *http.Client {
 	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
-	client.Timeout = 0 // each attempt has its own
+	client.Timeout = 0 // each attempt has its own timeout
 	return client
 }
 
-// MayPost returns an error for an address that the guard would refuse at each attempt.
+// MayPost returns an error for a URL that the guard would refuse at each attempt.
 func MayPost(cfg *config.Config, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil // the record's own check has a better message
+		return nil // the check of the record has a better message
 	}
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)

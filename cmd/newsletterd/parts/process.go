@@ -9,22 +9,23 @@ import (
 )
 
 // Only this file changes settings of the Go runtime, because they apply to the whole process. Packages that know when a
-// setting is useful get it as a function.
+// setting is useful get a function to change it.
 
-// smallHeapUse counts the tasks that leave large garbage, and holds the previous setting of the garbage collector.
+// smallHeapUse counts the running tasks that leave large garbage. It also holds the previous setting of the garbage
+// collector.
 var smallHeapUse struct {
 	sync.Mutex
 	n       int
 	percent int
 }
 
-// smallHeapPercent is the GOGC value for that time. Each password hash leaves 19 MiB of garbage. With Go's default of
-// 100% the heap of a daemon that does little else would be twice as large.
+// smallHeapPercent is the GOGC value while such tasks run. Each password hash leaves 19 MiB of garbage. With Go's
+// default of 100% the heap of a daemon that does little else would be twice as large.
 const smallHeapPercent = 25
 
 // SmallHeap makes the garbage collector run more often until release is called. It is for work that leaves MiB of
 // garbage, such as password hashes and large request bodies. It stops the world briefly when the first task begins and
-// the last one ends. A lower GOGC that the operator has set stays.
+// the last one ends. If the operator has set a lower GOGC, that stays.
 func SmallHeap() (release func()) {
 	smallHeapUse.Lock()
 	defer smallHeapUse.Unlock()
@@ -43,15 +44,15 @@ func SmallHeap() (release func()) {
 	}
 }
 
-// extraThreadUse counts the tasks that send.
+// extraThreadUse counts the running tasks that send emails.
 var extraThreadUse struct {
 	sync.Mutex
 	n int
 }
 
-// ExtraThread lets one more thread than there are CPUs run Go code until release is called. Emails keep all CPUs busy,
-// and the writer syncs the disk once per few emails. The scheduler notices a blocked sync late, so a CPU would be idle
-// meanwhile. Requests gain nothing from it. A GOMAXPROCS that the operator has set stays.
+// ExtraThread lets one more thread than there are CPUs run Go code until release is called. Sending keeps all CPUs
+// busy, and the writer syncs the disk once every few emails. The scheduler notices a blocked sync late, so a CPU would
+// be idle meanwhile. HTTP requests gain nothing from the extra thread. If the operator has set GOMAXPROCS, that stays.
 func ExtraThread() (release func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}

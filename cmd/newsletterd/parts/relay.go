@@ -15,7 +15,7 @@ import (
 	"newsletterd/netguard"
 )
 
-// These are the times of a test email, for which a page waits.
+// These are the time limits of a test email. A page waits for its result.
 const (
 	relayTestTime = 10 * time.Second
 	relayTestStep = 6 * time.Second // for one SMTP command
@@ -105,8 +105,8 @@ func Transport(cfg *config.Config) (smtp.Sender, error) {
 	}, nil
 }
 
-// TenantRelay returns a function that creates senders for tenants' relays. Their addresses pass the guard because the
-// operator has not chosen them.
+// TenantRelay returns a function that creates senders for tenants' relays. The guard checks their addresses, because
+// the operator has not chosen them.
 func TenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	guard := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}
 	return func(r *core.Relay) smtp.Sender {

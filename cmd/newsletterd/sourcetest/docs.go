@@ -19,9 +19,9 @@ var (
 	headless    = regexp.MustCompile(`(?i)^[\s*_"“(]*(who|whom|whose|whoever|what|whatever)\b[^'’]`)
 )
 
-// DocFaults returns the sentences of a Markdown text that have more than 30 words, or start with a "who" or "what"
-// that no noun comes before and no question mark ends. Code and headings aren't read. Each cell of a table is read by
-// itself; there a semicolon ends a sentence, too. path is what the faults name.
+// DocFaults returns the faulty sentences of a Markdown text: those with more than 30 words, and those that start with
+// "who" or "what" and are not questions. It skips code and headings. In tables, it reads each cell separately, and a
+// semicolon ends a sentence, too. The faults name path.
 func DocFaults(path, text string) (faults []string) {
 	check := func(line int, block string, end *regexp.Regexp) {
 		block = markdownURL.ReplaceAllString(inlineCode.ReplaceAllString(block, "code"), "]")

@@ -17,11 +17,11 @@ const (
 	maxWideLines = 0.005 // share of a package's lines that can be wider than maxColumns
 )
 
-// standardWord is a word that this repository avoids, with its replacement.
+// standardWord is a word that texts of this repository must not contain, with its replacement.
 type standardWord struct {
-	not    string // regular expression for whole words, case-insensitive
-	say    string // what to write instead
-	unless string // regular expression for allowed uses
+	not    string // regular expression of whole words, case-insensitive
+	say    string // replacement
+	unless string // regular expression of allowed uses
 	in     string // package that the rule applies to, including those below it; empty: all
 }
 
@@ -70,7 +70,7 @@ var inNames = []standardWord{
 	{not: `beside`, say: "next to, with, during"},
 }
 
-// inFileNames are words that file names must not contain. Files are named after what they hold or test.
+// inFileNames are words that names of files must not contain. A file is named after its contents or the code it tests.
 var inFileNames = []standardWord{
 	{
 		not: `beside|letters|agreement|eight|gather|underway|apart`,
@@ -78,8 +78,8 @@ var inFileNames = []standardWord{
 	},
 }
 
-// WideLines returns the lines that are wider than maxColumns, or nil if there are few. It skips lines of raw strings,
-// such as help texts, because users see their width.
+// WideLines returns the lines of a package that are wider than maxColumns, or nil if there are few. It skips raw
+// strings, such as help texts, because users see their width.
 func WideLines(files []File) (wide []string) {
 	lines := 0
 	for _, f := range files {
@@ -107,7 +107,7 @@ func WideLines(files []File) (wide []string) {
 	return wide
 }
 
-// Faults returns what the file says in other words or forms than the house does.
+// Faults returns the uses of words, and the forms of comments, that this repository avoids.
 func (f File) Faults() (faults []string) {
 	check := func(rules []standardWord, line int, what, text string) {
 		for _, r := range rules {
@@ -142,12 +142,12 @@ func (f File) Faults() (faults []string) {
 	return faults
 }
 
-// docFile matches a file of the documentation, which someone with only the program doesn't have.
+// docFile matches the name of a file of the documentation. Users who have only the program don't have that file.
 var docFile = regexp.MustCompile(`docs/[a-z-]+\.md`)
 
 var commentMark = regexp.MustCompile(`(^|\n)\s*//`)
 
-// use is one use of a word, with the number of line ends before it.
+// use is one use of a word. It contains the number of line ends before the word.
 type use struct {
 	word string
 	line int
@@ -170,7 +170,7 @@ func (w standardWord) uses(dir, text string) (all []use) {
 	return all
 }
 
-// wordPattern returns the regular expression of whole words, in which a space matches line ends too.
+// wordPattern returns the regular expression for whole words. A space in it also matches line ends.
 var wordPattern = func() func(string) *regexp.Regexp {
 	made := map[string]*regexp.Regexp{}
 	return func(words string) *regexp.Regexp {
@@ -211,7 +211,7 @@ func declared(n ast.Node) (names []*ast.Ident) {
 	return names
 }
 
-// wordsOf splits an identifier where a capital follows a small letter: TestMailWay has Test, Mail and Way.
+// wordsOf splits an identifier before each capital that follows a small letter: TestMailWay becomes Test, Mail and Way.
 func wordsOf(name string) (words []string) {
 	start, before := 0, rune('A')
 	for i, r := range name {
@@ -224,7 +224,8 @@ func wordsOf(name string) (words []string) {
 	return append(words, name[start:])
 }
 
-// formOfDoc returns what is wrong with the form of a function's comment, or nothing.
+// formOfDoc describes what is wrong with the form of a function's comment. It returns an empty string if the form is
+// right.
 func formOfDoc(fn *ast.FuncDecl) string {
 	doc := strings.Join(strings.Fields(fn.Doc.Text()), " ")
 	if first, _, _ := strings.Cut(doc, " "); ast.IsExported(fn.Name.Name) && first != fn.Name.Name {

@@ -104,15 +104,15 @@ func Packages(t testing.TB, patterns ...string) (all []Package) {
 	}
 }
 
-// Within reports whether a path is one of the roots or lies below one.
+// Within reports whether a path is one of roots or is below one.
 func Within(path string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(r string) bool { return path == r || strings.HasPrefix(path, r+"/") })
 }
 
-// Library reports whether an import path is neither ours nor in the standard library, that is, starts with a host name.
+// Library reports whether an import path belongs to a third-party library. Such a path starts with a host name.
 func Library(path string) bool { return strings.Contains(strings.SplitN(path, "/", 2)[0], ".") }
 
-// prescribed are methods that interfaces of the standard library require. They need no comment.
+// prescribed are the names of methods that interfaces of the standard library require. Such methods need no comment.
 var prescribed = map[string]bool{
 	"Error": true, "Unwrap": true, "Is": true, "String": true, "ServeHTTP": true, "Read": true, "Write": true,
 	"Close": true, "WriteHeader": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true,

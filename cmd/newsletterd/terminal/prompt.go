@@ -15,10 +15,10 @@ import (
 // interrupted and ends with the process.
 type Prompt struct {
 	In  io.Reader
-	Err io.Writer // where questions are written
+	Err io.Writer // receives the questions
 }
 
-// File returns the terminal of standard input; nil: standard input is not a terminal.
+// File returns the terminal of standard input, or nil if standard input is not a terminal.
 func (p Prompt) File() *os.File {
 	f, ok := p.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -27,7 +27,7 @@ func (p Prompt) File() *os.File {
 	return f
 }
 
-// Line reads a line with lines, which reads In. If the context ends, it returns the context's error.
+// Line reads a line from lines, a reader of p.In. If the context ends, it returns the context's error.
 func (p Prompt) Line(ctx context.Context, lines *bufio.Reader) (string, error) {
 	line, err := interruptible(ctx, func() (string, error) { return lines.ReadString('\n') })
 	if ctx.Err() != nil {

@@ -40,7 +40,7 @@ func Remedy(err error, full bool) string {
 	return ""
 }
 
-// missingFolder returns the topmost folder above path that does not exist; empty: all exist.
+// missingFolder returns the topmost folder above path that does not exist. If all exist, it returns an empty string.
 func missingFolder(path string) (missing string) {
 	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
 		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
