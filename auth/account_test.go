@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// mails lists the kinds queued for an address, and the token of the last.
+// mails returns the kinds of the emails queued for an address, and the token of the last one.
 func mails(t testing.TB, p *Provider, email string) (kinds, token string) {
 	t.Helper()
 	rows, err := p.store.DueMails(t.Context(), t0.Add(1000*time.Hour), 1000)
@@ -43,7 +43,7 @@ func TestRegister(t *testing.T) {
 	for _, c := range []struct {
 		email string
 		at    time.Duration
-		mails string // of the address so far
+		mails string // kinds of the emails to the address so far
 		fresh bool
 	}{
 		{"new@example.org", 0, "verify", true},
@@ -132,7 +132,7 @@ func TestVerifyEmail(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.name, got, err)
 		}
 	}
-	// Verified no longer (the operator has said so): the used token says nothing any more.
+	// An operator has marked the address as unverified, so the used token no longer proves anything.
 	if _, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Verified: new(false)}, t0); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestResetPassword(t *testing.T) {
 	}
 }
 
-// One reset token used twelve times at once sets one password.
+// TestResetsInParallel checks that one reset token used by twelve concurrent requests sets only one password.
 func TestResetsInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a reset token at once")
@@ -227,7 +227,8 @@ func TestResetsInParallel(t *testing.T) {
 	}
 }
 
-// Ten guesses of one account in 15 minutes, also with many at once.
+// TestGuessesInParallel checks that only ten guesses at an account are accepted in 15 minutes, even if many arrive at
+// the same time.
 func TestGuessesInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses, 120 at a time at one address, 10 of them checked")
@@ -266,7 +267,8 @@ func TestGuessesInParallel(t *testing.T) {
 	}
 }
 
-// No one can lock the owner out: an address that has signed in has a counter of its own.
+// TestKnownAddressIsNotLockedOut checks that guesses of others can't lock the owner out: a remote address that has
+// signed in before has its own counter.
 func TestKnownAddressIsNotLockedOut(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
@@ -286,7 +288,8 @@ func TestKnownAddressIsNotLockedOut(t *testing.T) {
 	}
 }
 
-// What failed for another reason than the password is no guess.
+// TestOtherFailuresAreNotCounted checks that a login that fails for a reason other than the password doesn't count as a
+// guess.
 func TestOtherFailuresAreNotCounted(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
@@ -340,7 +343,7 @@ func TestRemoteKey(t *testing.T) {
 	}
 }
 
-// A hash of another cost is made anew at the next login.
+// TestRehash checks that a hash of another cost is replaced at the next login.
 func TestRehash(t *testing.T) {
 	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
@@ -383,7 +386,7 @@ func FuzzBasicAuth(f *testing.F) {
 	})
 }
 
-// A password change between the check of the password and the sign-in wins.
+// TestStaleSignIn checks that a sign-in fails if the password was changed after it was checked.
 func TestStaleSignIn(t *testing.T) {
 	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
@@ -411,7 +414,8 @@ func TestStaleSignIn(t *testing.T) {
 	}
 }
 
-// A token mailed to an address says nothing about another that the user has now.
+// TestMailedTokenAfterAddressChanged checks that a token emailed to an address proves nothing about the user's new
+// address.
 func TestMailedTokenAfterAddressChanged(t *testing.T) {
 	p, s := testProvider(t, nil)
 	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// testClient finds one confidential client, "web", and one public one, "app".
+// testClient returns one of two clients: the confidential client "web" or the public client "app".
 func testClient(id string) (core.Client, error) {
 	c := core.Client{
 		ID: id, Name: "Web", ClientType: core.ClientConfidential, RequirePKCE: true,
@@ -37,7 +37,7 @@ func testClient(id string) (core.Client, error) {
 
 const rfcChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" // RFC 7636 appendix B
 
-// request is a good request with some parameters changed; "-" takes one away, "+" doubles it.
+// request returns a valid request with some parameters changed: "-" removes a parameter, and "+" repeats it.
 func request(t *testing.T, changes string) url.Values {
 	t.Helper()
 	q := url.Values{
@@ -65,8 +65,8 @@ func request(t *testing.T, changes string) url.Values {
 func TestParseAuthorization(t *testing.T) {
 	for _, tt := range []struct {
 		name, changes string
-		code          string // empty: it is good
-		trusted       bool   // the error goes to the client
+		code          string // empty: the request is valid
+		trusted       bool   // the client gets the error
 		parameter     string
 	}{
 		{"good", "", "", true, ""},
@@ -178,7 +178,8 @@ func TestParseAuthorization(t *testing.T) {
 	}
 }
 
-// A public client's loopback rule is no confidential client's.
+// TestRegisteredLoopbackPortIsForPublicClients checks that only the loopback URIs of public clients may differ in the
+// port.
 func TestRegisteredLoopbackPortIsForPublicClients(t *testing.T) {
 	registered := []string{"http://127.0.0.1:8000/cb"}
 	if Registered(registered, "http://127.0.0.1:8001/cb", false) ||
@@ -187,7 +188,7 @@ func TestRegisteredLoopbackPortIsForPublicClients(t *testing.T) {
 	}
 }
 
-// OpenID Connect Core sections 3.1.2.3, 3.1.2.4 and 3.1.2.6.
+// TestNext tests OpenID Connect Core sections 3.1.2.3, 3.1.2.4 and 3.1.2.6.
 func TestNext(t *testing.T) {
 	const now = core.Instant(1_800_000_000_000)
 	user := Visit{
@@ -296,7 +297,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// Whatever is asked, an error goes to a redirect URI only if that is registered.
+// FuzzParseAuthorization checks that an error goes to a redirect URI only if that URI is registered.
 func FuzzParseAuthorization(f *testing.F) {
 	f.Add(request(&testing.T{}, "").Encode())
 	f.Add("client_id=app&redirect_uri=http://127.0.0.1:1/cb")

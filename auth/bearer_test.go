@@ -14,7 +14,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Whatever ends a session ends its access tokens at once, cached or not.
+// TestBearerEndsAtOnce checks that everything that ends a session immediately ends its access tokens, too, even if they
+// are cached.
 func TestBearerEndsAtOnce(t *testing.T) {
 	tenantRole := func(id string) core.Role { return core.Role{Role: core.RoleTenantAdmin, TenantID: id} }
 	for name, end := range map[string]func(s *store.Store, u core.User, sid string) error{
@@ -95,7 +96,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 	})
 }
 
-// A change by another process is seen as well.
+// TestBearerSeesForeignCommits checks that a change by another process takes effect, too.
 func TestBearerSeesForeignCommits(t *testing.T) {
 	path := t.TempDir() + "/n.db"
 	s := storetest.OpenAt(t, path)
@@ -116,14 +117,14 @@ func TestBearerSeesForeignCommits(t *testing.T) {
 	if err := other.LogoutEverywhere(t.Context(), u.ID, t0); err != nil {
 		t.Fatal(err)
 	}
-	// Any commit of ours makes the writer look; an idle one looks twice a second.
+	// A commit of this process makes the writer check for others; an idle writer checks twice a second.
 	if err := s.ForgiveTry(t.Context(), "nobody"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Bearer(t.Context(), r.AccessToken, t0); !errors.Is(err, ErrBadToken) {
 		t.Errorf("after a foreign logout: %v", err)
 	}
-	// A key made elsewhere is found when a token names it.
+	// A key that another process has created is found when a token names it.
 	q, err := New(t.Context(), other, p.Config, t0)
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +192,8 @@ func BenchmarkBearerCached(b *testing.B) {
 	}
 }
 
-// After each change of identities the state is read again, the signature not verified.
+// BenchmarkBearerStale measures a token after each change of identities: the state is read again, but the signature is
+// not verified again.
 func BenchmarkBearerStale(b *testing.B) {
 	p, _ := testProvider(b, nil)
 	addUser(b, p, "ann@example.org")

@@ -11,7 +11,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// A stranger who registers an address again and again does not keep its owner from a mail.
+// TestRegistrationsAreCountedByOrigin checks that the owner of an address still gets an email if a stranger registers
+// the address again and again.
 func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	register := func(from string) int {
@@ -40,8 +41,8 @@ func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 		{"2001:db8::1", 8},
 		{"2001:db8::2", 9},
 		{"2001:db8::3", 10},
-		{"2001:db8::4", 10}, // one network
-		{"203.0.113.8", 10}, // ten requests that were mailed about: enough of a day
+		{"2001:db8::4", 10}, // the same network
+		{"203.0.113.8", 10}, // ten requests that caused emails, which is the limit for a day
 	} {
 		if got := register(c.from); got != c.want {
 			t.Errorf("%d, %s: %d mails, want %d", i, c.from, got, c.want)
@@ -49,7 +50,8 @@ func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 	}
 }
 
-// The page of the first mail asks for a password: the stranger who registered the address knows only the old one.
+// TestProveAddress checks the page of the first email. It asks for a password, because a stranger who registered the
+// address knows only the old one.
 func TestProveAddress(t *testing.T) {
 	for _, c := range []struct {
 		name, password string
@@ -116,8 +118,9 @@ func TestProveAddress(t *testing.T) {
 	}
 }
 
-// A role given to an account that registered itself gives nothing to the person who did so: it takes effect when the
-// owner of the mailbox shows up, or by an operator's word, without the password and the sessions of before.
+// TestARoleWaitsForTheOwnerOfTheAddress checks that a role doesn't help a stranger who registered the account. It takes
+// effect once the owner of the mailbox proves the address, or an operator confirms it. The old password and sessions
+// then end.
 func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	operator := core.Role{Role: core.RoleOperator}
 	type world struct {
@@ -133,7 +136,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w world) error
-		role bool // takes effect
+		role bool // the role takes effect
 	}{
 		{"nothing", func(world) error { return nil }, false},
 		{"the API verifies", func(w world) error {
@@ -197,8 +200,9 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	}
 }
 
-// An operator's word verifies an address, but not the password of its registration: that ends with a role, unless the
-// owner of the address has redeemed the token of a mail or set another.
+// TestARoleEndsAnUnprovedPassword checks that an operator can verify an address, but not the password from its
+// registration. A role ends that password, unless the owner of the address has redeemed an emailed token or set another
+// password.
 func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 	operator := core.Role{Role: core.RoleOperator}
 	const first, email = "the first password", "ann@example.org"
@@ -206,7 +210,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 		name  string
 		do    func(t *testing.T, p *Provider, s *store.Store, u core.User, token string) error
 		vouch bool
-		want  string // the password that works afterwards
+		want  string // password that works afterwards
 	}{
 		{"the operator vouches", func(t *testing.T, _ *Provider, s *store.Store, u core.User, _ string) error {
 			_, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Verified: new(true)}, t0)
@@ -271,7 +275,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 			if (err == nil) != (c.want == first) {
 				t.Errorf("the refresh token of before: %v", err)
 			}
-			// The owner's password outlives another role.
+			// Another role doesn't end a password that the owner has set.
 			if err := p.Forgot(t.Context(), email, core.MailStyle{}, t0); err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +290,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 	}
 }
 
-// A person who registers another's address first gains nothing by it.
+// TestClaimAddress checks that a person who first registers someone else's address gains nothing by that.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t, nil)
 	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", core.MailStyle{}, netip.Addr{},

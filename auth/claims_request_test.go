@@ -60,7 +60,8 @@ func TestParseClaims(t *testing.T) {
 	}
 }
 
-// Whatever text comes, the answer has known claims alone, once each, and says the same of what it says.
+// FuzzParseClaims checks that the result contains only known claims, each once, and that parsing it again gives the
+// same result.
 func FuzzParseClaims(f *testing.F) {
 	f.Add(`{"userinfo":{"name":{"essential":true}},"id_token":{"acr":{"essential":true,"values":["1"]},"sub":{"value":"u"}}}`)
 	f.Add(`{"id_token":{"email":null},"id_token":{}}`)
@@ -86,7 +87,8 @@ func FuzzParseClaims(f *testing.F) {
 	})
 }
 
-// Claims asked for by name stand where they were asked for, without the scope, also after a refresh.
+// TestClaimsAskedForByName checks that claims requested by name are returned in the requested place, without their
+// scope, even after a refresh.
 func TestClaimsAskedForByName(t *testing.T) {
 	f := newFlow(t, nil)
 	ask := func(claims, more string) string {
@@ -136,8 +138,8 @@ func TestClaimsAskedForByName(t *testing.T) {
 	}
 }
 
-// A client with id_token_claims finds in the ID token what userinfo says for the granted scopes, also after a refresh.
-// Only a verified address is a preferred_username.
+// TestIDTokenClaims checks that a client with id_token_claims gets the same claims of the granted scopes in the ID
+// token as from userinfo, even after a refresh. Only a verified address becomes preferred_username.
 func TestIDTokenClaims(t *testing.T) {
 	on := func(in *core.ClientInput) { in.IDTokenClaims = new(true) }
 	for _, c := range []struct {
@@ -195,7 +197,8 @@ func TestIDTokenClaims(t *testing.T) {
 	}
 }
 
-// Claims are given to clients that are registered for their scope, after the user was asked.
+// TestClaimsNeedTheirScopesConsent checks that only clients registered for the scope of a claim get the claim, and only
+// after the user was asked.
 func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	const email = "claims=%7B%22id_token%22%3A%7B%22email%22%3Anull%7D%7D"
 	f := newFlow(t, nil)
@@ -233,7 +236,7 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	}
 }
 
-// What a request demands of the user and of the sign-in is a condition of the answer.
+// TestClaimsThatAreDemanded checks that a request fails if the user or the sign-in doesn't meet its demands.
 func TestClaimsThatAreDemanded(t *testing.T) {
 	f := newFlow(t, nil)
 	for _, c := range []struct {

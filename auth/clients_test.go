@@ -8,7 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// A client's change is seen by the next request: another secret, or its end.
+// TestChangedClientIsSeenAtOnce checks that the next request uses a client's new secret, or fails if the client was
+// deleted.
 func TestChangedClientIsSeenAtOnce(t *testing.T) {
 	p, s := testProvider(t, nil)
 	c, secret := s.NewClient(core.ClientInput{

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestClockJumps: what was used up stays used up, whatever the clock shows afterwards; and what is valid for a time is
-// judged by the clock as it is.
+// TestClockJumps checks that a used token stays used, whatever the clock shows later, and that lifetimes are judged by
+// the current clock.
 func TestClockJumps(t *testing.T) {
 	const loginWindow = 15 * time.Minute
 	tried := 0

@@ -32,7 +32,7 @@ type flow struct {
 	creds   ClientCredentials
 }
 
-// newFlow makes a flow over a database, nil: a fresh one.
+// newFlow creates a flow in a database. If that is nil, it creates a new database.
 func newFlow(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) *flow {
 	t.Helper()
 	p, seed := testProvider(t, s)
@@ -63,7 +63,7 @@ func (f *flow) signIn(now core.Instant) {
 	f.browser = b
 }
 
-// query is an authorization request; changes as for request.
+// query returns an authorization request, with the same changes as in request.
 func (f *flow) query(changes string) url.Values {
 	q := url.Values{
 		"client_id": {f.client.ID}, "redirect_uri": {callback}, "response_type": {"code"},
@@ -124,7 +124,7 @@ func (f *flow) bearer(token string, now core.Instant) error {
 	return err
 }
 
-// OpenID Connect Core sections 3.1.2.5, 3.1.3.3, 3.1.3.6 and 2; RFC 9207 section 2.
+// TestCodeGrant tests OpenID Connect Core sections 3.1.2.5, 3.1.3.3, 3.1.3.6 and 2, and RFC 9207 section 2.
 func TestCodeGrant(t *testing.T) {
 	f := newFlow(t, nil)
 	now := t0.Add(time.Minute)
@@ -200,7 +200,8 @@ func TestCodeIsBound(t *testing.T) {
 	}
 }
 
-// RFC 6749 section 4.1.2: a code that comes twice ends what was issued for it.
+// TestCodeReuseRevokes checks that using a code twice revokes everything that was issued for it (RFC 6749 section
+// 4.1.2).
 func TestCodeReuseRevokes(t *testing.T) {
 	f := newFlow(t, nil)
 	code := f.code("", t0)
@@ -249,7 +250,8 @@ func TestCodeInParallelIsGoodOnce(t *testing.T) {
 	}
 }
 
-// Whatever ends the user's sign-ins ends codes that are under way.
+// TestCodeEndsWithTheUser checks that everything that ends the user's sign-ins also ends codes that were not exchanged
+// yet.
 func TestCodeEndsWithTheUser(t *testing.T) {
 	disabled := true
 	for name, end := range map[string]func(f *flow) error{
@@ -366,7 +368,8 @@ func TestAuthorizeAnswers(t *testing.T) {
 	}
 }
 
-// The log names the client and the fault also while the person has yet to sign in, and the client hears nothing.
+// TestFaultsAreKnownBeforeTheSignIn checks that the log names the client and the fault even before the user has signed
+// in. The client learns nothing until then.
 func TestFaultsAreKnownBeforeTheSignIn(t *testing.T) {
 	f := newFlow(t, nil)
 	ask := func(browser string) AuthorizeReply {
@@ -394,7 +397,7 @@ func TestIDTokenHint(t *testing.T) {
 	f := newFlow(t, nil)
 	tokens := f.tokens(t0)
 	addUser(t, f.p, "bob@example.org")
-	later := t0.Add(time.Hour) // the hint has expired by then
+	later := t0.Add(time.Hour) // the hint has expired by that time
 	if r := f.authorize("prompt=none&id_token_hint="+tokens.IDToken, later); r.Error != "" {
 		t.Errorf("own hint: %s", r.Error)
 	}
@@ -426,7 +429,8 @@ func TestSignInReplacesTheBrowser(t *testing.T) {
 	}
 }
 
-// A password change ends everything at once, but for the browser in which it was made.
+// TestChangePassword checks that a new password immediately ends all sign-ins except in the browser in which it was
+// changed.
 func TestChangePassword(t *testing.T) {
 	f := newFlow(t, nil)
 	other := f.browser
@@ -465,7 +469,8 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// The owner is not locked out by others' guesses: the cookie of an earlier sign-in has a counter of its own.
+// TestKnownDeviceIsNotLockedOut checks that guesses of others can't lock the owner out: a browser with the cookie of an
+// earlier sign-in has its own counter.
 func TestKnownDeviceIsNotLockedOut(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")

@@ -8,7 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// A disabled client gets no tokens, its tokens end at once, and none of them comes back when it is enabled again.
+// TestADisabledClient checks that a disabled client gets no tokens, that its tokens end immediately, and that they stay
+// revoked when the client is enabled again.
 func TestADisabledClient(t *testing.T) {
 	f := newFlow(t, nil)
 	now := t0.Add(time.Minute)
@@ -72,8 +73,8 @@ func TestADisabledClient(t *testing.T) {
 	}
 }
 
-// A token whose request was authenticated before its client was disabled, and whose family is written after that, is not
-// good once the client is enabled again.
+// TestATokenThatADisablingOvertakes checks that a token stays invalid if its client was disabled after the request was
+// authenticated, but before the family was stored. Enabling the client again doesn't change that.
 func TestATokenThatADisablingOvertakes(t *testing.T) {
 	f := newFlow(t, nil)
 	set := func(disabled bool) {

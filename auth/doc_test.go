@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The tables of doc.go name tests and scenarios that exist.
+// TestDocNamesTests checks that the tests and scenarios named in the tables of doc.go exist.
 func TestDocNamesTests(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// A user registers, signs in, and is who calls with the token; a logout ends it at once.
+// A user registers and signs in, and the token identifies the user. A logout ends the token immediately.
 func ExampleProvider() {
 	ctx, now := context.Background(), core.Instant(1_800_000_000_000)
 	dir, err := os.MkdirTemp("", "auth")

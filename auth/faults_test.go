@@ -15,7 +15,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// faulty are operations, each made ready on a store that works; what they return is called on one that fails.
+// faulty lists operations. Each is prepared on a working store, and the returned function then runs on a store that
+// fails.
 var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	"password grant": func(ctx context.Context, f *flow) func() error {
 		return func() error {
@@ -172,9 +173,9 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 }
 
-// TestStatementsThatFail has each statement of each operation fail once, as on a full disk: the answer is that the
-// storage is not available, never that a token is bad or that something was done, and nothing is used up: the next try
-// succeeds.
+// TestStatementsThatFail makes each statement of each operation fail once, as on a full disk. The error must say that
+// the storage is unavailable, never that a token is invalid, and the operation must not report success. Nothing may be
+// used up: the next try succeeds.
 func TestStatementsThatFail(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 12, &tried, "statements of sign-in, each failing once as on a full disk")
@@ -187,7 +188,7 @@ func TestStatementsThatFail(t *testing.T) {
 	for name, prepare := range faulty {
 		t.Run(name, func(t *testing.T) {
 			for n := 1; ; n++ {
-				f := *master // on a copy of its database
+				f := *master // on a copy of the database
 				path := filepath.Join(t.TempDir(), "a.db")
 				f.s.Must(os.WriteFile(path, file, 0o600))
 				f.t = t

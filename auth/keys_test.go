@@ -21,7 +21,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// RFC 7515 appendix A.3: the library that verifies our tokens verifies the RFC's.
+// TestJWSVector checks that the library that verifies our tokens verifies the example of RFC 7515 appendix A.3.
 func TestJWSVector(t *testing.T) {
 	v := vectorFile(t, "jose.txt")
 	jws, err := jose.ParseSignedCompact(v["rfc7515-a3-jws"], accessAlgs)
@@ -37,8 +37,9 @@ func TestJWSVector(t *testing.T) {
 	}
 }
 
-// What signs is the key, its header says which and what for, and the same words are signed the same way (RFC 8725
-// section 3.2). Of 600 signatures some have a number that is shorter than its 32 bytes.
+// TestSign checks that a signature is made by the right key, that the header names the key and the type, and that the
+// same text always has the same signature (RFC 8725 section 3.2). Some of its 600 signatures contain a number shorter
+// than 32 bytes.
 func TestSign(t *testing.T) {
 	for alg, n := range map[string]int{algES256: 600, algRS256: 2} {
 		row, err := generate(alg, 1)
@@ -73,7 +74,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// RFC 7517 appendix A.1, RFC 7518 sections 6.2 and 6.3, RFC 7638 section 3.1.
+// TestPublicKeyVectors tests the examples of RFC 7517 appendix A.1, RFC 7518 sections 6.2 and 6.3, and RFC 7638 section
+// 3.1.
 func TestPublicKeyVectors(t *testing.T) {
 	v := vectorFile(t, "jose.txt")
 	ec, err := publicKey("1", authtest.P256(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"]))
@@ -97,7 +99,7 @@ func TestPublicKeyVectors(t *testing.T) {
 	}
 }
 
-// What a relying party does: it reads the key set and verifies our tokens with it.
+// TestKeySetVerifiesTokens does the same as a relying party: it reads the key set and verifies our tokens with it.
 func TestKeySetVerifiesTokens(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
@@ -132,7 +134,7 @@ func TestKeySetVerifiesTokens(t *testing.T) {
 	}
 }
 
-// Keys live on over a restart, and are made once, also by requests at the same time.
+// TestKeysAreMadeOnce checks that keys survive a restart, and that concurrent requests create each key only once.
 func TestKeysAreMadeOnce(t *testing.T) {
 	s := storetest.Open(t)
 	providers := make([]*Provider, 4)
@@ -161,7 +163,8 @@ func TestKeysAreMadeOnce(t *testing.T) {
 	}
 }
 
-// The plan of a rotation: the key signs that became active last; old ones verify until they expire.
+// TestActiveKey checks the plan of a rotation: the key that became active last signs, and older ones verify until they
+// expire.
 func TestActiveKey(t *testing.T) {
 	at := func(kid, alg string, active, retired core.Instant) *signingKey {
 		return &signingKey{SigningKey: core.SigningKey{KID: kid, Alg: alg, ActiveAt: active, RetiredAt: retired}}
@@ -194,7 +197,8 @@ func TestActiveKey(t *testing.T) {
 	}
 }
 
-// With a master key the file holds no private key in the clear, and opens with no other.
+// TestKeysAreSealedAtRest checks that, with a master key, the file contains no unencrypted private key and can't be
+// opened with another master key.
 func TestKeysAreSealedAtRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.db")
 	open := func(master []byte) (*Provider, *store.Store, error) {
@@ -253,7 +257,8 @@ func TestUnknownKidIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// Of requests that need the first key at once, one makes it: it must sign for those that came in earlier, too.
+// TestFirstKeySignsForEarlierRequests checks that only one of several concurrent requests creates the first key. The
+// key must also sign for requests that arrived before it was created.
 func TestFirstKeySignsForEarlierRequests(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	if _, err := p.keys.signer(t.Context(), algRS256, t0.Add(10*time.Second)); err != nil {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
+// TestRPLogout tests OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
 func TestRPLogout(t *testing.T) {
 	const bye = "https://rp.example/bye"
 	f := newFlow(t, nil)
@@ -68,7 +68,8 @@ func TestRPLogout(t *testing.T) {
 	}
 }
 
-// OpenID Connect Back-Channel Logout 1.0 section 2.7, applied to a logout that the provider sees.
+// TestLogoutEndsWhatBeganInTheBrowser tests OpenID Connect Back-Channel Logout 1.0 section 2.7, for a logout at the
+// provider itself.
 func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 	f := newFlow(t, nil)
 	online, err := f.redeem(f.code("scope=openid", t0), t0)
@@ -95,7 +96,7 @@ func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 	}
 }
 
-// RFC 7009 section 2 and RFC 7662 section 2.
+// TestRevokeAndIntrospect tests RFC 7009 section 2 and RFC 7662 section 2.
 func TestRevokeAndIntrospect(t *testing.T) {
 	f := newFlow(t, nil)
 	other, secret := f.s.NewClient(core.ClientInput{ClientType: new(core.ClientConfidential)})
@@ -184,7 +185,8 @@ func TestIntrospectionStaysWithinTheTenant(t *testing.T) {
 	}
 }
 
-// The next key is published a day before it signs; the old one leaves when its last token has expired.
+// TestKeyRotation checks that the next key is published a day before it signs, and that the old key is removed when its
+// last token has expired.
 func TestKeyRotation(t *testing.T) {
 	f := newFlow(t, nil)
 	kids := func(now core.Instant) map[string]bool {

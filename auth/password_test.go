@@ -56,7 +56,7 @@ func TestHasher(t *testing.T) {
 	}
 }
 
-// The reference implementation's own vector.
+// TestArgon2Vector tests the vector of the reference implementation.
 func TestArgon2Vector(t *testing.T) {
 	const phc = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 	if ok, rehash, err := testHasher(t, Argon2{}).Verify(t.Context(), phc, "password"); err != nil || !ok || !rehash {
@@ -151,12 +151,13 @@ func TestCheapHasherIsForTests(t *testing.T) {
 	}
 }
 
-// No more hashes at once than cores; the queue is bounded in length and time.
+// TestHasherQueue checks that at most as many hashes run concurrently as there are cores, and that the queue is limited
+// in length and time.
 func TestHasherQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := testHasher(t, cheapCost)
 		for range cap(h.cores) {
-			h.cores <- struct{}{} // every core is at work
+			h.cores <- struct{}{} // all cores are busy
 		}
 		began := time.Now()
 		var wg sync.WaitGroup

@@ -14,13 +14,13 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// t0 is when tests take place.
+// t0 is the time at which tests take place.
 const t0 core.Instant = 1_800_000_000_000
 
-// cheapCost keeps the tests fast; a Provider takes it only inside a test binary.
+// cheapCost keeps the tests fast. A Provider accepts it only in a test binary.
 var cheapCost = Argon2{Memory: 64, Passes: 1, Threads: 1}
 
-// sharedRSA is one RSA key for all tests: to make one takes longer than most of them.
+// sharedRSA is one RSA key for all tests, because generating a key takes longer than most tests.
 var sharedRSA = sync.OnceValue(func() core.SigningKey {
 	key, err := generate(algRS256, t0)
 	if err != nil {
@@ -29,7 +29,8 @@ var sharedRSA = sync.OnceValue(func() core.SigningKey {
 	return key
 })
 
-// testProvider returns a provider over a database, nil: a fresh one, and a seeder that makes all at t0.
+// testProvider returns a provider for a database, and a seeder whose records are created at t0. If the database is nil,
+// it creates one.
 func testProvider(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *storetest.Seeder) {
 	t.Helper()
 	seed := storetest.Seed(t, s).At(t0)
@@ -50,7 +51,7 @@ func testProvider(t testing.TB, s *store.Store, change ...func(*Config)) (*Provi
 
 const goodPassword = "correct horse battery"
 
-// addUser makes a user with goodPassword, whose address is not verified.
+// addUser creates a user with goodPassword whose address is not verified.
 func addUser(t testing.TB, p *Provider, email string, roles ...core.Role) core.User {
 	t.Helper()
 	hash, err := p.hasher.Hash(t.Context(), goodPassword)

@@ -28,20 +28,20 @@ func TestRefreshRotates(t *testing.T) {
 	if a["sid"] != b["sid"] || a["auth_time"] != b["auth_time"] || a["jti"] == b["jti"] {
 		t.Errorf("claims %v, then %v", a, b)
 	}
-	// A refresh is no sign-in.
+	// A refresh doesn't count as a sign-in.
 	if c, err := p.Bearer(t.Context(), second.AccessToken, now); err != nil || c.ProvedAt != t0 {
 		t.Error(c, err)
 	}
 }
 
-// RFC 9700 section 4.14.2; the grace is ours.
+// TestRefreshReuse tests RFC 9700 section 4.14.2. The grace period is our own addition.
 func TestRefreshReuse(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		grace time.Duration
 		after time.Duration
-		used  bool // the successor was used in between
-		same  bool // the successor is given again; else the family ends
+		used  bool // the successor was used before the reuse
+		same  bool // the reuse returns the same successor; otherwise the family ends
 	}{
 		{"within the grace", 10 * time.Second, 9 * time.Second, false, true},
 		{"at its end", 10 * time.Second, 10 * time.Second, false, false},
@@ -84,7 +84,7 @@ func TestRefreshReuse(t *testing.T) {
 	}
 }
 
-// One live token per family, whatever is done at once.
+// TestRefreshInParallel checks that a family has only one live token, whatever requests are sent concurrently.
 func TestRefreshInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
@@ -137,7 +137,7 @@ func TestRefreshLifetimes(t *testing.T) {
 	}
 }
 
-// RFC 6749 sections 6 and 10.4: bound to its client.
+// TestRefreshIsBoundToItsClient tests RFC 6749 sections 6 and 10.4.
 func TestRefreshIsBoundToItsClient(t *testing.T) {
 	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
@@ -192,7 +192,7 @@ func TestRefreshIsBoundToItsClient(t *testing.T) {
 			if _, err := p.RefreshGrant(t.Context(), use, t0); !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
-			// A refusal uses nothing up.
+			// A refused request doesn't use up the token.
 			use.Client = c.login
 			if _, err := p.RefreshGrant(t.Context(), use, t0); err != nil {
 				t.Errorf("by its own client: %v", err)
@@ -255,7 +255,7 @@ func TestLogout(t *testing.T) {
 	if err != nil {
 		t.Fatalf("somebody else ended the session: %v", err)
 	}
-	if err := p.Logout(t.Context(), a, used, t0); err != nil { // a used one names the family as well
+	if err := p.Logout(t.Context(), a, used, t0); err != nil { // a used token also identifies its family
 		t.Error(err)
 	}
 	if _, err := caller(ann); !errors.Is(err, ErrBadToken) {

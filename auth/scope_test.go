@@ -8,7 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Requested, cut to what the client is registered for and the user's roles allow (RFC 6749 section 3.3).
+// TestGrantScopes checks that the granted scopes are those requested, limited to what the client is registered for and
+// the user's roles allow (RFC 6749 section 3.3).
 func TestGrantScopes(t *testing.T) {
 	operator := []core.Role{{Role: core.RoleOperator}}
 	admin := []core.Role{{Role: core.RoleTenantAdmin, TenantID: "acme"}}
@@ -64,7 +65,7 @@ func TestValidScopeText(t *testing.T) {
 	}
 }
 
-// What clients send besides the form of RFC 6749: a blank more changes nothing.
+// TestCheckScope checks the form of RFC 6749, and that additional spaces, which some clients send, are ignored.
 func TestCheckScope(t *testing.T) {
 	for s, want := range map[string]bool{
 		"": true, " ": true, "openid  email": true, "openid ": true, " openid": true, "openid\temail": false,

@@ -53,7 +53,7 @@ func TestSealer(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for i := range token { // every single changed character
+	for i := range token { // change each single character
 		c := byte('A')
 		if token[i] == c {
 			c = 'B'

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// The vectors of RFC 6238 appendix B, for SHA-1, cut to six digits.
+// TestTOTPVectors tests the vectors of RFC 6238 appendix B for SHA-1, shortened to six digits.
 func TestTOTPVectors(t *testing.T) {
 	secret := []byte("12345678901234567890")
 	for unix, want := range map[int64]string{
@@ -27,7 +27,8 @@ func TestTOTPVectors(t *testing.T) {
 	}
 }
 
-// A code is good for its period and the ones next to it, and none at or before the last one taken.
+// TestMatchTOTP checks that a code is valid for its period and the adjacent ones, but not for the period of the last
+// accepted code or an earlier one.
 func TestMatchTOTP(t *testing.T) {
 	secret, at := []byte("12345678901234567890"), totpStep(t0)
 	for off, ok := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
@@ -79,7 +80,7 @@ func (f *factorUser) setUp() *factorUser {
 
 func (f *factorUser) code() string { return totpCode(f.secret, totpStep(f.now)) }
 
-// signIn gives the password on the page and returns what is pending.
+// signIn enters the password on the page and returns the pending sign-in.
 func (f *factorUser) signIn() (PendingSignIn, error) {
 	_, _, err := f.p.SignIn(f.Context(), SignInRequest{Email: "ann@example.org", Password: goodPassword}, f.now)
 	needed, ok := errors.AsType[*FactorNeeded](err)
@@ -130,7 +131,7 @@ func TestSignInByTwoSteps(t *testing.T) {
 	}
 }
 
-// A changed password ends a sign-in that waits for its code.
+// TestPendingSignInEndsWithThePassword checks that a changed password ends a sign-in that waits for its code.
 func TestPendingSignInEndsWithThePassword(t *testing.T) {
 	f := newFactorUser(t).setUp()
 	pending, err := f.signIn()
@@ -145,7 +146,7 @@ func TestPendingSignInEndsWithThePassword(t *testing.T) {
 	}
 }
 
-// Ten wrong codes are looked at in 15 minutes, and then no right one either.
+// TestCodesAreThrottled checks that, after ten wrong codes in 15 minutes, even a correct code is not checked.
 func TestCodesAreThrottled(t *testing.T) {
 	f := newFactorUser(t).setUp()
 	for range 10 {
@@ -187,7 +188,8 @@ func TestPasswordGrantWithASecondFactor(t *testing.T) {
 	}
 }
 
-// Who must have a second factor, by mode. Nothing is asked of an address that is not verified.
+// TestSecondFactorIsDemanded checks which users must have a second factor in each mode. A user with an unverified
+// address is never asked for one.
 func TestSecondFactorIsDemanded(t *testing.T) {
 	operator, staff := []core.Role{{Role: core.RoleOperator}}, []core.Role{{Role: core.RoleTenantAdmin, TenantID: "t"}}
 	for _, c := range []struct {
@@ -209,8 +211,8 @@ func TestSecondFactorIsDemanded(t *testing.T) {
 	}
 }
 
-// Where a second factor is demanded and missing, the sign-in leads to setting it up; only a code of the new app ends
-// it.
+// TestSignInSetsUpASecondFactor checks that a user who lacks a required second factor sets it up during the sign-in.
+// Only a code of the new app completes the sign-in.
 func TestSignInSetsUpASecondFactor(t *testing.T) {
 	f := newFactorUser(t, func(c *Config) { c.SecondFactor = FactorAll })
 	pending, err := f.signIn()
@@ -240,7 +242,8 @@ func TestSignInSetsUpASecondFactor(t *testing.T) {
 	}
 }
 
-// A second factor belongs to the owner of the address: who claims the account by mail is rid of another's.
+// TestClaimingEndsTheSecondFactor checks that a second factor belongs to the owner of the address: claiming the account
+// by email removes another person's factor.
 func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	p, s := testProvider(t, nil)
 	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, remote, t0)
@@ -250,7 +253,7 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	if err := p.SetUpTOTP(t.Context(), u, t0); !errors.Is(err, ErrFactorUnverified) {
 		t.Error("not verified:", err)
 	}
-	// However it came there: a role that takes the account from who has it takes the factor too.
+	// A role that takes the account away from its holder also removes the second factor, however it was added.
 	if err := s.SetTOTP(t.Context(), u.ID, newTOTPSecret(), t0); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +277,7 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	}
 }
 
-// Passkeys are for hosts that have a name, by https; localhost is a browser's own.
+// TestPasskeyHost checks that passkeys require a host name and https; for localhost, browsers make an exception.
 func TestPasskeyHost(t *testing.T) {
 	for origin, want := range map[string][2]string{
 		"https://news.example.org":      {"news.example.org"},
@@ -291,7 +294,8 @@ func TestPasskeyHost(t *testing.T) {
 	}
 }
 
-// Where passkeys can't be, and to users who have not proved their address, none is offered and none is taken.
+// TestPasskeysThatAreNotOffered checks that no passkeys are offered or accepted where they are impossible, and for
+// users with an unverified address.
 func TestPasskeysThatAreNotOffered(t *testing.T) {
 	ctx := t.Context()
 	p, _ := testProvider(t, nil, func(c *Config) { c.Issuer = "http://127.0.0.1:8080/api" })
@@ -330,12 +334,12 @@ func TestPasskeysThatAreNotOffered(t *testing.T) {
 	}
 }
 
-// The class of the sign-in is answered as essential values allow.
+// TestACR checks that the ID token reports the class of the sign-in as the essential values require.
 func TestACR(t *testing.T) {
 	for _, c := range []struct {
 		amr       string
 		essential []string
-		answer    string // empty: unmet
+		answer    string // empty: the requirement isn't met
 	}{
 		{amrPassword, nil, "1"},
 		{amrTOTP, nil, "2"},

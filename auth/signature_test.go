@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// vectorFile reads "name value" lines of a file under testdata/vectors.
+// vectorFile parses the lines "name value" of a file in testdata/vectors.
 func vectorFile(t testing.TB, name string) map[string]string {
 	t.Helper()
 	f, err := os.Open("../testdata/vectors/" + name)

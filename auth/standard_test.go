@@ -2,7 +2,8 @@ package auth
 
 import "testing"
 
-// Values of another implementation: HMAC-SHA256 over id, timestamp and body, as Standard Webhooks 1.0 says.
+// TestSignStandard compares with the values of another implementation: HMAC-SHA256 over id, timestamp and body, as
+// Standard Webhooks 1.0 requires.
 func TestSignStandard(t *testing.T) {
 	key, err := ParseSecret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 	if err != nil {

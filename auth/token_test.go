@@ -18,7 +18,7 @@ import (
 	"newsletterd/core"
 )
 
-// privateKey is the key that signs access tokens, as the database has it.
+// privateKey returns the key that signs access tokens, as stored in the database.
 func privateKey(t testing.TB, p *Provider) (kid string, key *ecdsa.PrivateKey) {
 	t.Helper()
 	rows, err := p.store.SigningKeys(t.Context(), t0)
@@ -34,7 +34,7 @@ func privateKey(t testing.TB, p *Provider) (kid string, key *ecdsa.PrivateKey) {
 	return "", nil
 }
 
-// RFC 9068 section 4, RFC 8725 section 3, RFC 6750 section 3.1.
+// TestForgedAccessTokens tests RFC 9068 section 4, RFC 8725 section 3 and RFC 6750 section 3.1.
 func TestForgedAccessTokens(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
@@ -42,7 +42,7 @@ func TestForgedAccessTokens(t *testing.T) {
 	claims := authtest.Claims(t, good.AccessToken)
 	kid, key := privateKey(t, p)
 	other, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	public, err := key.PublicKey.Bytes() // what an attacker would key an HMAC with
+	public, err := key.PublicKey.Bytes() // an attacker would use this as the key of an HMAC
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestForgedAccessTokens(t *testing.T) {
 	}
 }
 
-// A header that asks for processing we don't do is refused (RFC 7515 section 4.1.11).
+// TestCriticalHeader checks that a header that requires an extension is refused (RFC 7515 section 4.1.11).
 func TestCriticalHeader(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
@@ -128,7 +128,7 @@ func TestCriticalHeader(t *testing.T) {
 	}
 }
 
-// RFC 9068 section 2.2 and OpenID Connect Core sections 2, 3.1.3.6.
+// TestClaims tests RFC 9068 section 2.2 and OpenID Connect Core sections 2 and 3.1.3.6.
 func TestClaims(t *testing.T) {
 	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
@@ -241,7 +241,7 @@ func TestAdminToken(t *testing.T) {
 	}
 }
 
-// The example of OpenID Connect Core appendix A.3.
+// TestAtHash tests the example of OpenID Connect Core appendix A.3.
 func TestAtHash(t *testing.T) {
 	if got := atHash("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"); got != "77QmUPtjPfzWtF2AnpK9RQ" {
 		t.Errorf("at_hash = %s", got)

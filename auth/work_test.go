@@ -12,8 +12,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfPasskeys measures answers of browsers that cost the most that was found. They come in a form, which has
-// 16 KiB at most; the ones here have 64 times as much, to be measured at all.
+// TestWorkOfPasskeys measures the browser responses that are known to take the most CPU time. They arrive in a form of
+// at most 16 KiB. The ones in this test are 64 times as large, because shorter times can't be measured.
 func TestWorkOfPasskeys(t *testing.T) {
 	const most = 1 << 20
 	filled := func(piece string, n int) string { return strings.Repeat(piece, max(0, n)/len(piece)) }
@@ -24,7 +24,7 @@ func TestWorkOfPasskeys(t *testing.T) {
 			`","attestationObject":"` + b64(attestation) + `","authenticatorData":"` + b64(attestation) +
 			`","signature":"AAAA"}}`
 	}
-	// what an authenticator says of a key: a hash, flags, a counter, an id of 16 bytes; then the key
+	// the authenticator data for a key: a hash, flags, a counter, an id of 16 bytes, then the key
 	authData := func(key string) string {
 		data := strings.Repeat("h", 32) + "\x45\x00\x00\x00\x01" + strings.Repeat("g", 16) + "\x00\x10" +
 			strings.Repeat("i", 16) + key
