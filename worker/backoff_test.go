@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// More results than one operation records must not lose any.
+// TestGatherLosesNothing checks that no result is lost if there are more than one operation records.
 func TestGatherLosesNothing(t *testing.T) {
 	c := make(chan int, 700)
 	for i := range 700 {
@@ -77,7 +77,8 @@ func TestPostTimesOut(t *testing.T) {
 	})
 }
 
-// TestNameServerIsNotTold: the log of an endpoint, which tenants read, names no name server of the operator's.
+// TestNameServerIsNotTold checks that the log of an endpoint, which tenants can read, doesn't contain the address of
+// the operator's name server.
 func TestNameServerIsNotTold(t *testing.T) {
 	err := &url.Error{Op: "Post", URL: "https://crm.example", Err: &net.OpError{Op: "dial", Err: &net.DNSError{
 		Err: "no such host", Name: "crm.example", Server: "10.0.0.53:53", IsNotFound: true,

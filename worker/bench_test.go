@@ -21,7 +21,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// tracked makes a job that is tracked, with ten links, where TRACK is set.
+// tracked makes a job track its ten links if TRACK is set.
 func tracked(n *core.NewJob) {
 	if os.Getenv("TRACK") != "" {
 		n.TrackOpen, n.TrackClick = true, true
@@ -32,7 +32,7 @@ func tracked(n *core.NewJob) {
 	}
 }
 
-// BenchmarkJob mails one job to an in-process sink: for profiles. `make bench` measures the daemon.
+// BenchmarkJob sends one job to a sink in this process, for profiles. `make bench` measures the whole daemon.
 func BenchmarkJob(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
 	n = max(n, 1000)
@@ -67,8 +67,7 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs in
-// addition.
+// BenchmarkSignedJob reports what share of the CPU time the RSA signatures take. The rest is the other cost of signing.
 func BenchmarkSignedJob(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
 	n = max(n, 1000)
@@ -104,8 +103,8 @@ func BenchmarkSignedJob(b *testing.B) {
 	}
 }
 
-// BenchmarkMailDuringAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast
-// as it can.
+// BenchmarkMailDuringAJob measures how long an email to one person takes, the slowest of eight, while a job is sent as
+// fast as possible.
 func BenchmarkMailDuringAJob(b *testing.B) {
 	sink := mailtest.StartSink(b, mailtest.SinkOptions{Records: true})
 	h := workertest.New(b, &smtp.Client{Addr: sink.Addr()})

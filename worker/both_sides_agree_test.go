@@ -12,9 +12,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end
-// both sides agree, and no subscriber who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how
-// many stories are told (default 15 of each kind, 6 with -short).
+// TestBothSidesAgree runs random actions over a link that loses requests and responses, with daemons that are killed.
+// In the end both sides must agree, and no one who unsubscribed, was blocked or complained may be emailed.
+// AGREEMENT_CHECKS is the number of stories; the default is 15 of each kind, or 6 with -short.
 func TestBothSidesAgree(t *testing.T) {
 	for _, split := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one file", true: "two services"}[split], func(t *testing.T) {
@@ -36,8 +36,8 @@ func TestBothSidesAgree(t *testing.T) {
 	}
 }
 
-// bubble runs fn with fake time. rapid must not see that time, since it limits itself by the clock, and takes a panic
-// for a failure: one is carried out of the bubble.
+// bubble runs fn in fake time. rapid must not see that time, because it limits itself by the clock. It also takes a
+// panic for a failure, so a panic in the bubble is passed on outside of it.
 func bubble(t *testing.T, fn func(*testing.T)) {
 	var failure any
 	coretest.Bubble(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 	})
 	switch {
 	case failure == nil:
-	// a line of its own: rapid tells failures apart by where they come from
+	// must be on a separate line, because rapid distinguishes failures by their position
 	case fmt.Sprintf("%T", failure) == "rapid.invalidData":
 		panic(failure)
 	default:
@@ -54,8 +54,8 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 	}
 }
 
-// setChecks lets a plain run tell the same stories each time; new ones are told where AGREEMENT_CHECKS or a flag of
-// rapid's asks.
+// setChecks makes an ordinary run use the same stories each time. New stories run if AGREEMENT_CHECKS or a flag of
+// rapid is set.
 func setChecks(t *testing.T) {
 	set := func(name, value string) {
 		f := flags.Lookup(name)

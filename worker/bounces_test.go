@@ -11,7 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A mail that came back marks whom our books say it is about, not whom it names, and counts once.
+// TestTakeBounce checks that a bounce counts once, against the recipient that our records name and not against the
+// address in the message.
 func TestTakeBounce(t *testing.T) {
 	ctx, now := t.Context(), core.At(time.Now())
 	s := storetest.Seed(t, nil).At(now)
@@ -58,7 +59,7 @@ Status: 5.1.1
 		t.Errorf("%+v, %v", j.Stats, err)
 	}
 
-	// The same mail to the unsubscribe addresses of both.
+	// The same email is sent to the unsubscribe addresses of both.
 	for seq := range int64(2) {
 		to := ident.Unsubscribe(j.No, seq+1) + "@bounce.example"
 		if n, err := TakeBounce(ctx, s.Store, ident, to,

@@ -18,7 +18,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// letters are some campaigns of one list, and what their readers may get.
+// letters are some campaigns of one list, and what their recipients may get.
 type letters struct {
 	*workertest.Harness
 	sender *smtptest.Sender
@@ -28,14 +28,14 @@ type letters struct {
 type letter struct {
 	id       string
 	saves    int
-	approved string // subject of what was approved last; the one thing that may go out
-	barred   int    // mails that had gone out when an undo or a cancel was answered; -1: more may come
+	approved string // subject of the last approved version, the only one that may be sent
+	barred   int    // number of emails when an undo or a cancellation was acknowledged; -1: more may follow
 }
 
-// subjectOf reads the campaign and the save out of a mail.
+// subjectOf returns the campaign and the save that an email was made from.
 var subjectOf = regexp.MustCompile(`(?m)^Subject: letter (\d+) save (\d+)\r?$`)
 
-// mails returns the subjects of what went out of a letter, by reader.
+// mails returns the subjects of the sent emails of a campaign, by recipient.
 func (l *letters) mails(no int) (subjects map[string][]string, count int) {
 	subjects = map[string][]string{}
 	for _, text := range l.sender.Texts() {
@@ -54,7 +54,7 @@ func (l *letters) edit(one *letter, actor string) campaigns.CampaignEdit {
 	return campaigns.CampaignEdit{ID: one.id, Actor: actor, Now: core.At(time.Now())}
 }
 
-// sending compiles a letter as it is written now.
+// sending compiles a campaign in its current state.
 func (l *letters) sending(one *letter, c *core.Campaign, version int64) (campaigns.CampaignSending, string) {
 	d, err := l.Draft(l.Context(), c, 0, markup.CampaignParts, core.At(time.Now()))
 	l.Must(err)
@@ -65,7 +65,7 @@ func (l *letters) sending(one *letter, c *core.Campaign, version int64) (campaig
 	return r, "Subject: " + d.Fields.Subject
 }
 
-// step does one thing to a letter and notes what it was answered.
+// step does one thing with a campaign and records the response.
 func (l *letters) step(no int, random *rand.Rand) {
 	one := l.all[no]
 	c, err := l.Campaign(l.Context(), one.id)
@@ -106,7 +106,7 @@ func (l *letters) step(no int, random *rand.Rand) {
 		if c.JobID != "" && random.IntN(3) == 0 {
 			_, err := l.CancelSendJob(db.By(l.Context(), "pia", core.At(time.Now())), c.JobID, core.At(time.Now()))
 			l.Must(err)
-			time.Sleep(time.Second) // what was in flight
+			time.Sleep(time.Second) // wait for emails in flight
 			_, one.barred = l.mails(no)
 		}
 	case 7:
@@ -118,7 +118,7 @@ func (l *letters) step(no int, random *rand.Rand) {
 	}
 }
 
-// check holds what went out against what was approved.
+// check compares the sent emails with what was approved.
 func (l *letters) check() {
 	for no, one := range l.all {
 		subjects, count := l.mails(no)
@@ -133,8 +133,8 @@ func (l *letters) check() {
 	}
 }
 
-// Whatever is done to campaigns, in whatever order, no reader gets anything but what was approved, none gets it
-// twice, and nothing goes out after an undo or a cancel was answered.
+// TestCampaignsAreSentAsApproved does random steps with campaigns. No recipient may get content that was not approved,
+// or an email twice, and nothing may be sent after an undo or a cancellation was acknowledged.
 func TestCampaignsAreSentAsApproved(t *testing.T) {
 	seeds := 6
 	if testing.Short() {
@@ -175,8 +175,8 @@ func TestCampaignsAreSentAsApproved(t *testing.T) {
 	}
 }
 
-// A campaign goes out as it was when it was approved: by its own sender, in the looks of then. A test mail of it shows
-// the version that is asked for.
+// TestACampaignSendsItsCopy checks that a campaign is sent as it was when it was approved, with its own sender and the
+// design of that time. A test email shows the requested version.
 func TestACampaignSendsItsCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &letters{sender: &smtptest.Sender{}}
@@ -233,7 +233,7 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 				t.Errorf("the subject is %q, to %q", head("Subject"), head("To"))
 			}
 			text := head("From") + head("Reply-To") + m.parts["text/html"] + m.parts["text/plain"]
-			for _, want := range []string{ // a test, too, shows what was approved
+			for _, want := range []string{ // a test email also shows what was approved
 				"Ada", "<ada@acme.example>", "<desk@acme.example>", "Old street 1", "Old words", "#c0ffee", "/v/",
 			} {
 				if !strings.Contains(text, want) {

@@ -13,14 +13,14 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// groups is a relay that takes as many mails at once as it is given, and counts those without a reply.
+// groups is a relay that accepts any number of emails at once, and counts the emails without a reply.
 type groups struct {
 	mu            sync.Mutex
 	open, most    int
-	largest, last int // of the groups; last: mails in groups after the 1,000th mail
+	largest, last int // sizes of the groups; last: number of emails in groups after the 1,000th email
 	taken         int
 
-	reply func(n int) // waits for that to n mails; nil: a millisecond
+	reply func(n int) // waits for the reply to n emails; nil: a millisecond
 }
 
 func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
@@ -69,8 +69,8 @@ func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
 	}
 }
 
-// However many mails go at once, those without a reply are never more than the window, also where two routes share it,
-// and the last mails of a job go one at a time.
+// TestMailsAtOnceKeepToTheWindow checks that the number of emails without a reply never exceeds the window, even if two
+// routes share it, and that the last emails of a job are sent one at a time.
 func TestMailsAtOnceKeepToTheWindow(t *testing.T) {
 	for name, tenants := range map[string]int{"one route": 1, "two routes": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestMailsAtOnceKeepToTheWindow(t *testing.T) {
 	}
 }
 
-// Where connections hang, and hold what was written to them at once, the others go on with the slots that are left, one
-// mail at a time.
+// TestConnectionsThatHangLeaveSlots checks that, if connections hang after a group of emails was written to them, the
+// others continue with the remaining slots, one email at a time.
 func TestConnectionsThatHangLeaveSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan bool)

@@ -12,9 +12,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time
-// the job goes on, no subscriber gets two mails, and the job that is scheduled for later does not begin before the
-// clock says so.
+// TestClockJumps stops the daemon and starts it again with a clock that was put forward or back, several times. The job
+// must continue each time, no subscriber may get two emails, and a job scheduled for later must not start before its
+// time.
 func TestClockJumps(t *testing.T) {
 	const recipients, tomorrow = 1500, 30 * time.Hour
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -15,7 +15,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A complaint reaches the disable operation with a token of its tenant, however often the member service is away first.
+// TestDisablerTriesUntilItIsAnswered checks that a complaint reaches the disable operation with a token of its tenant,
+// even if the member service is unavailable at first.
 func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -69,7 +70,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 		}
 		h.Must(h.ApplyReports(h.Context(), []core.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
 		coretest.Settle(time.Minute)
-		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s
+		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // after 1, 2, 5 and 30 s
 			t.Errorf("%d tries, the last after %v", len(answers), took)
 		}
 		if at, err := h.NextPendingDisable(h.Context()); err != nil || at != 0 {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// dispatchedBy returns a dispatcher whose tenants have one job each, a relay of their group, and the next function: it
-// hands out an item and returns its tenant.
+// dispatchedBy returns a dispatcher with one job for each tenant, a relay of their group, and a function that takes the
+// next item and returns its tenant.
 func dispatchedBy(tenants ...string) (g *relayGroup, next func() string) {
 	d := newDispatcher(nil)
 	r := &relay{}
@@ -31,7 +31,8 @@ func dispatchedBy(tenants ...string) (g *relayGroup, next func() string) {
 	}
 }
 
-// Tenants take turns: a run of recipients each if emails are fast, and one each if they are slow.
+// TestTurnsAreRuns checks that tenants take turns: a run of recipients each if emails are fast, or one recipient each
+// if they are slow.
 func TestTurnsAreRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, next := dispatchedBy("a", "b", "a")

@@ -14,11 +14,12 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A drill is made once a week, sooner after one that found something or could not be made, and not right after a start.
+// TestDrillsAreMadeOnceAWeek checks that a drill runs once a week, sooner after one that failed or had findings, and
+// not directly after a start.
 func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
-		var mu sync.Mutex // guards what the loop reads and writes, too
+		var mu sync.Mutex // guards everything that the loop reads and writes, too
 		var made []time.Time
 		var findings []string
 		var fails error
@@ -35,7 +36,7 @@ func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 		const week, day = 7 * 24 * time.Hour, 24 * time.Hour
 		begun := time.Now()
 		h.Run(worker.Drill(h.Store, week, run, h.Opts.Log))
-		// after sleeps and returns the time from since to the only drill that was made meanwhile; 0: none was.
+		// after sleeps and returns the time from since to the only drill that ran meanwhile, or 0 if none did.
 		after := func(since time.Time, sleep time.Duration) time.Duration {
 			t.Helper()
 			mu.Lock()
@@ -83,7 +84,7 @@ func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 		if d = after(second.Add(d), day); d != day {
 			t.Errorf("after one that could not be made: %s", d)
 		}
-		// One that an operator has made counts.
+		// A drill that an operator has started counts.
 		time.Sleep(5 * day)
 		h.Must(h.KeepDrill(t.Context(), core.Drill{At: core.At(time.Now()), Whole: true}))
 		manual := time.Now()

@@ -17,8 +17,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// An event that becomes due again while the answer to another is waited for, after the last look at what is due, is
-// delivered in its time, though nothing kicks the loop any more.
+// TestAnEventThatBecomesDueDuringASlowAnswer checks that an event is delivered on time if it becomes due again during a
+// slow response to another event, after the last look at due events, and nothing kicks the loop.
 func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -50,7 +50,8 @@ func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
 	})
 }
 
-// A mail that becomes due after the last look, while the last connection ends, goes out in its time.
+// TestAMailThatBecomesDueAsTheLastConnectionEnds checks that an email is sent on time if it becomes due after the last
+// look, while the last connection ends.
 func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -71,7 +72,7 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 			}
 			at, err := h.NextMail(h.Context(), h.Time())
 			h.Must(err)
-			if at != 0 { // until just after the instant at which the first mail is due again
+			if at != 0 { // until just after the first email is due again
 				time.Sleep(time.Until(at.Time().Add(time.Millisecond)))
 			}
 			mu.Lock()

@@ -29,7 +29,8 @@ func withEndpoints(t *testing.T) (*workertest.Harness, *workertest.Receiver) {
 	return h, r
 }
 
-// Each endpoint hears what it wants, in order; one that is down holds up neither the other nor the send service.
+// TestEndpointsHearTheSameEvents checks that each endpoint gets the events it wants, in order. An endpoint that is down
+// delays neither the other one nor the send service.
 func TestEndpointsHearTheSameEvents(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h, r := withEndpoints(t)
@@ -68,7 +69,8 @@ func TestEndpointsHearTheSameEvents(t *testing.T) {
 	})
 }
 
-// Both kinds of signature hold, also while a secret is replaced, and the one before ends by itself.
+// TestEndpointSignatures checks that both kinds of signatures are valid, even while a secret is being replaced, and
+// that the previous secret expires.
 func TestEndpointSignatures(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h, r := withEndpoints(t)
@@ -109,9 +111,9 @@ func TestEndpointSignatures(t *testing.T) {
 	})
 }
 
-// One that never answers is tried ever more rarely; its events become dead letters after 72 hours, and after five days
-// it is switched off with the reason. Switched on again it goes on with what comes, and dead letters can be brought
-// back.
+// TestEndpointThatNeverAnswers checks that an endpoint that never responds is tried less and less often. Its events
+// become dead letters after 72 hours, and after five days it is disabled with the reason. Once enabled again, it gets
+// new events, and dead letters can be sent again.
 func TestEndpointThatNeverAnswers(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h, r := withEndpoints(t)
@@ -175,12 +177,13 @@ func TestEndpointThatWantsNoMore(t *testing.T) {
 	})
 }
 
-// A receiver that is down is left alone between two looks, however many events are written meanwhile; a new event may
-// bring the next look forward, but not before the time that Retry-After asked for.
+// TestReceiverThatIsDownIsLeftAlone checks that a receiver that is down gets no requests between two probes, however
+// many events are written meanwhile. A new event can make the next probe earlier, but not earlier than Retry-After
+// allows.
 func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		retryAfter string
-		looks      int // at the endpoint, in ten minutes
+		looks      int // probes of the endpoint, in ten minutes
 	}{{"", 15}, {"660", 1}} {
 		coretest.Bubble(t, func(t *testing.T) {
 			h, r := withEndpoints(t)
@@ -209,8 +212,8 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Who has asked for hours of rest is looked at sooner where an operator sends events again, or has changed the
-// endpoint.
+// TestOperatorEndsTheRest checks that a receiver which requested a pause of hours is probed sooner if an operator sends
+// events again or changes the endpoint.
 func TestOperatorEndsTheRest(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h, r := withEndpoints(t)
@@ -243,13 +246,14 @@ func TestOperatorEndsTheRest(t *testing.T) {
 	})
 }
 
-// A receiver that refuses everything is left alone like one that doesn't answer: one event tries it, not each that
-// waits. One that refuses some events gets the others. When it is back, it gets all.
+// TestEndpointThatRefusesEverything checks that a receiver that refuses everything is treated like one that doesn't
+// respond: a single event probes it. A receiver that refuses some events gets the others. When it accepts events again,
+// it gets all.
 func TestEndpointThatRefusesEverything(t *testing.T) {
-	const waiting, atOnce = 1200, 640 // so many are in hand when the first answers come
+	const waiting, atOnce = 1200, 640 // number of events held when the first responses arrive
 	for name, c := range map[string]struct {
 		refuses func(n int) bool
-		most    int // posts in an hour
+		most    int // maximum number of requests in an hour
 	}{
 		"everything": {func(int) bool { return true }, atOnce + 100},
 		"each third": {func(n int) bool { return n%3 == 0 }, 3 * waiting},
@@ -258,7 +262,7 @@ func TestEndpointThatRefusesEverything(t *testing.T) {
 			h := workertest.New(t, nil)
 			r := workertest.NewReceiver(h.Seeder)
 			h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/hook")})
-			var posts atomic.Int64 // several at once
+			var posts atomic.Int64 // several at the same time
 			var back atomic.Bool
 			r.On = func(p *workertest.Post) int {
 				if p.Path != "/hook" {
@@ -286,10 +290,10 @@ func TestEndpointThatRefusesEverything(t *testing.T) {
 	}
 }
 
-// Events that a receiver fails at, whatever its answer, follow a schedule of their own while it takes the others, and
-// hold up none of these for longer than a look at a receiver that is down.
+// TestReceiverThatFailsAtSomeEvents checks that events which the receiver fails to process follow a schedule of their
+// own while it accepts others. They delay the others for no longer than a probe of a receiver that is down.
 func TestReceiverThatFailsAtSomeEvents(t *testing.T) {
-	const others = 60 // one each second
+	const others = 60 // one per second
 	for _, c := range []struct{ status, broken int }{{400, 1}, {500, 25}, {503, 1}, {503, 25}, {429, 1}} {
 		t.Run(fmt.Sprint(c.status, " ", c.broken), func(t *testing.T) {
 			coretest.Bubble(t, func(t *testing.T) {
@@ -312,7 +316,7 @@ func TestReceiverThatFailsAtSomeEvents(t *testing.T) {
 					coretest.Settle(time.Second)
 				}
 				coretest.Settle(2 * time.Second)
-				// it rests for a second or two after each 16 that failed for the first time
+				// The receiver counts as down for a second or two after each 16 events that failed for the first time.
 				longest := time.Duration(1+(c.broken+14)/16) * 2500 * time.Millisecond
 				for _, path := range []string{"/hook", workertest.EventPath} {
 					tries, slowest, came := map[string]int{}, time.Duration(0), 0
@@ -330,7 +334,8 @@ func TestReceiverThatFailsAtSomeEvents(t *testing.T) {
 					for _, n := range tries {
 						most = max(most, n)
 					}
-					// at once, as the schedule says (after 1, 2, 5 and 30 seconds), and once as the receiver's own fault
+					// immediately, then on the schedule (after 1, 2, 5 and 30 seconds), and once as a failure of the
+					// receiver itself
 					if came != others || slowest > longest || most > 6 || len(tries) != c.broken {
 						t.Errorf("%s: %d others came, the slowest after %v; %d broken ones, tried %d times at most", path, came, slowest,
 							len(tries), most)

@@ -30,13 +30,13 @@ type hardship struct {
 	shared   *smtptest.Sender // the daemon's relay
 	own      *smtptest.Sender // that of the neighbor
 	neighbor *workertest.Harness
-	members  core.List    // whose subscriptions are our own
-	came     atomic.Int64 // to a receiver of the tenant's own
+	members  core.List    // its subscriptions are on this member side
+	came     atomic.Int64 // events that reached an endpoint of the tenant
 	tracker  *worker.Tracker
 	loops    *worker.Group
 }
 
-// sure repeats what a client would until it is acknowledged.
+// sure repeats an operation until it succeeds, as a client would until it gets a response.
 func (d *hardship) sure(do func() error) {
 	d.Helper()
 	for range 1000 {
@@ -97,7 +97,7 @@ func (d *hardship) start() {
 	d.Cleanup(func() { d.loops.Drain(time.Minute) })
 }
 
-// join has people subscribe and confirm, some of whom leave again.
+// join subscribes people and confirms. Some of them then unsubscribe.
 func (d *hardship) join(n int) {
 	ctx := d.Context()
 	for i := range n {
@@ -122,11 +122,11 @@ func (d *hardship) join(n int) {
 	}
 }
 
-// TestEverybodyIsServedAmongFaults lets one statement in some fail for hours while jobs, mails, events, full syncs,
-// complaints and clicks are on their way: nothing is sent twice for it, and when the disk is well again all of it gets
-// done.
+// TestEverybodyIsServedAmongFaults makes some statements fail for hours while jobs, emails, events, full syncs,
+// complaints and clicks are in progress. Nothing may be sent twice because of that, and everything must be done once
+// the disk works again.
 func TestEverybodyIsServedAmongFaults(t *testing.T) {
-	failed, seeds := 0, 2 // one of each kind of fault
+	failed, seeds := 0, 2 // one for each kind of fault
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 		seeds = 10
 	}
@@ -147,7 +147,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			imported := d.NewImportJob(d.NewList().ID, file.String())
 			if seed%2 == 0 {
 				d.faults.FailOften(15+10*(seed%4), uint64(seed))
-			} else { // each statement at its first, or third, or fifth time
+			} else { // every statement at its first, third or fifth time
 				times := map[string]int{}
 				d.faults.FailWhen(func(query string) bool { times[query]++; return times[query] == seed })
 			}
@@ -172,7 +172,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			})
 			time.Sleep(26 * time.Hour)
 			d.faults.FailAt(0)
-			time.Sleep(26 * time.Hour) // what was put off for a while, and the check at night
+			time.Sleep(26 * time.Hour) // for delayed retries, and the check at night
 			synctest.Wait()
 			d.check(jobs)
 			imported, err := d.ImportJob(t.Context(), imported.ID)
@@ -188,8 +188,8 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 	}
 }
 
-// A full disk can be read, so what is due is found again and again, and what became of it cannot be written down:
-// still each mail and each event goes out once.
+// TestAFullDiskSendsNothingTwice fills the disk. Due emails and events can still be read, but their results can't be
+// stored. Even so, each must be sent only once.
 func TestAFullDiskSendsNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newHardship(t)
@@ -228,7 +228,7 @@ func (d *hardship) check(jobs []core.SendJob) {
 	if n := d.own.Sum(); n != 200 {
 		d.Errorf("%d of the neighbor's mails", n)
 	}
-	if n := d.came.Load(); n < 40 { // 30 who joined and 10 who left, more where an answer could not be kept
+	if n := d.came.Load(); n < 40 { // 30 people joined and 10 unsubscribed; more if a response could not be stored
 		d.Errorf("%d events came to the tenant's own receiver", n)
 	}
 	if st, err := d.OutboxState(d.Context()); err != nil || st.Waiting+st.Dead > 0 {

@@ -17,20 +17,20 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// fate is what the books say of a recipient, and how many mails the server has taken for it.
+// fate is the recorded result of a recipient, and the number of emails that the server has accepted for it.
 type fate struct {
 	state  int
 	tries  int
 	mails  int
-	reason string // the beginning
+	reason string // start of the reason
 }
 
 var fine = fate{core.RecipientSent, 1, 1, ""}
 
-// misbehaved runs a job of three recipients past a server, two connections at once, and returns the fates of all three.
+// misbehaved runs a job of three recipients over two connections to a server, and returns the fates of all three.
 func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.SendJob, fates [3]fate, connections int) {
 	t.Helper()
-	server := mailtest.Start(t, s) // outside the bubble: its waits do not hold the time
+	server := mailtest.Start(t, s) // outside the bubble, so that waits in it don't stop the time
 	synctest.Test(t, func(t *testing.T) {
 		relay.Addr = server.Addr()
 		h := workertest.New(t, &relay)
@@ -56,7 +56,8 @@ func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.Send
 	return j, fates, connections
 }
 
-// at answers events of a verb: about recipient 1 where the verb knows one, else all. times 0: always.
+// at responds to events of a verb: to those about recipient 1 if the verb has a recipient, otherwise to all. times is
+// how often; 0 means always.
 func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
 	var mu sync.Mutex
 	n := 0
@@ -74,7 +75,7 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 	}
 }
 
-// misbehaving is a way in which a relay can misbehave, and the fate of the second of three recipients then.
+// misbehaving is a way in which a relay can misbehave, and the resulting fate of the second of three recipients.
 type misbehaving struct {
 	name   string
 	script mailtest.Script
@@ -82,8 +83,8 @@ type misbehaving struct {
 	second fate
 }
 
-// Each way in which a relay can misbehave, and what then becomes of each of three recipients: the second has the
-// trouble, and the others nothing of it.
+// TestMisbehavingRelays tests each way in which a relay can misbehave. Only the second of three recipients may be
+// affected.
 func TestMisbehavingRelays(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	failed := func(tries, mails int, reason string) fate { return fate{core.RecipientFailed, tries, mails, reason} }
@@ -184,10 +185,10 @@ func TestMisbehavingRelays(t *testing.T) {
 	}
 }
 
-// run sends three mails, of which the second has the trouble.
+// run sends three emails; the second one meets the problem.
 func (tt misbehaving) run(t *testing.T) {
 	j, fates, connections := misbehaved(t, tt.script, tt.relay)
-	if strings.HasPrefix(tt.name, "cut in the content") { // the content may have left before the cut was seen
+	if strings.HasPrefix(tt.name, "cut in the content") { // the content may have been sent before the break was noticed
 		if f := fates[1]; f.state != core.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
 			t.Errorf("%+v, ambiguous %d", f, j.Ambiguous)
 		}
@@ -201,8 +202,8 @@ func (tt misbehaving) run(t *testing.T) {
 	}
 }
 
-// The same of a relay that takes mails in chunks: one that was ambiguous goes by DATA the second time, and so fails
-// only for a break between its own final dot and the reply.
+// TestMisbehavingRelaysOfChunks does the same with a relay that accepts chunks. An ambiguous email is sent with DATA
+// the second time, so it fails only if the connection breaks between its own final dot and the reply.
 func TestMisbehavingRelaysOfChunks(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	failed := func(tries, mails int, reason string) fate { return fate{core.RecipientFailed, tries, mails, reason} }
@@ -231,7 +232,7 @@ func TestMisbehavingRelaysOfChunks(t *testing.T) {
 	}
 }
 
-// oneEach takes one message a connection.
+// oneEach accepts one message per connection.
 func oneEach() func(mailtest.Event) mailtest.Action {
 	var mu sync.Mutex
 	seen := map[int]bool{}
@@ -246,15 +247,15 @@ func oneEach() func(mailtest.Event) mailtest.Action {
 	}
 }
 
-// What hits all recipients counts for none of them: no try is counted, the relay is asked ever more rarely, and in the
-// end the job fails with the reason.
+// TestRelaysThatLetNobodyIn checks that a problem that affects all recipients counts against none of them. No try is
+// counted, the relay is tried less and less often, and in the end the job fails with the reason.
 func TestRelaysThatLetNobodyIn(t *testing.T) {
 	cert, pool, err := mailtest.Certificate("relay.example.org")
 	if err != nil {
 		t.Fatal(err)
 	}
 	offered := &tls.Config{Certificates: []tls.Certificate{cert}}
-	now := time.Now() // the certificate is of now, the bubble of another century
+	now := time.Now() // the certificate has the current date, but the bubble is in another century
 	trusted := &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}
 	for name, tt := range map[string]struct {
 		script mailtest.Script
@@ -298,7 +299,8 @@ func TestRelaysThatLetNobodyIn(t *testing.T) {
 	}
 }
 
-// Row by row the same with the right certificate and credentials: everybody gets the mail.
+// TestRelaysThatAreStrict runs the same cases with the right certificate and credentials. All recipients must get the
+// email.
 func TestRelaysThatAreStrict(t *testing.T) {
 	cert, pool, err := mailtest.Certificate("127.0.0.1")
 	if err != nil {

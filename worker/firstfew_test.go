@@ -16,7 +16,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// firstFewJob sends a campaign to n readers, the first few first.
+// firstFewJob sends a campaign to n recipients, with first recipients.
 func firstFewJob(t *testing.T, n int, answer func(string, int) smtp.Outcome) (*letters, core.SendJob) {
 	l := &letters{sender: &smtptest.Sender{Answer: answer}}
 	l.Harness = workertest.New(t, l.sender)
@@ -30,7 +30,8 @@ func firstFewJob(t *testing.T, n int, answer func(string, int) smtp.Outcome) (*l
 	return l, j
 }
 
-// A mailing to many goes to some first, waits, and then goes to the rest: each reader gets it once.
+// TestFirstFew checks that a large send goes to its first recipients, waits, and then goes to the rest. Each recipient
+// gets it once.
 func TestFirstFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, j := firstFewJob(t, core.FirstFewFrom+1, nil)
@@ -53,7 +54,8 @@ func TestFirstFew(t *testing.T) {
 	})
 }
 
-// A list that isn't long gets it at once, and so does one whose mailing a person lets go on in the hold.
+// TestFirstFewAtOnce checks that a short list gets the email without a pause, and so does a list whose send a person
+// resumes during the hold.
 func TestFirstFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, j := firstFewJob(t, core.FirstFewFrom, nil)
@@ -77,8 +79,8 @@ func TestFirstFewAtOnce(t *testing.T) {
 	})
 }
 
-// Too many first readers whose addresses don't exist, or who are refused for reasons of policy, stop the rest until a
-// person lets it go on.
+// TestFirstFewStop checks that the rest has to wait for a person if too many of the first recipients don't exist or are
+// refused for policy reasons.
 func TestFirstFewStop(t *testing.T) {
 	for name, tt := range map[string]struct {
 		outcome smtp.Outcome
@@ -129,7 +131,8 @@ func TestFirstFewStop(t *testing.T) {
 	}
 }
 
-// A link that fails twice within a minute stops the rest until a person of the tenant lets it go on.
+// TestFirstFewStopAtADeadLink checks that the rest has to wait for a person of the tenant if a link fails twice within
+// a minute.
 func TestFirstFewStopAtADeadLink(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answers []string

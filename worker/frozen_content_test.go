@@ -16,8 +16,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// What is edited after a job was made changes nothing of its mails: template, layout, looks and sender are those of
-// its making, in the mails, in a retry of them and after a restart.
+// TestAJobSendsWhatItFroze checks that edits after the creation of a job don't affect its emails. Template, layout,
+// design and sender stay the same, even in a retry and after a restart.
 func TestAJobSendsWhatItFroze(t *testing.T) {
 	var open atomic.Bool
 	server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -25,7 +25,7 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 			return mailtest.Action{Reply: "554 5.7.1 not now"}
 		}
 		return mailtest.Action{}
-	}}) // outside the bubble: its waits do not hold the time
+	}}) // outside the bubble, so that waits in it don't stop the time
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
 		h.ChangeTenant(h.List.TenantID, core.TenantInput{
@@ -96,7 +96,8 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 	})
 }
 
-// A job whose sender is no longer in a domain of the tenant when it starts waits, and goes on when it is again.
+// TestAJobWaitsForItsSender checks that a job waits if its sender's domain is no longer one of the tenant's when it
+// starts, and continues when it is again.
 func TestAJobWaitsForItsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{})

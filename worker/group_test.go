@@ -37,7 +37,8 @@ func TestALoopSleepsUntilItsInstantOrAKick(t *testing.T) {
 	})
 }
 
-// Many asks for a later kick are one, and it comes in time for the first.
+// TestKicksToComeCountAsOne checks that several requests for a later kick result in one kick, at the earliest of their
+// times.
 func TestKicksToComeCountAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration

@@ -13,8 +13,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// TestImportGivesFieldsBack: who was on the list before has the fields again that the file has replaced, but for those
-// that were changed since; the send side knows it too, and what was kept is gone.
+// TestImportGivesFieldsBack checks that undoing an import restores the fields that the file has replaced, except those
+// that were changed since. The send side gets them, too, and the stored data is deleted.
 func TestImportGivesFieldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -14,8 +14,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// An uploaded file is tried, then imported, by the rules of the command; its lines with errors are kept for a week, the
-// file itself is not.
+// TestUploadedFilesAreImported checks that an uploaded file is tested in a dry run and then imported, by the same rules
+// as with the command. Lines with errors are kept for a week; the file isn't.
 func TestUploadedFilesAreImported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -80,7 +80,8 @@ func TestUploadedFilesAreImported(t *testing.T) {
 	})
 }
 
-// TestImportKeepsFields: the run of someone who may not change subscribers adds, and leaves who is there.
+// TestImportKeepsFields checks that an import by a person who may not change subscribers adds new ones, and leaves
+// existing ones unchanged.
 func TestImportKeepsFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -112,7 +113,7 @@ func TestImportKeepsFields(t *testing.T) {
 	})
 }
 
-// A file that can't be imported fails with a reason that the person who uploaded it understands.
+// TestImportsThatFail checks that a file that can't be imported fails with a reason that the uploader understands.
 func TestImportsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -143,7 +144,8 @@ func TestImportsThatFail(t *testing.T) {
 	})
 }
 
-// After a dry run that fails, the columns can be named anew, and the file is imported.
+// TestADryRunThatFailsCanBeRepeated checks that, after a failed dry run, the columns can be mapped again and the file
+// imported.
 func TestADryRunThatFailsCanBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -169,7 +171,7 @@ func TestADryRunThatFailsCanBeRepeated(t *testing.T) {
 	})
 }
 
-// A long dry run notes on its way how far it has come, and counts every line.
+// TestLongDryRun checks that a long dry run records its progress and counts every line.
 func TestLongDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

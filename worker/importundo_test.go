@@ -14,8 +14,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// TestImportsAreTakenBack: whom an import has brought is removed again, and who has left, confirmed or changed since
-// stays as they are.
+// TestImportsAreTakenBack checks that undoing an import removes the people that it added. People who unsubscribed,
+// confirmed or changed since stay as they are.
 func TestImportsAreTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -130,8 +130,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 	})
 }
 
-// TestTakenBackBeforeConfirming: who was asked to confirm is asked no more, but for those who have asked for the
-// newsletter themselves since; and after a week an import stays.
+// TestTakenBackBeforeConfirming checks that people who were asked to confirm no longer can, unless they have requested
+// the newsletter themselves since. After a week, an import can't be undone.
 func TestTakenBackBeforeConfirming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -175,9 +175,9 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 	})
 }
 
-// TestTakenBackAfterAsking: who was brought by an import and has asked for the newsletter since waits for a
-// confirmation; and who leaves by a mail from before stays on record as having left, also once the import's record is
-// deleted.
+// TestTakenBackAfterAsking checks that a person whom an import added, and who has requested the newsletter since, waits
+// for confirmation. A person who unsubscribes through an earlier email stays recorded as unsubscribed, even after the
+// record of the import is deleted.
 func TestTakenBackAfterAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -15,8 +15,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Readers who were imported just before a job are in it, though the send side has yet to hear of them; it does not
-// wait for changes that are made while it waits, nor for those that the send side refuses, nor for ever.
+// TestJobWaitsForChangesUnderway checks that a job includes recipients who were imported just before it, even if the
+// send side doesn't know them yet. It waits neither for changes made during its wait, nor for changes that the send
+// side refuses, nor forever.
 func TestJobWaitsForChangesUnderway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{})
@@ -36,7 +37,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		}
 		due, err := h.DueEvents(t.Context(), "", h.Time(), 1000)
 		h.Must(err)
-		for i := range due { // as the outbox does
+		for i := range due { // does the same as the outbox
 			_, err := workertest.Services{Send: h.Store}.Accept(t.Context(), workertest.EventPath, []byte(due[i].Body))
 			h.Must(err)
 			h.Must(h.FinishEvents(t.Context(), []tenants.EventResult{{Event: &due[i], Done: true}}, h.Time()))
@@ -47,7 +48,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 			t.Errorf("%d recipients, expanded %t, want 20", j.Recipients, j.Expanded)
 		}
 
-		j = h.Job() // late's event is on its way; the send side is not there
+		j = h.Job() // the event of late is on its way; the send side doesn't know late yet
 		coretest.Settle(time.Second)
 		if j = h.Reload(j); j.Recipients != 0 {
 			t.Errorf("%d recipients before the event has failed", j.Recipients)
@@ -69,7 +70,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		if j = h.Reload(j); j.Recipients != 0 {
 			t.Errorf("%d recipients while a sync is open", j.Recipients)
 		}
-		coretest.Settle(2 * time.Minute) // a quarter of an hour is the most
+		coretest.Settle(2 * time.Minute) // the maximum is a quarter of an hour
 		if j = h.Reload(j); j.Recipients != 20 || !j.Expanded {
 			t.Errorf("%d recipients, expanded %t, after all that time", j.Recipients, j.Expanded)
 		}

@@ -15,8 +15,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A campaign to several lists reaches each reader once, by the first list on which they may be mailed, in the words and
-// by the tokens of that list; whom the relay puts off, too. Who leaves that list before the mail gets none.
+// TestACampaignToSeveralLists checks that a campaign to several lists reaches each recipient once, through the first
+// list on which they may be emailed, with the texts and tokens of that list. This also holds for deferred recipients. A
+// person who unsubscribes from that list before the email gets none.
 func TestACampaignToSeveralLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &letters{}
@@ -80,7 +81,8 @@ func TestACampaignToSeveralLists(t *testing.T) {
 	})
 }
 
-// A test to a subscriber of a later list of a campaign is that of this list, as the mail would be.
+// TestATestByALaterList checks that a test email to a subscriber of a later list uses that list, as the campaign's
+// email would.
 func TestATestByALaterList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &letters{}
@@ -124,7 +126,8 @@ func TestATestByALaterList(t *testing.T) {
 	})
 }
 
-// The mails of a campaign bring its files along, signed ones and tests too.
+// TestMailsBringFilesAlong checks that the emails of a campaign contain its attachments, including signed and test
+// emails.
 func TestMailsBringFilesAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &letters{}

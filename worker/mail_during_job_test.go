@@ -14,9 +14,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A mail to one person does not wait for a campaign: it is queued in the file, read and sent within a second while a
-// job of many goes out, signed, as fast as it can, and also while that job's relay makes it wait.
-// BenchmarkMailDuringAJob says how long it takes on a machine that a job keeps busy.
+// TestACampaignDelaysNobodysMail checks that an email to one person doesn't wait for a campaign. It is queued, read and
+// sent within a second while a large, signed job is sent as fast as possible, and while the relay of that job makes it
+// wait. BenchmarkMailDuringAJob measures the time on a busy machine.
 func TestACampaignDelaysNobodysMail(t *testing.T) {
 	for name, prepare := range map[string]func(h *workertest.Harness){
 		"at full speed": func(*workertest.Harness) {},

@@ -57,7 +57,7 @@ func TestMailerGivesUp(t *testing.T) {
 	}
 }
 
-// The log and the record have the reply of the server: its codes and its text.
+// TestFailuresHaveTheReply checks that the log and the record contain the server's reply, with its codes and its text.
 func TestFailuresHaveTheReply(t *testing.T) {
 	var out bytes.Buffer
 	r := &mailRun{mailer: &mailer{

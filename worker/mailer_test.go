@@ -47,8 +47,9 @@ func TestMailerSendsConfirmations(t *testing.T) {
 	})
 }
 
-// A mail about an account that was asked for on the way to a tenant's client has the tenant's name and color. Its
-// sender, Reply-To and link are the daemon's, and no image of the tenant's reports that it was opened.
+// TestMailerBrandsAccountMails checks that an email about an account, requested while signing in to a tenant's client,
+// has the tenant's name and color. Sender, Reply-To and link are the daemon's, and no image of the tenant reveals that
+// the email was opened.
 func TestMailerBrandsAccountMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -65,7 +66,7 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 		})
 		h.Must(err)
 		h.Must(h.AddUser(h.Context(), core.NewUser("ann@example.org", now), "", now))
-		for _, id := range []string{tenant.ID, "", core.NewID()} { // the last one is gone
+		for _, id := range []string{tenant.ID, "", core.NewID()} { // the last one doesn't exist
 			h.Forgot("ann@example.org", core.MailStyle{TenantID: id})
 		}
 		coretest.Settle(time.Second)
@@ -94,7 +95,8 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 	})
 }
 
-// A brand name from before the rule that it holds no address stands in no mail of the daemon's.
+// TestMailerLeavesAddressesOutOfAccountMails checks that emails of the daemon don't contain a brand name that looks
+// like an address, such as one from before the rule against them.
 func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -116,7 +118,8 @@ func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 	})
 }
 
-// A mail about an account has the tenant's language, else that of who asked for it, else English.
+// TestMailerSpeaksTheLanguageOfAccounts checks that an email about an account is in the tenant's language or, without
+// one, in that of the request or in English.
 func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -148,8 +151,8 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	})
 }
 
-// The mail of an invitation says who invites, into what and as what; its sender has the tenant's name, and its link the
-// language. One that was taken back is not mailed.
+// TestMailerInvites checks that an invitation email names the inviting person, the tenant and the role. Its sender has
+// the tenant's name, and its link the language. A withdrawn invitation is not emailed.
 func TestMailerInvites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -203,8 +206,8 @@ func TestMailerRetries(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer func(to string, nth int) smtp.Outcome
-		down   int // how many tries find the relay down
-		tries  int // after ten minutes
+		down   int // number of tries during which the relay is down
+		tries  int // number of tries after ten minutes
 		sent   int
 	}{
 		{"refused for now", func(_ string, nth int) smtp.Outcome {
@@ -248,8 +251,8 @@ func TestMailerRetries(t *testing.T) {
 	}
 }
 
-// A relay that is down is left alone between two tries, however many mails are asked for meanwhile: one that refuses
-// the credentials would lock the account.
+// TestMailerLeavesARelayThatIsDownAlone checks that a relay that is down gets no connections between two tries, however
+// many emails are requested meanwhile. Otherwise, a relay that rejects the credentials would lock the account.
 func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -267,7 +270,7 @@ func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 			h.Pending(h.List.ID, core.Email(fmt.Sprintf("a%d@example.org", i)))
 			coretest.Settle(time.Second)
 		}
-		if n := s.Tries(); n > 2*11 { // two connections, once a minute at the most
+		if n := s.Tries(); n > 2*11 { // two connections, at most once a minute
 			h.Errorf("%d tries in ten minutes", n)
 		}
 		coretest.Settle(2 * time.Minute)
@@ -292,7 +295,8 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 	})
 }
 
-// A list that is deleted while its mail waits is an ordinary case: the mail is left out, and no fault.
+// TestMailerLeavesOutMailsOfDeletedLists checks that an email is skipped without an error if its list is deleted while
+// it waits.
 func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -309,7 +313,8 @@ func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 	})
 }
 
-// Who is asked once more gets one mail, 0.1 s after the one before; who leaves until then gets none.
+// TestMailerAsksOnceMore checks that each person gets one reminder, 0.1 s after the previous one. A person who
+// unsubscribes before that gets none.
 func TestMailerAsksOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -336,7 +341,8 @@ func TestMailerAsksOnceMore(t *testing.T) {
 	})
 }
 
-// Who was unsubscribed by a token that anyone may ask for gets a notice whose link takes it back.
+// TestMailerTellsOfAnUnsubscribing checks that a person who was unsubscribed with a token that anyone can request gets
+// an email whose link undoes that.
 func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -368,7 +374,8 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	})
 }
 
-// A request whose mail is due later makes the mailer do nothing during the answer, whether or not it is at work.
+// TestMailerSleepsUntilAMailIsDue checks that a request whose email is due later causes no work of the mailer during
+// the response, even if the mailer is busy.
 func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -396,7 +403,8 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 	})
 }
 
-// The mailer of tenants with relays looks a few times a second at most, however often others' mails become due.
+// TestTenantMailerRestsBetweenOthersMails checks that the mailer of tenants with relays checks for due emails at most a
+// few times a second, however often emails of other tenants become due.
 func TestTenantMailerRestsBetweenOthersMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -413,7 +421,8 @@ func TestTenantMailerRestsBetweenOthersMails(t *testing.T) {
 	})
 }
 
-// The link to one's own data opens it, and a newsletter's doesn't.
+// TestMailerSendsTheLinkToOnesOwnData checks that the link in an email about one's own data opens that data, and that a
+// newsletter's link doesn't.
 func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}

@@ -11,7 +11,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// TestTablesAreLookedAtDaily: the database looks at its tables when the daemon starts, and again a day later.
+// TestTablesAreLookedAtDaily checks that the optimizer runs when the daemon starts, and again a day later.
 func TestTablesAreLookedAtDaily(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -15,8 +15,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// The receiver is down for ten minutes, answers are lost, the secret is wrong for an hour, and the daemon is killed in
-// between: no event is lost, none is applied twice, and each subscription's come in their order.
+// TestNoTroubleLosesAnEvent makes the receiver unavailable for ten minutes, loses responses, uses a wrong secret for an
+// hour, and kills the daemon in between. No event may be lost or applied twice, and the events of each subscription
+// must arrive in order.
 func TestNoTroubleLosesAnEvent(t *testing.T) {
 	master := workertest.Master(t)
 	coretest.Bubble(t, func(t *testing.T) {
@@ -35,7 +36,7 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 				w.Kill()
 			}
 			for i := range ids {
-				if i%5 == phase { // of those of all phases so far
+				if i%5 == phase { // those of all phases so far
 					storetest.Seed(t, w.Member).Leave(list, storetest.Reader(i))
 				}
 			}
@@ -43,7 +44,7 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 			w.Kill()
 		}
 		w.SetWeather("fair")
-		coretest.Settle(3 * time.Hour) // what was refused by 500 waits for its own time
+		coretest.Settle(3 * time.Hour) // events refused with 500 wait for their own time
 		w.Group.Drain(time.Second)
 		bodies := w.Accepted()
 		seen, words := map[string]bool{}, map[string]string{}
@@ -77,8 +78,9 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 	})
 }
 
-// When the receiver is back, or the secret is right again, everything is there within ten seconds: after ten minutes,
-// and after hours with kills in between, at full length after nearly all of the 72 hours that events are kept for.
+// TestAllIsThereSoonAfterAnOutage checks that all events arrive within ten seconds after the receiver is available, or
+// the secret is right, again. The outage takes ten minutes, or hours with kills in between. At full length it takes
+// nearly all of the 72 hours for which events are kept.
 func TestAllIsThereSoonAfterAnOutage(t *testing.T) {
 	master := workertest.Master(t)
 	came, kills, latest := 0, 0, time.Duration(0)
@@ -125,7 +127,8 @@ func TestAllIsThereSoonAfterAnOutage(t *testing.T) {
 			longest, kills, latest))
 }
 
-// What no receiver took for 72 hours is a dead letter, which stays and can be sent again.
+// TestEventsAreKeptFor72Hours checks that an event which no receiver accepted for 72 hours becomes a dead letter. The
+// dead letter is kept and can be sent again.
 func TestEventsAreKeptFor72Hours(t *testing.T) {
 	master := workertest.Master(t)
 	coretest.Bubble(t, func(t *testing.T) {
@@ -133,7 +136,7 @@ func TestEventsAreKeptFor72Hours(t *testing.T) {
 		defer w.Close()
 		list := w.Lists[0].ID
 		w.Run()
-		w.SetWeather("500") // of each event's own, so that each is retried at its own times
+		w.SetWeather("500") // each event fails by itself, so each is retried at its own times
 		for i := range 20 {
 			storetest.Seed(t, w.Member).Active(list, storetest.Reader(i))
 		}

@@ -15,12 +15,13 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// BenchmarkOutbox delivers events over loopback to a receiver that only reads them: signing, posting, recording.
+// BenchmarkOutbox delivers events over loopback to a receiver that only reads them. It measures signing, posting and
+// recording.
 func BenchmarkOutbox(b *testing.B) {
 	s := storetest.Seed(b, nil)
 	list, now := s.NewList(), s.Time()
 	s.Must(s.EnsureLoopClient(b.Context(), make([]byte, 32), now))
-	for done := 0; done < b.N; { // an import announces its first thousand one by one
+	for done := 0; done < b.N; { // an import announces only its first thousand changes one by one
 		im, err := s.NewImport(b.Context(), list.ID, core.SubscriptionActive, "bench")
 		s.Must(err)
 		for range 2 {

@@ -45,13 +45,13 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 	})
 }
 
-// What each answer does to an event, and to the one after it.
+// TestOutboxAnswers checks the effect of each response on an event and on the next one.
 func TestOutboxAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status         int
 		header         []string // names and values
 		waiting, dead  int64
-		nextMin, limit time.Duration // of the second attempt
+		nextMin, limit time.Duration // limits for the time of the second attempt
 	}{
 		{status: 200},
 		{status: 202},
@@ -133,8 +133,9 @@ func TestOutboxFollowsTheSchedule(t *testing.T) {
 	})
 }
 
-// Ten minutes down, with more events than posts at once: nothing is lost, nothing comes twice, order holds, and all is
-// there within ten seconds of the return.
+// TestOutboxAfterAnOutage makes the receiver unavailable for ten minutes, with more events than concurrent requests.
+// Nothing may be lost, repeated or out of order, and everything must arrive within ten seconds of the receiver's
+// return.
 func TestOutboxAfterAnOutage(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -214,7 +215,8 @@ func TestFullSyncDelivers(t *testing.T) {
 	})
 }
 
-// Preferences that were stored before imports were strict block neither a batch nor an event.
+// TestFullSyncLeavesUnfitPreferencesOut checks that preferences stored before imports were strict block neither a batch
+// nor an event.
 func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -247,8 +249,8 @@ func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
 	})
 }
 
-// However many syncs are open when the daemon starts, all are delivered, and those whose receiver is down hold up no
-// other.
+// TestManyFullSyncs checks that all syncs that are open when the daemon starts are delivered, and that those whose
+// receiver is down delay no others.
 func TestManyFullSyncs(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -38,7 +38,7 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 		}
 		h.Start()
 		j := h.Wait(h.Job())
-		h.AddsUp(j, 593, 0, j.Recipients-593) // who left before the last recipients were found is none
+		h.AddsUp(j, 593, 0, j.Recipients-593) // without those who unsubscribed before their row was created
 		for to := range s.Count() {
 			if gone[to] {
 				t.Errorf("%s was mailed after leaving", to)
@@ -128,7 +128,7 @@ func TestOutcomes(t *testing.T) {
 		h.Start()
 		began := time.Now()
 		j := h.Job()
-		time.Sleep(3 * time.Minute) // two are deferred for ever, two for once
+		time.Sleep(3 * time.Minute) // two are always deferred, two only once
 		v, err := h.JobView(t.Context(), j.ID)
 		h.Must(err)
 		lastTry := v.GivesUpAt.Time()
@@ -312,7 +312,7 @@ func TestContentThatCannotBeCompiledFailsTheJob(t *testing.T) {
 
 var _ = worker.Never
 
-// A body that prints {{preferences_url}} gets the link of its recipient.
+// TestAJobPrintsTheLinkToPreferences checks that {{preferences_url}} in a body becomes the link of the recipient.
 func TestAJobPrintsTheLinkToPreferences(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string

@@ -18,8 +18,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Server administrators set the daemon's own mail server while it runs: what goes out from then on goes by it, with its
-// sender. They are told of each change through the server that was in force before.
+// TestTheOwnServerIsSetWhileItRuns checks that the daemon's own mail server can be set while the daemon runs. From then
+// on, emails go through it, with its sender. Server administrators are notified of each change through the previous
+// server.
 func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder, one, two := &smtptest.Sender{}, &smtptest.Sender{}, &smtptest.Sender{}
@@ -34,7 +35,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 					notices = append(notices, name)
 				}
 			}
-			s.Refuse = func(e *smtp.Envelope) *smtp.RelayError { // as providers do with senders that they don't know
+			s.Refuse = func(e *smtp.Envelope) *smtp.RelayError { // like providers that don't know a sender
 				if name != "folder" && e.From != "news@"+name+".example.org" {
 					return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "MAIL", Code: 553}
 				}
@@ -52,7 +53,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 		opts := h.MailerOptions()
 		opts.Own, opts.From = h.Opts.Own, mail.Address{Email: "folder@example.org"}
 		h.Run(worker.Mailer(opts))
-		// The emails about a change can be read before the mailer learns that records changed.
+		// The emails about a change can be read before the mailer learns that records have changed.
 		h.Store.OnKick(db.TopicMail, func() { time.Sleep(10 * time.Millisecond) })
 		sends := func(by *smtptest.Sender, transport string) {
 			t.Helper()
@@ -82,7 +83,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 		sends(one, "")
 		h.Pending(h.List.ID, storetest.Reader(5000))
 		coretest.Settle(15 * time.Second)
-		during := h.Job() // goes on by the second, with its sender: the first one's is refused there
+		during := h.Job() // continues through the second server with its sender; the first server refuses that sender
 		coretest.Settle(5 * time.Second)
 		set("two.example.org")
 		h.AddsUp(h.Wait(during), 20, 0, 0)
@@ -90,7 +91,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 			t.Errorf("%d of the job that ran went through the second server", n)
 		}
 		sends(two, "")
-		during = h.Job() // and one that goes on in the folder says so
+		during = h.Job() // a job that continues in the folder reports that
 		coretest.Settle(5 * time.Second)
 		if err := h.Store.RemoveMailServer(t.Context(), "test", core.At(time.Now())); err != nil {
 			t.Fatal(err)

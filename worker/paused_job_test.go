@@ -77,7 +77,7 @@ func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 		j := h.Paused(h.Job(), "refused for reasons of policy: 550 5.7.26 unauthenticated")
 		mended.Store(true)
 		done := h.Resume(j)
-		if done.Failed < 100 || done.Failed > 600 { // of a hundred on: those that were claimed already may follow
+		if done.Failed < 100 || done.Failed > 600 { // about 100: recipients that were already claimed may follow
 			t.Errorf("%d failed", done.Failed)
 		}
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
@@ -153,7 +153,8 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 	})
 }
 
-// A cancelled job is retried for those whom it left, and not for those who may have had its mail.
+// TestRetryOfACancelledJob checks that a retry of a canceled job goes to the recipients it had left, and not to any who
+// may have its email.
 func TestRetryOfACancelledJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{Answer: func(to string, _ int) smtp.Outcome {

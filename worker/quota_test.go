@@ -16,11 +16,11 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any
-// left, the job says why it waits and goes on by itself.
+// TestQuotaOfADayFailsOver checks that a relay whose daily quota is used up is skipped until the next day, and the next
+// relay takes over. If none has quota left, the job shows the reason for its wait, and continues by itself.
 func TestQuotaOfADayFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Hour) // not at midnight
+		time.Sleep(time.Hour) // avoids midnight
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
 		h := workertest.New(t, &smtptest.Sender{})
 		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{
@@ -57,7 +57,8 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 	})
 }
 
-// The first relay is back at work as soon as it has quota again, although the second has plenty.
+// TestTheFirstRelayHasPrecedenceAgainNextDay checks that the first relay is used again as soon as it has quota, even if
+// the second has plenty.
 func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -88,7 +89,8 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 	})
 }
 
-// A relay that is down, and a sender that is refused, are told of by the job that waits; then no more.
+// TestAJobTellsWhyItWaits checks that a waiting job reports that its relay is down or its sender is refused, and no
+// longer reports that afterwards.
 func TestAJobTellsWhyItWaits(t *testing.T) {
 	for reason, e := range map[string]smtp.RelayError{
 		core.ReasonRelay: {Fault: smtp.FaultConnect, Stage: "dial"},
@@ -130,7 +132,8 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 	}
 }
 
-// A gliding period goes on over restarts and over a kill: what lies on the disk at any moment knows of all mails.
+// TestAPeriodOutlivesARestart checks that a sliding period continues after restarts and a kill: at any moment, the
+// counts on the disk include all emails.
 func TestAPeriodOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -150,7 +153,7 @@ func TestAPeriodOutlivesARestart(t *testing.T) {
 		if before < 215 || before > 225 {
 			t.Fatalf("%d mails in 220 s", before)
 		}
-		o := *h // what was killed at that moment
+		o := *h // state at the moment of a kill
 		o.Store = storetest.OpenAt(t, corpse)
 		o.Start()
 		coretest.Settle(30 * time.Minute)

@@ -14,9 +14,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// farReplica is a replica that has what was committed after a while.
+// farReplica is a replica that has each commit after a delay.
 type farReplica struct {
-	db.Replica // nil: nothing else is asked
+	db.Replica // no other method is called
 	away       time.Duration
 }
 
@@ -40,8 +40,8 @@ func (r *farReplica) Name() string                  { return "far" }
 
 func (r *farReplica) Progress() (lag, latency time.Duration, txid uint64) { return 0, r.away, 0 }
 
-// While connections wait for the replica, the outcomes of others gather: each commit is a file on its way to it. All
-// places are used, and none waits for more than that.
+// TestOutcomesGatherForAReplica checks that outcomes gather while connections wait for the replica, because each commit
+// is a file to upload. All slots are used, and no connection waits longer than necessary.
 func TestOutcomesGatherForAReplica(t *testing.T) {
 	const n, connections, window, away = 640, 16, 64, 5 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {

@@ -11,13 +11,14 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Outcomes gather until a commit is worth its fsync, but not for long: where mails are slow each is recorded by itself.
+// TestOutcomesGatherForACommit checks that outcomes gather until a commit is worth its fsync, but not for long: if
+// emails are slow, each is recorded separately.
 func TestOutcomesGatherForACommit(t *testing.T) {
 	const n = 320
 	for _, c := range []struct {
-		each    time.Duration // that a mail takes
-		commits int64         // of outcomes, at most
-		late    int           // outcomes not yet recorded when a mail goes out, at most
+		each    time.Duration // duration of each email
+		commits int64         // maximum number of commits with outcomes
+		late    int           // maximum number of unrecorded outcomes when an email is sent
 	}{{100 * time.Microsecond, n / 16, 32}, {30 * time.Millisecond, n, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			h := workertest.New(t, nil)
@@ -51,7 +52,8 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 	}
 }
 
-// A reply that comes when the daemon no longer waits for it is recorded all the same: else its mail goes out once more.
+// TestALateReplyIsRecorded checks that a reply is recorded even if it arrives when the daemon no longer waits for it.
+// Otherwise the email would be sent again.
 func TestALateReplyIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -14,9 +14,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// moody is a relay that refuses, defers, cuts and comes back, each address by its number. It cuts no address twice: a
-// mail whose reply is lost twice has failed. With chunking only what was cut before goes by DATA, so its content is
-// left alone then.
+// moody is a relay that refuses, defers, breaks connections and recovers, depending on the number in each address. It
+// breaks the connection only once for each address, because an email whose reply is lost twice fails. With CHUNKING, an
+// email is sent with DATA only after such a break, so moody then leaves its content alone.
 type moody struct {
 	chunking bool
 
@@ -57,7 +57,7 @@ func (m *moody) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestARelayInAllItsMoods runs a job against a real SMTP server that misbehaves: everybody ends as the relay's words
+// TestARelayInAllItsMoods runs a job with a real SMTP server that misbehaves. Each recipient must end as the replies
 // say.
 func TestARelayInAllItsMoods(t *testing.T) {
 	for _, chunking := range []bool{false, true} {
@@ -67,7 +67,7 @@ func TestARelayInAllItsMoods(t *testing.T) {
 
 func allMoods(t *testing.T, chunking bool) {
 	m := &moody{chunking: chunking, once: map[string]bool{}}
-	// Outside the bubble: its waits do not hold the time.
+	// Outside the bubble, so that waits in it don't stop the time.
 	server := mailtest.Start(t, mailtest.Script{On: m.answer, Chunking: chunking})
 	var j core.SendJob
 	synctest.Test(t, func(t *testing.T) {
@@ -97,8 +97,8 @@ func allMoods(t *testing.T, chunking bool) {
 	if len(count) != 588 {
 		t.Errorf("%d addresses got the mail", len(count))
 	}
-	// The dot is on its way in the same write as the content: a cut in there leaves it open too. Of chunks, those
-	// around the one that was cut are open.
+	// The dot is sent in the same write as the content, so a break in the content leaves the outcome open, too. With
+	// chunks, the outcomes of all messages around the broken one are open.
 	least, most := int64(2), int64(2)
 	if chunking {
 		least, most = 1, 8

@@ -16,7 +16,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// relays are the scripts of tenants' relays, by host.
+// relays holds the scripts of tenants' relays by host.
 type relays struct {
 	mu   sync.Mutex
 	by   map[string]*smtptest.Sender
@@ -46,7 +46,7 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
 		h := workertest.New(t, shared)
 		h.Opts.Relay = r.sender
-		h.Opts.Limits.PerSecond = 1 // the daemon's own has another pace
+		h.Opts.Limits.PerSecond = 1 // the daemon's own relay has another pace
 		got := h.SetRelays(h.List.TenantID, core.Relay{
 			Host: "one.example.org", Username: "u", Password: "secret-one",
 			Limits: core.SendLimits{PerSecond: 10},
@@ -89,7 +89,8 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 	})
 }
 
-// An operator mends a tenant's relay while its job waits: the job goes on by it, without a restart.
+// TestARelayIsMendedWhileAJobRuns checks that a job continues, without a restart, when an operator fixes the tenant's
+// relay.
 func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrong := &smtptest.Sender{Begin: func() *smtp.RelayError {
@@ -119,8 +120,8 @@ func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 	})
 }
 
-// One tenant's troubles are its own: a relay of its own that is down, hangs or refuses it, and a sender that the
-// shared relay refuses for good.
+// TestATenantsTroubleIsItsOwn checks that problems of one tenant don't affect others: its own relay is down, hangs or
+// refuses it, or the shared relay permanently refuses its sender.
 func TestATenantsTroubleIsItsOwn(t *testing.T) {
 	hang := make(chan bool)
 	for name, trouble := range map[string]struct {
@@ -197,7 +198,7 @@ func TestTwoTenantsShareFairly(t *testing.T) {
 		h.Readers(h.List, 3000)
 		o := h.Neighbor(3000)
 		h.Start()
-		for range 3 { // three jobs of one against one of the other
+		for range 3 { // three jobs of one tenant against one of the other
 			h.Job()
 		}
 		theirs := o.Job()
@@ -216,7 +217,7 @@ func TestLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits     core.SendLimits
 		n          int
-		least, all time.Duration // for the whole job
+		least, all time.Duration // limits for the duration of the whole job
 	}{
 		"second": {core.SendLimits{PerSecond: 10}, 100, 9 * time.Second, 11 * time.Second},
 		"period": {
@@ -252,10 +253,10 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A restart does not give a day its quota again, and neither does a crash.
+// TestADailyQuotaOutlivesARestart checks that neither a restart nor a crash resets the daily quota.
 func TestADailyQuotaOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Hour) // not at midnight
+		time.Sleep(time.Hour) // avoids midnight
 		s := &smtptest.Sender{}
 		h := workertest.New(t, s)
 		h.Opts.Limits.PerDay = 300
@@ -286,7 +287,7 @@ func TestADailyQuotaOutlivesARestart(t *testing.T) {
 	})
 }
 
-// A slow destination does not hold the others up.
+// TestPaceOfDestinations checks that a slow destination doesn't delay the others.
 func TestPaceOfDestinations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
@@ -315,7 +316,8 @@ func TestPaceOfDestinations(t *testing.T) {
 	})
 }
 
-// Recipients who wait for the pace of their destination go with their tenant to another relay, and away with their job.
+// TestWhoWaitsForADestinationMovesWithTheTenant checks that recipients who wait for the pace of their destination move
+// with their tenant to another relay, and are dropped with their job.
 func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, own := &smtptest.Sender{}, &smtptest.Sender{}
@@ -339,7 +341,7 @@ func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 		synctest.Wait()
 		sent := own.Sum()
 		coretest.Settle(time.Hour)
-		if own.Sum() > sent+4 { // those in flight
+		if own.Sum() > sent+4 { // the emails in flight
 			t.Errorf("%d mails after the cancellation", own.Sum()-sent)
 		}
 	})

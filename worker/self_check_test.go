@@ -11,7 +11,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// At night both sides are compared, and what differs is copied whole; a list that agrees is left alone.
+// TestSelfCheckHeals checks that both sides are compared at night. A list with differences is synced completely; a list
+// without any is left alone.
 func TestSelfCheckHeals(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
@@ -22,7 +23,7 @@ func TestSelfCheckHeals(t *testing.T) {
 			false, h.Opts.Log)
 		h.Active(h.List.ID, "a@example.org")
 		h.Run(worker.Outbox(h.Store, r.Poster(), h.Opts.Log), worker.FullSync(h.Store, r.Poster(), h.Opts.Log), check.Loop())
-		time.Sleep(5 * time.Hour) // the receiver has taken the event, and the send side here knows no subscriber
+		time.Sleep(5 * time.Hour) // the receiver has accepted the event, and the send side here has no subscriber
 		synctest.Wait()
 		if f := check.Figures(); f.EndedAt != 0 {
 			h.Errorf("before its time: %+v", f)
@@ -43,7 +44,8 @@ func TestSelfCheckHeals(t *testing.T) {
 	})
 }
 
-// A full sync that was refused is asked for again the next night, also where the send side can't be looked into.
+// TestSelfCheckBeginsFailedSyncsAnew checks that a refused full sync is requested again the next night, even if the
+// send side can't be read.
 func TestSelfCheckBeginsFailedSyncsAnew(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

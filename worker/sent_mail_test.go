@@ -23,15 +23,15 @@ import (
 
 var (
 	dateForm = regexp.MustCompile(`^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}$`)
-	verpForm = regexp.MustCompile(`^b\+[a-z2-7]+\.[a-z2-7]{13,}@bounces\.acme\.example$`) // 64 bits of MAC at least
+	verpForm = regexp.MustCompile(`^b\+[a-z2-7]+\.[a-z2-7]{13,}@bounces\.acme\.example$`) // MAC of at least 64 bits
 	linkForm = regexp.MustCompile(`http://news\.test/unsubscribe\?token=([A-Za-z0-9_-]+)`)
 )
 
-// sentMail is a mail as a relay got it.
+// sentMail is an email as received by a relay.
 type sentMail struct {
 	mailtest.Message
 	header netmail.Header
-	parts  map[string]string // by type
+	parts  map[string]string // by media type
 }
 
 func readSent(t *testing.T, m mailtest.Message) sentMail {
@@ -66,8 +66,9 @@ func readSent(t *testing.T, m mailtest.Message) sentMail {
 	}
 }
 
-// What a relay gets of two jobs, the first one made three days before it goes out: each mail is dated by its sending,
-// named and addressed for its recipient alone, and says whose list it is and how to leave it.
+// TestMailsAsARelayGetsThem checks the emails of two jobs as a relay receives them. The first job is created three days
+// before it is sent. Each email has the date of its sending, is named and addressed for its recipient alone, and
+// contains the list and the ways to unsubscribe.
 func TestMailsAsARelayGetsThem(t *testing.T) {
 	var mu sync.Mutex
 	var args []string
@@ -78,7 +79,7 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 			args = append(args, e.Arg)
 		}
 		return mailtest.Action{}
-	}}) // outside the bubble: its waits do not hold the time
+	}}) // outside the bubble, so that waits in it don't stop the time
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
 		_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
@@ -117,7 +118,8 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 	}
 }
 
-// checkSent holds a mail against the rules for all, and returns the token by which its reader leaves.
+// checkSent checks an email against the rules for all emails, and returns the token with which its recipient
+// unsubscribes.
 func checkSent(t *testing.T, h *workertest.Harness, m *sentMail, j *core.SendJob) string {
 	t.Helper()
 	date, err := netmail.ParseDate(m.header.Get("Date"))
@@ -165,7 +167,8 @@ func checkSent(t *testing.T, h *workertest.Harness, m *sentMail, j *core.SendJob
 	return token
 }
 
-// Amazon SES names each mail in its reply; an event that has nothing but that name finds the mail by it.
+// TestAMailIsFoundByTheNameOfItsProvider checks that an event which contains only the provider's own id of an email
+// finds the email. Amazon SES sends that id in its reply.
 func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 	const name = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
 	for _, provider := range []string{"ses", ""} {

@@ -17,7 +17,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Every mail of a job is signed, by few connections as by many; a key that is deleted meanwhile signs no more.
+// TestMailsAreSigned checks that every email of a job is signed, with few connections or many, and that a key deleted
+// meanwhile signs no more emails.
 func TestMailsAreSigned(t *testing.T) {
 	for _, connections := range []int{1, 8} {
 		server := mailtest.Start(t, mailtest.Script{})
@@ -52,7 +53,7 @@ func TestMailsAreSigned(t *testing.T) {
 	}
 }
 
-// aheadHouse is one with n subscribers that has started to send by a relay.
+// aheadHouse returns a harness with n subscribers that has started to send through a relay.
 func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections, n int) *workertest.Harness {
 	t.Helper()
 	h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
@@ -65,9 +66,10 @@ func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections,
 	return h
 }
 
-// A mail that was made ahead, or waits for its signature, is checked once more before it goes.
+// TestWhoLeavesWhileMailsAreMade checks that an email prepared in advance, or waiting for its signature, is checked
+// once more before it is sent.
 func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
-	for n, signed := range map[int]bool{40: true, 400: false} { // few are made ahead only where they are signed
+	for n, signed := range map[int]bool{40: true, 400: false} { // only signed emails are prepared far in advance
 		fifth, left := make(chan bool), make(chan bool)
 		server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 			if e.Verb == "DOT" && e.N == 5 {
@@ -89,7 +91,8 @@ func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 	}
 }
 
-// Mails that were made ahead on a connection that breaks go by another one, each once.
+// TestMailsMadeAheadOnABrokenConnection checks that emails prepared on a connection that breaks are sent through
+// another one, each once.
 func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 	for _, signed := range []bool{false, true} {
 		server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -113,7 +116,8 @@ func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 	}
 }
 
-// What a connection has made ahead does not wait with it for a relay that hangs: others send it.
+// TestMailsMadeAheadOfAHangingRelay checks that emails which a connection has prepared don't wait for a relay that
+// hangs: other connections send them.
 func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 	for _, signed := range []bool{false, true} {
 		others := make(chan bool)
@@ -122,7 +126,7 @@ func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 			if e.Verb == "DOT" {
 				if e.N == 20 {
 					<-others
-				} else if taken.Add(1) == 398 { // of 400, but for the one that hangs, and the one whose MAIL comes after it
+				} else if taken.Add(1) == 398 { // of 400: without the one that hangs and the next one
 					close(others)
 				}
 			}

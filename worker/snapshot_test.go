@@ -58,8 +58,8 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 	})
 }
 
-// TestSnapshotAfterTheStartAndAtTheEnd: no operator has to wait an hour for the first snapshot, one that is young is
-// left alone at the next start, and a clean stop leaves one with everything in it.
+// TestSnapshotAfterTheStartAndAtTheEnd checks that the first snapshot is made soon after the start, that a recent one
+// is kept at the next start, and that a clean stop leaves a complete one.
 func TestSnapshotAfterTheStartAndAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,9 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// turmoil is a time in which everything happens at once to jobs: statements fail, jobs are cancelled, paused and
-// resumed, subscribers leave one by one and by full syncs, tenants are suspended, relays refuse, lose and put off.
+// turmoil is a period in which everything happens to jobs at the same time: statements fail, jobs are canceled, paused
+// and resumed, subscribers leave one by one and through full syncs, tenants are suspended, and relays refuse, defer and
+// lose emails.
 type turmoil struct {
 	*workertest.Harness
 	tenants []*workertest.Harness
@@ -35,7 +36,7 @@ type turmoil struct {
 	rnd     *rand.Rand
 }
 
-// oneIn is true once in n times while the turmoil lasts.
+// oneIn returns true once in n times on average, as long as the turmoil lasts.
 func (w *turmoil) oneIn(n int) bool { return n > 0 && w.armed.Load() && w.n(n) == 0 }
 
 func (w *turmoil) n(n int) int {
@@ -44,7 +45,7 @@ func (w *turmoil) n(n int) int {
 	return w.rnd.IntN(n)
 }
 
-// outcome is what the relay makes of a mail. The last try at a recipient always succeeds: the story has an end.
+// outcome returns the relay's result for an email. The last try for a recipient always succeeds, so the story ends.
 func (w *turmoil) outcome(string, int) smtp.Outcome {
 	if w.n(4) == 0 {
 		time.Sleep(time.Duration(w.n(40)) * time.Millisecond)
@@ -62,7 +63,7 @@ func (w *turmoil) outcome(string, int) smtp.Outcome {
 	return smtp.Outcome{Result: smtp.Sent, Code: 250}
 }
 
-// act does one thing to the world; what fails is left.
+// act does one random thing. It ignores errors.
 func (w *turmoil) act() {
 	h, j, now := w.tenants[w.n(len(w.tenants))], w.jobs[w.n(len(w.jobs))], core.At(time.Now())
 	ctx := w.Context()
@@ -104,7 +105,7 @@ func (w *turmoil) act() {
 	}
 }
 
-// calm takes back what keeps jobs from ending; a little later nothing fails any more, and no loop is kicked for it.
+// calm reverts everything that keeps jobs from ending. A little later nothing fails anymore. It kicks no loop.
 func (w *turmoil) calm() {
 	for _, h := range w.tenants {
 		w.insist(func() error {
@@ -132,7 +133,7 @@ func (w *turmoil) insist(fn func() error) {
 	}
 }
 
-// check looks at the books of an ended job.
+// check checks the records of an ended job.
 func (w *turmoil) check(j core.SendJob) {
 	rs, err := w.Recipients(w.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 5000})
 	w.Must(err)
@@ -194,8 +195,8 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 }
 
-// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, without a kick, and
-// its sums add up.
+// TestJobsEndWhateverHappens checks that, after a turmoil, each job ends by itself, without a kick, and that its counts
+// add up.
 func TestJobsEndWhateverHappens(t *testing.T) {
 	from, to := uint64(1), uint64(8)
 	if testing.Short() {
@@ -212,11 +213,12 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	}
 }
 
-// Reads that fail for a while cost a job no recipient and no more time than that, whichever of those it is that find
-// its recipients, and no kick is needed afterwards: the jobs have begun before the daemon does, so nothing does.
+// TestFailedReadsLeaveNobodyBehind makes the reads that find recipients fail for a while, one after the other. A job
+// must lose no recipient and no more time than that. It must also need no kick afterwards: the jobs have started before
+// the daemon, so nothing kicks it.
 func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 	for _, query := range []string{
-		"AND state = 0 ORDER BY", "FROM subscriber AS s LEFT JOIN", "r.state = 1 AND", // claims
+		"AND state = 0 ORDER BY", "FROM subscriber AS s LEFT JOIN", "r.state = 1 AND", // reads of claims
 		"FROM send_job INDEXED BY send_job_running", "FROM campaign_copy", "FROM send_job",
 	} {
 		t.Run(query, func(t *testing.T) {
@@ -256,7 +258,8 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 	}
 }
 
-// A job that is resumed while the last of its mails are still on the way goes on when these have come to their end.
+// TestAJobThatIsResumedWhileMailsAreOnTheWay checks that a job that is resumed while its last emails are in flight
+// continues when their outcomes are known.
 func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
@@ -277,8 +280,8 @@ func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 	})
 }
 
-// All whom a relay has put off in the same instant are tried again in theirs, also while another mail is still on the
-// way.
+// TestManyAreDueInOneInstant checks that all recipients deferred in the same instant are retried at the same time, even
+// if another email is still in flight.
 func TestManyAreDueInOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool

@@ -22,8 +22,8 @@ func withFullEndpoint(t *testing.T) (*workertest.Harness, *workertest.Receiver) 
 	return h, r
 }
 
-// The event that tells of dropped ones is delivered alone, after what waited before them and before what comes after;
-// endpoints that keep up miss nothing.
+// TestDroppedEventsAreToldInOrder checks that the event that reports dropped events is delivered alone, after all
+// earlier events and before all later ones. Endpoints that keep up miss nothing.
 func TestDroppedEventsAreToldInOrder(t *testing.T) {
 	for name, answer := range map[string]func(began time.Time) int{
 		"slow": func(time.Time) int { time.Sleep(5 * time.Second); return 200 },
@@ -51,7 +51,7 @@ func TestDroppedEventsAreToldInOrder(t *testing.T) {
 			for coretest.Settle(100 * time.Millisecond); len(r.Events("/slow")) < 10; {
 				coretest.Settle(time.Second)
 			}
-			for i := range 3 { // there is room again, and the others are not all delivered
+			for i := range 3 { // there is room again, although some events are not delivered yet
 				h.Active(h.List.ID, storetest.Reader(100+i))
 			}
 			coretest.Settle(5 * time.Minute)
@@ -69,7 +69,7 @@ func TestDroppedEventsAreToldInOrder(t *testing.T) {
 				!posts[at+1].At.After(posts[at].At) {
 				t.Fatalf("%s: %d came, the word of those dropped as number %d", name, len(posts), at)
 			}
-			for _, p := range posts[20:] { // but for those that were tried before
+			for _, p := range posts[20:] { // except those that were tried before
 				if e := eventOf(t, &p); at == 19 && e.Subscriber.Email < storetest.Reader(100) {
 					t.Errorf("%s: %s comes after it", name, e.Subscriber.Email)
 				}
@@ -95,7 +95,8 @@ func isDrop(p workertest.Post) bool {
 	return json.Unmarshal(p.Body, &e) == nil && e.Type == core.EventDropped
 }
 
-// A receiver that refuses the event gets the others all the same, and the event again with the same body.
+// TestDroppedEventsAreToldAgain checks that a receiver that refuses this event gets all others, and later the same
+// event again with the same body.
 func TestDroppedEventsAreToldAgain(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h, r := withFullEndpoint(t)
@@ -131,7 +132,8 @@ func TestDroppedEventsAreToldAgain(t *testing.T) {
 	})
 }
 
-// An event wakes the endpoints that it goes to, and costs those of other tenants nothing.
+// TestEventsWakeTheirEndpointsAlone checks that an event wakes only the endpoints that get it, and causes no cost for
+// endpoints of other tenants.
 func TestEventsWakeTheirEndpointsAlone(t *testing.T) {
 	cost := func(others int) (statements int64) {
 		coretest.Bubble(t, func(t *testing.T) {
@@ -156,7 +158,7 @@ func TestEventsWakeTheirEndpointsAlone(t *testing.T) {
 		})
 		return statements
 	}
-	if none, some := cost(0), cost(15); some > none+20*15/2 { // half of one for each event and endpoint
+	if none, some := cost(0), cost(15); some > none+20*15/2 { // half a statement for each event and endpoint
 		t.Errorf("%d statements beside the endpoints of another tenant, %d without", some, none)
 	}
 }

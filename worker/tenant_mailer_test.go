@@ -16,8 +16,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Mails to one go by the relay of their tenant; what is wrong with one tenant's delays no other's, and a second
-// relay takes over from the first.
+// TestMailsToOneGoByTheirTenantsRelay checks that transactional emails use their tenant's relay. Problems of one tenant
+// delay no other tenant, and a second relay takes over from the first.
 func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -44,7 +44,7 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 			"dead.example.org": dead,
 		}}
 		h.Run(worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
-		for k := range 300 { // of a tenant whose relay is down: more than are read at once
+		for k := range 300 { // of a tenant whose relay is down: more than one read returns
 			p.Pending(p.List.ID, storetest.Reader(k))
 		}
 		for k := range 10 {
@@ -74,8 +74,9 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	})
 }
 
-// No mail about an account reaches a tenant's relay, whichever tenant's looks it has: not one that was queued before
-// the mailers started, not its second try, and not while the daemon's own relay is down.
+// TestAccountMailsNeverGoByATenantsRelay checks that no email about an account uses a tenant's relay, whatever tenant's
+// design it has. This includes emails queued before the mailers started, second tries, and emails sent while the
+// daemon's own relay is down.
 func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -127,7 +128,7 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
 		h.Run(worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		time.Sleep(10 * time.Minute)
-		h.Pending(h.List.ID, storetest.Reader(1)) // of the tenant's list: by the tenant's relay
+		h.Pending(h.List.ID, storetest.Reader(1)) // an email of the tenant's list, which uses the tenant's relay
 		mu.Lock()
 		down = false
 		mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A test mail has the content of the job, goes by the mailer, and touches neither the job nor its figures.
+// TestATestMailIsSentByTheMailer checks that a test email has the content of the job, is sent by the mailer, and
+// affects neither the job nor its figures.
 func TestATestMailIsSentByTheMailer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}

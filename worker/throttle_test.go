@@ -15,7 +15,7 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// busy is a relay whose way to busy.example takes so many mails a second and refuses the others.
+// busy is a relay whose route to busy.example accepts a limited number of emails a second and refuses the others.
 type busy struct {
 	mu                     sync.Mutex
 	limit                  int
@@ -49,8 +49,8 @@ func (b *busy) figures() (refused, taken, others int) {
 	return b.refused, b.taken, b.others
 }
 
-// A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all
-// again.
+// TestAThrottlingDestinationIsSlowedDown checks that a destination that refuses emails because of their number gets
+// half as many until it accepts them. No other destination is slowed down. The rate is later raised step by step.
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &busy{limit: 8, reply: smtp.Outcome{
@@ -78,7 +78,7 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 			t.Errorf("%d refused in 2 min, %d in all; %v", refused, all, j.FinishedAt.Sub(j.StartedAt))
 		}
 		b.mu.Lock()
-		b.limit = 1_000_000 // it has room again
+		b.limit = 1_000_000 // it accepts more again
 		b.mu.Unlock()
 		time.Sleep(2 * time.Hour)
 		j = h.Job()
@@ -92,8 +92,8 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	})
 }
 
-// Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second
-// try.
+// TestGreylistingIsNoThrottling checks that greylisting, which refuses each new sender once at any rate, slows nothing
+// down, and that all emails arrive at the second try.
 func TestGreylistingIsNoThrottling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
@@ -116,7 +116,8 @@ func TestGreylistingIsNoThrottling(t *testing.T) {
 	})
 }
 
-// 421 4.7.x at a recipient rests the route, as every 421 does, and slows down the destination that it was about.
+// TestAThrottlingDestinationThatHangsUp checks that a 421 4.7.x for a recipient pauses the route, as every 421 does,
+// and slows down the destination that it was about.
 func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &busy{limit: 4, reply: smtp.Outcome{
@@ -142,7 +143,7 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 	})
 }
 
-// mixed is the k-th reader's address: every other one is at busy.example.
+// mixed returns the address of the k-th recipient. Every other one is at busy.example.
 func mixed(k int) core.Email {
 	return core.Email(fmt.Sprintf("r%d@%s", k, [...]string{"busy.example", "idle.example"}[k%2]))
 }

@@ -18,7 +18,8 @@ import (
 
 var trackToken = regexp.MustCompile(`/t/([oc])/([a-z2-7]+)`)
 
-// A tracked job's mails carry tokens that name their recipient; what is opened and followed counts in batches.
+// TestTrackedJob checks that the emails of a tracked job contain tokens that identify their recipient, and that opens
+// and clicks are counted in batches.
 func TestTrackedJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -67,7 +68,7 @@ func TestTrackedJob(t *testing.T) {
 				if !ok || job != j.No || (f[1] == "o") != (no == 0) {
 					t.Fatalf("%q: %d %d %d %v", f, job, seq, no, ok)
 				}
-				if no == core.CanaryLink { // which no reader sees
+				if no == core.CanaryLink { // no recipient sees this link
 					continue
 				}
 				seen[seq] = true
@@ -100,7 +101,8 @@ func TestTrackedJob(t *testing.T) {
 	})
 }
 
-// What comes within seconds after a mail is a filter's, whatever it calls itself.
+// TestWhoIsTooFastIsAMachine checks that opens and clicks within seconds after an email count as a filter's, whatever
+// user agent they have.
 func TestWhoIsTooFastIsAMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{})
@@ -125,7 +127,7 @@ func TestWhoIsTooFastIsAMachine(t *testing.T) {
 		if s := engage(1); s.Opened != 2 || s.MachineOpened != 0 {
 			t.Errorf("%+v", s)
 		}
-		if s := engage(3); s.Opened != 2 { // no more
+		if s := engage(3); s.Opened != 2 { // no more than before
 			t.Errorf("%+v", s)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// Mails of a tenant that counts totals alone name no reader in pixel and links; who opens and follows is judged by the
-// network that it comes from, as far as that goes.
+// TestTotals checks that the pixel and links in emails of a tenant that counts only totals identify no recipient. Link
+// scanners are detected by their network, as far as possible.
 func TestTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -41,7 +41,7 @@ func TestTotals(t *testing.T) {
 		}))
 		mu.Lock()
 		defer mu.Unlock()
-		if len(tokens) != 5 { // three links, the canary and the pixel
+		if len(tokens) != 5 { // three links, the canary link and the pixel
 			t.Errorf("%d tokens", len(tokens))
 		}
 		for token, mails := range tokens {
@@ -73,10 +73,10 @@ func TestTotals(t *testing.T) {
 		}
 		add(0, core.ProgramPrivacy, "")
 		add(0, core.ProgramScanner, "")
-		add(1, core.ProgramReader, "192.0.2.0/24") // two readers, one after the other
+		add(1, core.ProgramReader, "192.0.2.0/24") // two recipients, one after the other
 		add(1, core.ProgramReader, "198.51.100.0/24")
 		check(core.Totals{PeopleOpened: 3, UnclearOpened: 1, ScannerOpened: 1, PeopleClicked: 2})
-		add(1, core.ProgramReader, "203.0.113.0/24") // many at once, the first of them written already
+		add(1, core.ProgramReader, "203.0.113.0/24") // many at the same time; the first is already written
 		time.Sleep(time.Second)
 		add(2, core.ProgramReader, "203.0.113.0/24")
 		add(3, core.ProgramReader, "203.0.113.0/24")

@@ -23,14 +23,14 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// agreeing is a list of a tenant that names readers only where they have agreed, and what each of them has said by what
-// proves it: kept here by rules of its own, to compare with.
+// agreeing is a list of a tenant that identifies subscribers only if they agreed. It records what each subscriber has
+// decided and how that was proved, by rules of its own, for comparison.
 type agreeing struct {
 	*workertest.Harness
 	rt        *rapid.T
 	mu        sync.Mutex
-	tokens    map[core.Email][]string // of the last mail
-	withdraws map[core.Email]bool     // by a link of the last mail
+	tokens    map[core.Email][]string // tokens of the last email
+	withdraws map[core.Email]bool     // by a link in the last email
 	reader    map[core.Email]*agreeingReader
 	jobs      []core.SendJob
 	asked     []askedToken
@@ -39,8 +39,8 @@ type agreeing struct {
 type agreeingReader struct {
 	status         string
 	generation     int
-	wants, refuses bool              // what the preferences say, in whatever status
-	named          map[[2]int64]bool // recipients who were engaged while it agreed
+	wants, refuses bool              // according to the preferences, whatever the status
+	named          map[[2]int64]bool // recipients with opens or clicks recorded while they agreed
 }
 
 func (r *agreeingReader) agrees() bool { return r.status == core.SubscriptionActive && r.wants }
@@ -53,9 +53,9 @@ type askedToken struct {
 
 var agreeingReaders = []core.Email{"ann@example.org", "bob@example.org", "cyd@example.org"}
 
-// Whatever readers, strangers, files and programs do in whatever order: no mail carries the token of a reader who has
-// not agreed to it, and openings of one who does not agree any more are recorded with no reader, of mails that are out
-// too.
+// TestNoReaderIsNamedWithoutConsent runs random actions of subscribers, strangers, files and API clients. No email may
+// contain the token of a subscriber who has not agreed. Once a subscriber no longer agrees, opens of earlier emails
+// must be recorded without the subscriber, too.
 func TestNoReaderIsNamedWithoutConsent(t *testing.T) {
 	setChecks(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -100,7 +100,7 @@ func (a *agreeing) pick(rt *rapid.T) (core.Email, *agreeingReader) {
 	return e, a.reader[e]
 }
 
-// agreeingWords are preferences that say something of tracking, or nothing.
+// agreeingWords are preferences that contain a decision about tracking, or none.
 type agreeingWords struct {
 	core.Preferences
 	agrees, refuses, nothing bool
@@ -118,7 +118,7 @@ func (a *agreeing) tick() { time.Sleep(time.Second) }
 
 func (a *agreeing) now() core.Instant { return core.At(time.Now()) }
 
-// must passes over what is refused.
+// must ignores refusals, and fails on any other error.
 func (a *agreeing) must(err error) (done bool) {
 	if err != nil && core.KindOf(err) != core.NotFound && core.KindOf(err) != core.Invalid {
 		a.Fatal(err)
@@ -126,7 +126,7 @@ func (a *agreeing) must(err error) (done bool) {
 	return err == nil
 }
 
-// subscribe is the form, which anyone may send for anyone.
+// subscribe sends the form, which anyone can send for any address.
 func (a *agreeing) subscribe(rt *rapid.T) {
 	a.tick()
 	e, r := a.pick(rt)
@@ -180,7 +180,8 @@ func (a *agreeing) api(rt *rapid.T) {
 	}
 }
 
-// importRow is an operator's file. It brings back no one who has left, and no agreement that was withdrawn.
+// importRow imports a row of an operator's file. It restores neither a person who has unsubscribed nor a withdrawn
+// consent.
 func (a *agreeing) importRow(rt *rapid.T) {
 	a.tick()
 	e, r := a.pick(rt)
@@ -192,7 +193,7 @@ func (a *agreeing) importRow(rt *rapid.T) {
 	switch {
 	case !p.nothing && !r.refuses:
 		r.wants, r.refuses = p.agrees, p.refuses
-	case r.status != core.SubscriptionActive: // what a stranger may have ticked
+	case r.status != core.SubscriptionActive: // a stranger may have checked the box
 		r.wants = false
 	}
 	r.status, r.generation = core.SubscriptionActive, max(r.generation, 1)
@@ -220,7 +221,7 @@ func (a *agreeing) undo(rt *rapid.T) {
 	}
 }
 
-// send mails all readers, and looks whose tokens leave.
+// send emails all subscribers, and checks whose tokens are sent.
 func (a *agreeing) send(rt *rapid.T) {
 	a.tick()
 	a.Deliver()
@@ -252,7 +253,7 @@ func (a *agreeing) send(rt *rapid.T) {
 	}
 }
 
-// open has every mail that was ever sent opened once more by the token that names its reader, and looks what is kept.
+// open opens every email ever sent with the token that identifies its recipient, and checks what is recorded.
 func (a *agreeing) open(rt *rapid.T) {
 	a.tick()
 	a.Deliver()
@@ -294,8 +295,8 @@ func (a *agreeing) open(rt *rapid.T) {
 	}
 }
 
-// The figures of a job whose readers were asked: those who have agreed are counted as readers, the others as times, and
-// there is no rate. Without the tenant's wish all is as it was.
+// TestFiguresWithConsent checks the figures of a job of a tenant that requires consent: subscribers who agreed are
+// counted as people, and opens of others only as times, and there is no rate. Without this setting, nothing changes.
 func TestFiguresWithConsent(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		t.Run(fmt.Sprint(asks), func(t *testing.T) {

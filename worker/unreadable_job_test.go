@@ -17,8 +17,8 @@ import (
 	"newsletterd/worker/workertest"
 )
 
-// A job whose recipients can't be read, as where a page of the file is damaged, holds no other job up, and goes on
-// when they can.
+// TestAJobThatCannotBeReadHoldsNobodyUp checks that a job whose recipients can't be read, for example because a page of
+// the file is damaged, delays no other job, and continues when they can be read.
 func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 	for name, fails := range map[string]func(query string) bool{
 		"claims": func(query string) bool { return strings.Contains(query, "FROM recipient AS r") },
@@ -36,7 +36,7 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				broken := h.Job()
 				var healthy atomic.Bool
 				s.Answer = func(string, int) smtp.Outcome {
-					if !healthy.Load() { // where any of them goes out, it is put off
+					if !healthy.Load() { // emails that are sent too early are deferred
 						return smtp.Outcome{Result: smtp.Later, Code: 451}
 					}
 					return smtp.Outcome{Result: smtp.Sent, Code: 250}
