@@ -36,7 +36,7 @@ type setupResult struct {
 	KeyFile  string      `json:"key_file"`
 	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
-	Link     string      `json:"setup_link,omitempty"` // where the first operator creates an account; only if Operator is nil
+	Link     string      `json:"setup_link,omitempty"` // for the first operator; only if Operator is nil
 	Password string      `json:"password,omitempty"`   // only if init generated it
 	DNS      []dnsRecord `json:"dns"`
 

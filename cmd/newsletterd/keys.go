@@ -54,7 +54,7 @@ type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
 	State     string       `json:"state"`              // next, signs, retired
-	ServedBy  core.Instant `json:"served_by,omitzero"` // when a running daemon has the key in its key set; only for new keys
+	ServedBy  core.Instant `json:"served_by,omitzero"` // when a running daemon publishes it; only for new keys
 	ActiveAt  core.Instant `json:"active_at"`
 	RetiredAt core.Instant `json:"retired_at"`
 	ExpiresAt core.Instant `json:"expires_at"`
