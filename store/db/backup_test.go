@@ -131,7 +131,7 @@ func leaveJournal(t *testing.T, path string) {
 	must(t, os.WriteFile(path+"-journal", b, 0o600))
 }
 
-// SQLite would roll back a copy that appears next to a journal.
+// TestNoJournalGetsIntoACopy checks that a copy doesn't appear next to a journal, because SQLite would roll it back.
 func TestNoJournalGetsIntoACopy(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")

@@ -282,7 +282,8 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	}
 }
 
-// Bulk work writes a lot at once, so the size of the -wal is checked after each bulk operation.
+// TestACheckpointFollowsBulkWork checks that the size of the -wal is checked after each bulk operation, because bulk
+// work writes a lot.
 func TestACheckpointFollowsBulkWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -297,7 +298,8 @@ func TestACheckpointFollowsBulkWork(t *testing.T) {
 	}
 }
 
-// With a remote replica checkpoints run less often, because all writers wait for the replica during each.
+// TestCheckpointsAreRarerWithAFarReplica checks that checkpoints run less often with a remote replica, because all
+// writers wait for the replica during each.
 func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	for latency, want := range map[time.Duration]int64{
 		0: CheckpointAt, 5 * time.Millisecond: CheckpointAt * 3 / 2, 30 * time.Millisecond: 4 * CheckpointAt,
@@ -312,7 +314,8 @@ func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	}
 }
 
-// A growing -wal is extended in advance. The added zeros don't become part of the database, even after a kill.
+// TestAGrowingWALIsGivenRoom checks that a growing -wal is extended in advance, and that the added zeros don't become
+// part of the database, even after a kill.
 func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -342,7 +345,7 @@ func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	}
 }
 
-// A -wal that was truncated is extended again.
+// TestACutWALIsGivenRoomAgain checks that a truncated -wal is extended again.
 func TestACutWALIsGivenRoomAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	fill := func(name string) (size int64) {
@@ -372,7 +375,8 @@ func TestACutWALIsGivenRoomAgain(t *testing.T) {
 	}
 }
 
-// A -wal that was moved into the file keeps its size. The size must not cause a checkpoint at every further commit.
+// TestALargeWALIsNotMovedAgainAndAgain checks that the size of a -wal, which it keeps after its contents were moved
+// into the file, doesn't cause a checkpoint at every further commit.
 func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	write := func(name string, size int) {

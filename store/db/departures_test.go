@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A departure changes the number of its tenant, and a departure for all tenants changes every number. A failed
-// operation changes none.
+// TestDeparturesAreCountedByTenant checks that a departure changes the number of its tenant, and that a departure for
+// all tenants changes every number. A failed operation changes none.
 func TestDeparturesAreCountedByTenant(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	other := ""

@@ -10,8 +10,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// A foreign program is locked out of a served database, even after this process has opened and closed the file
-// directly. Closing any descriptor would release POSIX locks, and the foreign write would then be lost silently.
+// TestLocksSurviveAForeignLookAtTheFile checks that a foreign program is locked out of a served database, even after
+// this process has opened and closed the file directly. Closing any descriptor would release POSIX locks, and the
+// foreign write would then be lost silently.
 func TestLocksSurviveAForeignLookAtTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A search for a prefix of a word of a name finds every matching name, however JSON escapes its letters. The cheap
-// check before parsing must not exclude any match.
+// TestNamesAreFoundHoweverJSONWritesThem checks that a search for a prefix of a word finds every name with that word,
+// however JSON escapes its letters. The cheap check before parsing must not exclude any match.
 func TestNamesAreFoundHoweverJSONWritesThem(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	found := func(preferences string, n NameSearch) (ok bool) {

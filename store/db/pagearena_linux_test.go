@@ -16,8 +16,8 @@ func (a *pageArena) used() int {
 	return int(a.next-a.begin)/arenaSlot - len(a.free)
 }
 
-// Cached pages are in the arena, and its slots have the right size. A different SQLite version can have larger page
-// headers.
+// TestPagesLieInTheArena checks that cached pages are in the arena, and that its slots have the right size. Another
+// version of SQLite may have larger page headers.
 func TestPagesLieInTheArena(t *testing.T) {
 	if err := PrepareProcess(); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,8 @@ func TestPagesLieInTheArena(t *testing.T) {
 	}
 }
 
-// The arena serves every block of the size of a page, including blocks that grow to that size.
+// TestArenaGrowsOut checks that the arena serves every block of the size of a page, including blocks that grow to that
+// size.
 func TestArenaGrowsOut(t *testing.T) {
 	if err := PrepareProcess(); err != nil {
 		t.Fatal(err)

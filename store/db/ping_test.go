@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// If small writes still fit into a file but larger ones don't, Ping reports an error until there is space again.
+// TestPingOnANearlyFullDisk checks that Ping returns an error as long as only small writes fit into a file.
 func TestPingOnANearlyFullDisk(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
 	limit := func(query string) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// One measurement of free space serves the writes of one second, up to the space that it found.
+// TestReserve checks that one measurement of free space serves the writes of a second, up to the space that it found.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A snapshot needs one reading connection, also for a query that was not prepared yet. If it waited for a second one,
-// as many snapshots as connections would wait for each other forever.
+// TestSnapshotsNeedOneConnection checks that a snapshot needs only one reading connection, even for a query that was
+// not prepared yet. If it waited for a second one, as many snapshots as there are connections would wait for each other
+// forever.
 func TestSnapshotsNeedOneConnection(t *testing.T) {
 	s, err := open(t.Context(), Options{
 		Path: filepath.Join(t.TempDir(), "n.db"), Migrate: true, Mode: Daemon, Readers: 1,

@@ -119,7 +119,8 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	}
 }
 
-// When a command ends, the daemon no longer uses data from before its change.
+// TestACommandEndsWhenTheDaemonHasSeenItsChange checks that, when a command ends, the daemon no longer uses data from
+// before the command's change.
 func TestACommandEndsWhenTheDaemonHasSeenItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -241,8 +242,8 @@ func TestSecretsAtRest(t *testing.T) {
 	}
 }
 
-// If an operation without a savepoint fails, the other operations don't fail: the batch runs again, one operation at a
-// time.
+// TestAFailureAmongOperationsThatMayRunAgain checks that the failure of an operation without a savepoint doesn't affect
+// other operations: the batch runs again, one operation at a time.
 func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	var runs [6]atomic.Int32
@@ -293,7 +294,7 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	}
 }
 
-// A commit includes only one bulk operation.
+// TestACommitTakesOneBulkOperation checks that a commit includes only one bulk operation.
 func TestACommitTakesOneBulkOperation(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	before := s.Stats().Batches
@@ -317,7 +318,8 @@ func TestACommitTakesOneBulkOperation(t *testing.T) {
 	}
 }
 
-// Operations that arrive during a bulk operation join its commit, unless the bulk operation fails and is rolled back.
+// TestOperationsJoinABulkOne checks that operations that arrive during a bulk operation join its commit, unless the
+// bulk operation fails and is rolled back.
 func TestOperationsJoinABulkOne(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for _, want := range []error{nil, core.ErrConflict} {
