@@ -31,7 +31,8 @@ func newLease(t *testing.T, s *objectstest.Server, client string, clock *atomic.
 	}
 }
 
-// A machine that can't reach the bucket keeps trying, and logs that once a minute.
+// TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach checks that a machine that can't reach the bucket keeps trying, and
+// logs that once a minute.
 func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -54,8 +55,9 @@ func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
 	}
 }
 
-// A renewal succeeds, but its answer is lost, and reading the lock object fails too. The next renewal notices that. The
-// lease counts from the first renewal, because another machine has seen the lock unchanged since then.
+// TestRenewalWithALostAnswerIsAsOldAsItIs makes a renewal succeed while its response is lost and the lock object can't
+// be read. The next renewal notices that. The lease counts from the first renewal, because another machine has seen the
+// lock object unchanged since then.
 func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -95,7 +97,7 @@ func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 	must(t, l.check())
 }
 
-// A machine and a copy with the same disk run at the same time.
+// TestCopyOfAMachineWaitsForTheLease runs a machine and a copy with the same disk at the same time.
 func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -121,7 +123,8 @@ func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
 	must(t, a.add(t.Context(), 1))
 }
 
-// A machine that was frozen puts a file after those of the next holder, which then dies before it writes more.
+// TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog checks that a file which a frozen machine puts after those of the
+// next holder doesn't count. The next holder then dies before it writes more.
 func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -157,7 +160,8 @@ func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 	})
 }
 
-// A late request to remove a stray must not remove the file that has replaced it.
+// TestOnlyTheStrayThatWasSeenIsRemoved checks that a late request to remove a stray doesn't remove the file that has
+// replaced it.
 func TestOnlyTheStrayThatWasSeenIsRemoved(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -181,7 +185,8 @@ func TestOnlyTheStrayThatWasSeenIsRemoved(t *testing.T) {
 	})
 }
 
-// A machine stops while the bucket doesn't answer, or while the log lacks something for another reason.
+// TestWhatAStopCouldNotShipIsShippedLater stops a machine while the bucket doesn't respond, or while the log lacks
+// something for another reason. The rest must be shipped later.
 func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -227,7 +232,8 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	wants(t, d.numbers(t), upTo(6))
 }
 
-// Another program commits between the last check of a stop and the closing of the file.
+// TestCommitAfterAStopIsSeen checks that a commit of another program between the last check of a stop and the closing
+// of the file is noticed.
 func TestCommitAfterAStopIsSeen(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -253,7 +259,8 @@ func TestCommitAfterAStopIsSeen(t *testing.T) {
 	})
 }
 
-// A kill comes just after SQLite has written the header of a new -wal, before its first commit.
+// TestKilledBetweenTheHeaderOfTheWALAndItsFirstCommit kills a machine just after SQLite has written the header of a new
+// -wal, before its first commit.
 func TestKilledBetweenTheHeaderOfTheWALAndItsFirstCommit(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -293,7 +300,8 @@ func other(t *testing.T, m *machine) (filler string) {
 	return filler
 }
 
-// The -wal restarts during a whole copy of a database that was entirely in the database file.
+// TestSnapshotWhileTheWALBeginsAnew restarts the -wal during a whole copy of a database that was entirely in the
+// database file.
 func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -326,7 +334,8 @@ func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	wants(t, numbers(t, db), upTo(40))
 }
 
-// Compaction must not skip files that an outdated listing doesn't show, because they would be removed later.
+// TestCompactionWithALateListing checks that compaction doesn't skip files that an outdated listing doesn't show,
+// because those would be removed later.
 func TestCompactionWithALateListing(t *testing.T) {
 	t.Parallel()
 	files := func(ranges ...uint64) (all []logFile) {
@@ -352,8 +361,8 @@ func TestCompactionWithALateListing(t *testing.T) {
 	}
 }
 
-// A listing doesn't show the compacted file, and its source files are gone. The log then seems to end early or to be
-// empty.
+// TestLateListingIsNoShorterLog checks a listing that doesn't show a compacted file whose source files are gone. The
+// log must not count as shorter or empty.
 func TestLateListingIsNoShorterLog(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{3, 30} {
@@ -388,7 +397,7 @@ func TestLateListingIsNoShorterLog(t *testing.T) {
 	}
 }
 
-// Someone deletes the lock object, and with it the generation.
+// TestLockThatWasRemoved deletes the lock object, and with it the generation.
 func TestLockThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -411,7 +420,7 @@ func TestLockThatWasRemoved(t *testing.T) {
 	wants(t, c.numbers(t), upTo(4))
 }
 
-// A stop doesn't wait for the end of a whole copy.
+// TestStopInTheMiddleOfAWholeCopy checks that a stop doesn't wait for the end of a whole copy.
 func TestStopInTheMiddleOfAWholeCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -459,7 +468,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// A stop doesn't wait for a whole copy that is waiting for uploads.
+// TestStopWhileACopyWaits checks that a stop doesn't wait for a whole copy that waits for uploads.
 func TestStopWhileACopyWaits(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -132,7 +132,8 @@ func TestCompactionWaitsWhileMuchIsShipped(t *testing.T) {
 	})
 }
 
-// A compacted file that turns out to be damaged is made again from its source files, once.
+// TestADamagedFileIsCompactedAnew checks that a compacted file that turns out to be damaged is made again from its
+// source files, once.
 func TestADamagedFileIsCompactedAnew(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -186,7 +187,8 @@ func TestADamagedFileIsCompactedAnew(t *testing.T) {
 	})
 }
 
-// A single file before a gap is compacted too; otherwise the files after the gap never would be.
+// TestCompactionOfOneFileBeforeAHole checks that even a single file before a gap is compacted. Otherwise the files
+// after the gap never would be.
 func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -227,7 +229,8 @@ func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 	})
 }
 
-// If nothing is due, upkeep sends no requests, because each listing costs money.
+// TestUpkeepOfNothingListsNothing checks that upkeep sends no requests if nothing is due, because each listing costs
+// money.
 func TestUpkeepOfNothingListsNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -246,7 +249,8 @@ func TestUpkeepOfNothingListsNothing(t *testing.T) {
 	}
 }
 
-// A log starts with the whole database, so the first copy is due a day later.
+// TestTheFirstCopyIsDueAfterADay checks that the first copy is due a day after the start of a log, because a log starts
+// with the whole database.
 func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -272,7 +276,8 @@ func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
 	})
 }
 
-// Files wait for compaction as long as a restore can read them quickly.
+// TestFilesOfANearBucketAreCompactedLater checks that files wait for compaction as long as a restore can read them
+// quickly.
 func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
 	for latency, want := range map[time.Duration]uint64{
 		0: compactMost, 8 * time.Millisecond: 8000, 32 * time.Millisecond: 2000, time.Second: compactMany,
@@ -283,8 +288,9 @@ func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
 	}
 }
 
-// Before level 0 loses files, the lock object records that they existed. Otherwise the next holder might see an
-// outdated listing of level 1 and take the log to be shorter.
+// TestNothingIsRemovedThatTheLockObjectDoesNotKnowOf checks that the lock object records how far the log reaches before
+// files of level 0 are removed. Otherwise the next holder might see an outdated listing of level 1 and take the log to
+// be shorter.
 func TestNothingIsRemovedThatTheLockObjectDoesNotKnowOf(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -58,8 +58,8 @@ func removeAll(t *testing.T, bucket objects.Bucket) {
 	must(t, bucket.Delete(ctx, keys...))
 }
 
-// A bucket is emptied while one machine serves and another stands by. The standby's file, old or missing, must not
-// become the database.
+// TestAStandbyOfAnEmptiedBucketBeginsNothing empties the bucket while one machine serves and another stands by. The
+// standby's file, old or missing, must not become the database.
 func TestAStandbyOfAnEmptiedBucketBeginsNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -105,8 +105,8 @@ func TestAStandbyOfAnEmptiedBucketBeginsNothing(t *testing.T) {
 	})
 }
 
-// Someone deletes only the lock object. The standby leaves it to the machine that served, because that one has the
-// newest file.
+// TestAStandbyWaitsForALockThatWasRemoved deletes only the lock object. The standby must leave it to the machine that
+// served, because that machine has the newest file.
 func TestAStandbyWaitsForALockThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -135,7 +135,8 @@ func TestAStandbyWaitsForALockThatWasRemoved(t *testing.T) {
 	must(t, again.Check())
 }
 
-// If there is a log without a lock, a machine may be serving that has not noticed yet.
+// TestALogWithoutALockIsTakenAfterATTL checks that a log without a lock object is taken only after a TTL, because a
+// machine that serves may not have noticed yet that the object is missing.
 func TestALogWithoutALockIsTakenAfterATTL(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

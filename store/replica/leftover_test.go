@@ -46,7 +46,8 @@ func cutShort(t *testing.T, journal bool) map[string][]byte {
 	return files
 }
 
-// SQLite would apply a -wal or journal of another file to the restored database when it opens it.
+// TestNothingOfAnotherFileGetsIntoWhatIsRestored checks that a -wal or journal of another file is not left next to a
+// restored database, because SQLite would apply it.
 func TestNothingOfAnotherFileGetsIntoWhatIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -110,7 +111,8 @@ func TestNothingOfAnotherFileGetsIntoWhatIsRestored(t *testing.T) {
 	}
 }
 
-// The first start is repeated on the same disk, before anything was kept in the bucket.
+// TestAFirstStartThatWasCutShortIsBegunAgain repeats an interrupted first start on the same disk, before anything was
+// kept in the bucket.
 func TestAFirstStartThatWasCutShortIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	s := objectstest.New(t)

@@ -29,8 +29,8 @@ func elsewhere(t *testing.T, url string) []int {
 	return b.numbers(t)
 }
 
-// The serving machine finds that a file of its log is missing, at level 0 or at a compacted level. An empty disk still
-// gets everything acknowledged.
+// TestHolesAreMendedWhileTheMachineServes checks that the serving machine finds a missing file of its log, at level 0
+// or at a compacted level. Afterwards a machine with an empty disk still gets everything acknowledged.
 func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -89,8 +89,8 @@ func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	})
 }
 
-// A machine that starts with an intact file repairs the log: after a kill or a stop, with files missing in the middle
-// or at the end.
+// TestHolesAreMendedAtTheStart checks that a machine that starts with an intact file repairs the log: after a kill or a
+// stop, with files missing in the middle or at the end.
 func TestHolesAreMendedAtTheStart(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -139,8 +139,8 @@ func TestHolesAreMendedAtTheStart(t *testing.T) {
 	})
 }
 
-// A file that lacks changes acknowledged by another machine replaces a damaged log only if the user requests it. It
-// stays in place.
+// TestAnOldFileDoesNotMendTheLog checks that a database file that lacks changes acknowledged by another machine
+// replaces a damaged log only if the user requests it. The file stays in place.
 func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -189,8 +189,8 @@ func spoil(t *testing.T, m *machine, f logFile, size int) {
 	must(t, err)
 }
 
-// A copy stops at a file of the log that is damaged, truncated or empty, as at a missing one, and reports it. If other
-// files hold the same changes, the copy is complete.
+// TestCopyUpToADamagedFile checks that a copy stops at a damaged, truncated or empty file of the log in the same way as
+// at a missing one, and reports it. If other files hold the same changes, the copy is complete.
 func TestCopyUpToADamagedFile(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -226,8 +226,8 @@ func TestCopyUpToADamagedFile(t *testing.T) {
 	})
 }
 
-// If a compacted file is damaged, a restore uses other files with the same changes. The machine repairs the damage that
-// it finds during compaction.
+// TestDamagedFilesOfWhatOthersHave checks that a restore uses other files with the same changes if a compacted file is
+// damaged. The machine repairs the damage that it finds during compaction.
 func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -266,7 +266,7 @@ func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 	})
 }
 
-// A machine also checks the log if no one writes to it.
+// TestHolesAreMendedWhileTheMachineRests checks that a machine also checks the log if no one writes to the database.
 func TestHolesAreMendedWhileTheMachineRests(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -291,7 +291,8 @@ func TestHolesAreMendedWhileTheMachineRests(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(5))
 }
 
-// An invalid lock object is reported with instructions, and following them recovers everything.
+// TestALockThatIsNone checks that an invalid lock object is reported with instructions, and that following them
+// recovers everything.
 func TestALockThatIsNone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -312,8 +313,8 @@ func TestALockThatIsNone(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(5))
 }
 
-// A lifecycle rule of the bucket has removed all of the log, or all but its newest files, while a machine serves. Look
-// reports that, and the machine repairs the log.
+// TestALogThatHasExpired removes all of the log, or all but its newest files, while a machine serves, as a lifecycle
+// rule of a bucket does. Look must report that, and the machine must repair the log.
 func TestALogThatHasExpired(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -357,7 +358,8 @@ func TestALogThatHasExpired(t *testing.T) {
 	})
 }
 
-// The newest files of the log are missing while a machine serves. The rest can be restored, but is incomplete.
+// TestALogWithoutItsEnd removes the newest files of the log while a machine serves. The rest can be restored, but is
+// incomplete.
 func TestALogWithoutItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -382,8 +384,8 @@ func TestALogWithoutItsEnd(t *testing.T) {
 	})
 }
 
-// While a whole copy can't be shipped, the log is still compacted but no file is removed. The copy is retried at
-// growing intervals.
+// TestAWholeCopyThatFails checks that, while a whole copy can't be shipped, the log is still compacted but no file is
+// removed. The copy is retried at growing intervals.
 func TestAWholeCopyThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -439,8 +441,9 @@ func TestAWholeCopyThatFails(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(30))
 }
 
-// A late file of an earlier holder, after files acknowledged by a later one, does not make the earlier holder's
-// database file the newest. The later holder repairs the log.
+// TestALateFileOfAnEarlierHolderDoesNotMendTheLog checks that a late file of an earlier holder, after files
+// acknowledged by a later one, doesn't make the earlier holder's database file the newest. The later holder repairs the
+// log.
 func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -512,8 +515,8 @@ func bringBack(s *objectstest.Server, state map[string][]byte) {
 	}
 }
 
-// A bucket is restored to an earlier state. The machine that served last repairs it. If another machine has continued
-// from there, it refuses until the user decides.
+// TestABucketThatWasBroughtBack restores a bucket to an earlier state. The machine that served last must repair it. If
+// another machine has continued from there, the machine must refuse until the user decides.
 func TestABucketThatWasBroughtBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"last", "begin", "without the note", "begun elsewhere"} {

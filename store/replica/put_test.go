@@ -10,8 +10,9 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// A file of level 0 with an unreadable header, whose changes are also in level 1 or a whole copy, causes no errors: not
-// when a machine starts with the database file or with an empty disk, nor when a whole copy repairs the log.
+// TestADamagedHeaderOfWhatOthersHave checks that a file of level 0 with an unreadable header, whose changes are also in
+// level 1 or a whole copy, causes no errors: neither when a machine starts with the database file or with an empty
+// disk, nor when a whole copy repairs the log.
 func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -50,7 +51,8 @@ func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	})
 }
 
-// An unreadable file after the end of the log is replaced, at a start or when a file of the same name is shipped.
+// TestADamagedStrayGivesWay checks that an unreadable file after the end of the log is replaced, at a start or when a
+// file of the same name is shipped.
 func TestADamagedStrayGivesWay(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

@@ -312,7 +312,8 @@ func TestFileThatStoodAloneIsAdopted(t *testing.T) {
 	})
 }
 
-// Another program runs its own checkpoint, and the -wal restarts without the replica noticing.
+// TestForeignCheckpointLosesNothing makes another program run its own checkpoint, so that the -wal restarts without the
+// replica noticing.
 func TestForeignCheckpointLosesNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -337,7 +338,7 @@ func TestForeignCheckpointLosesNothing(t *testing.T) {
 	})
 }
 
-// A command commits just before the checkpoint locks out writers.
+// TestCommitBeforeACheckpointIsNotLost makes a command commit just before the checkpoint locks out writers.
 func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -363,8 +364,8 @@ func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 	})
 }
 
-// A disk was copied while its machine ran, and the copy was written to without the replica. Its -wal has the salts of
-// the last file of the log but a different history.
+// TestCopiedDiskIsSetAside copies the disk of a running machine, and writes to the copy without the replica. Its -wal
+// has the salts of the last file of the log, but a different history.
 func TestCopiedDiskIsSetAside(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -488,7 +489,8 @@ func TestFaultsOfTheBucket(t *testing.T) {
 	}
 }
 
-// Files that a machine sent too late, and never acknowledged, are replaced by those of the next holder.
+// TestStraysOfTheHolderBefore checks that files which a machine sent too late, and never acknowledged, are replaced by
+// those of the next holder.
 func TestStraysOfTheHolderBefore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

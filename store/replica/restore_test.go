@@ -16,8 +16,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// A file of the log that is truncated anywhere, or has a page beyond the end of the database, counts as damaged in a
-// restore and in a compaction.
+// TestFilesCutOffAreDamaged checks that a file of the log that is truncated anywhere, or has a page beyond the end of
+// the database, counts as damaged in a restore and in a compaction.
 func TestFilesCutOffAreDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -57,8 +57,8 @@ func TestFilesCutOffAreDamaged(t *testing.T) {
 	}
 }
 
-// A machine that starts on an empty disk reads many files of the log at once, because a bucket can be remote. It reads
-// each file at most twice: the header and the whole file.
+// TestRestoreReadsManyAtOnce checks that a machine that starts on an empty disk reads many files of the log
+// concurrently, because the bucket may be remote. It reads each file at most twice: the header and the whole file.
 func TestRestoreReadsManyAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -108,8 +108,8 @@ func TestRestoreReadsManyAtOnce(t *testing.T) {
 	}
 }
 
-// A log that ends before the position recorded by its holder lacks its end. A copy of the newest state reports that,
-// and a copy of an earlier state doesn't need it.
+// TestCopyOfALogWithoutItsEnd checks a log that ends before the position recorded by its holder. A copy of the newest
+// state must report that; a copy of an earlier state doesn't need the missing files.
 func TestCopyOfALogWithoutItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

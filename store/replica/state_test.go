@@ -110,7 +110,8 @@ func TestCopyAsItWasAtATime(t *testing.T) {
 	})
 }
 
-// A copy never skips a gap silently, whatever its options. With ToGap it returns the part before the gap.
+// TestCopyOfADamagedLog checks that a copy never skips a gap silently, whatever its options are. With ToGap it returns
+// the part before the gap.
 func TestCopyOfADamagedLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -152,8 +153,8 @@ func TestCopyOfADamagedLog(t *testing.T) {
 	}
 }
 
-// If a whole copy has repaired a log, the times before the hole and after the copy can be restored, and Look reports
-// the others.
+// TestTimesOfAMendedLog checks that, after a whole copy has repaired a log, the times before the hole and after the
+// copy can be restored. Look reports the times that can't.
 func TestTimesOfAMendedLog(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -202,7 +203,8 @@ func TestTimesOfAMendedLog(t *testing.T) {
 	})
 }
 
-// While the bucket accepts nothing, the lag grows and another process can measure it. Afterwards the lag is gone.
+// TestLag checks that another process can measure how the lag grows while the bucket accepts nothing. Afterwards the
+// lag is gone.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -247,7 +249,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// Look works on a log whose first files are missing, and Lag on a log without files at level 0.
+// TestLookAtALogWithoutItsBeginning checks that Look works on a log whose first files are missing, and Lag on a log
+// without files at level 0.
 func TestLookAtALogWithoutItsBeginning(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

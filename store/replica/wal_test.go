@@ -22,8 +22,9 @@ func writeAtOnce(path string) {
 	os.Exit(0)
 }
 
-// The locks of the -wal are POSIX locks on the -shm. A process loses them when it closes any descriptor of the -shm.
-// Reading the -shm must keep them, or two processes could write at the same time.
+// TestLookingAtTheIndexKeepsOtherProcessesOut checks that reading the -shm keeps its locks. The locks of the -wal are
+// POSIX locks on the -shm, and a process loses them when it closes any descriptor of it. Two processes could then write
+// at the same time.
 func TestLookingAtTheIndexKeepsOtherProcessesOut(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

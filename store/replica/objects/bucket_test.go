@@ -127,7 +127,7 @@ func TestConditionsHold(t *testing.T) {
 	})
 }
 
-// If several writers put the same key at once, one of them wins.
+// TestOneWriterWins checks that only one of several concurrent conditional Puts of a key succeeds.
 func TestOneWriterWins(t *testing.T) {
 	onBoth(t, func(t *testing.T, b Bucket) {
 		etag := put(t, b, "match", "first")

@@ -41,8 +41,8 @@ func writeUntilKilled(address string) {
 	os.Exit(1)
 }
 
-// When a process is killed, the objects that it has put are there, and an unfinished one is there completely or not at
-// all.
+// TestKilledWriters checks that the objects which a killed process has put exist, and that an unfinished one exists
+// completely or not at all.
 func TestKilledWriters(t *testing.T) {
 	rounds := 5
 	if testing.Short() {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Only the owner can read stored files, whatever the umask.
+// TestFilesAreOfTheirOwner checks that only the owner can read stored files, whatever the umask is.
 func TestFilesAreOfTheirOwner(t *testing.T) {
 	b := inFolder(t)
 	put(t, b, "ltx/0/file", "1")
@@ -37,7 +37,8 @@ func TestFilesAreOfTheirOwner(t *testing.T) {
 	}
 }
 
-// Opening a folder removes only the unfinished files of dead processes.
+// TestWhatWasBeingWrittenIsSwept checks that opening a folder removes only the unfinished files of processes that have
+// ended.
 func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
 	b := inFolder(t)
 	put(t, b, "file", "1")
@@ -65,7 +66,7 @@ func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
 	}
 }
 
-// A Put leaves only its object, whether it succeeds, is refused or fails.
+// TestPutsLeaveNothingElse checks that a Put leaves only its object, whether it succeeds, is refused or fails.
 func TestPutsLeaveNothingElse(t *testing.T) {
 	b := inFolder(t)
 	etag := put(t, b, "file", "1")
@@ -91,7 +92,7 @@ func TestPutsLeaveNothingElse(t *testing.T) {
 	}
 }
 
-// A Put with Match waits for the holder of the lock, but not beyond its deadline.
+// TestLocksAreWaitedFor checks that a Put with Match waits for the holder of the lock, but not beyond its deadline.
 func TestLocksAreWaitedFor(t *testing.T) {
 	b := inFolder(t)
 	etag := put(t, b, "file", "1")
@@ -115,7 +116,7 @@ func TestLocksAreWaitedFor(t *testing.T) {
 	}
 }
 
-// Links can't lead out of the folder, and are not objects.
+// TestLinksAreNotFollowedOut checks that symbolic links can't lead out of the folder and don't count as objects.
 func TestLinksAreNotFollowedOut(t *testing.T) {
 	b := inFolder(t)
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -133,7 +134,7 @@ func TestLinksAreNotFollowedOut(t *testing.T) {
 	}
 }
 
-// Opening creates no folder, and reading leaves an existing folder unchanged.
+// TestFoldersAreNotMade checks that opening creates no folder, and that reading leaves an existing folder unchanged.
 func TestFoldersAreNotMade(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
 	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "Mount its disk, or create") {
@@ -157,8 +158,8 @@ func TestFoldersAreNotMade(t *testing.T) {
 	}
 }
 
-// While the disk of a folder is not mounted, every operation fails and says nothing about objects. Afterwards the
-// bucket works again.
+// TestFoldersThatAreUnmounted checks that every operation fails while the disk of a folder is not mounted, without
+// claiming that an object is missing. Afterwards the bucket works again.
 func TestFoldersThatAreUnmounted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
 	if err := os.Mkdir(name, 0o700); err != nil {

@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// Several writers append lines to one object, each based on the content it has read. No line is lost or added twice,
-// even if answers are lost or two writers write at once.
+// TestEachWriteCountsOnce lets several writers append lines to one object, each based on the content it has read. No
+// line may be lost or added twice, even if responses are lost or two writers write at the same time.
 func TestEachWriteCountsOnce(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		b := inFolder(t)

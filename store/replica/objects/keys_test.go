@@ -104,7 +104,8 @@ func (g *giver) show(t *testing.T, file, token string) {
 	}
 }
 
-// Keys of a role are requested once, renewed before they expire, and used while the renewal fails.
+// TestKeysOfARole checks that the keys of a role are requested once, renewed before they expire, and used while the
+// renewal fails.
 func TestKeysOfARole(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -136,7 +137,7 @@ func TestKeysOfARole(t *testing.T) {
 	})
 }
 
-// Keys that expire soon are renewed at intervals, and expired keys are rejected.
+// TestKeysThatEndSoon checks that keys that expire soon are renewed at intervals, and that expired keys are rejected.
 func TestKeysThatEndSoon(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -157,7 +158,8 @@ func TestKeysThatEndSoon(t *testing.T) {
 	})
 }
 
-// Errors name the service that issues no keys and the code of the refusal, but no secret.
+// TestRolesThatAreRefused checks that errors name the service that issues no keys and the code of the refusal, but
+// contain no secret.
 func TestRolesThatAreRefused(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -193,7 +195,8 @@ func TestRolesThatAreRefused(t *testing.T) {
 	}
 }
 
-// If the storage considers keys expired, new ones are requested immediately.
+// TestExpiredKeysAreReplaced checks that new keys are requested immediately if the storage considers the current ones
+// expired.
 func TestExpiredKeysAreReplaced(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {

@@ -54,7 +54,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Errors name the problem and contain no possible secret.
+// TestAddressesThatAreRefused checks that errors name the problem in a URL and contain no part that may be a secret.
 func TestAddressesThatAreRefused(t *testing.T) {
 	env := environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2")
 	for address, want := range map[string]string{
@@ -141,7 +141,7 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A host name that stands for loopback is used only if it resolves to loopback.
+// TestHTTPStaysOnThisMachine checks that a host name for loopback is used only if it resolves to loopback.
 func TestHTTPStaysOnThisMachine(t *testing.T) {
 	tr := transport("http")
 	if _, err := tr.DialContext(t.Context(), "tcp", "192.0.2.1:80"); err == nil ||

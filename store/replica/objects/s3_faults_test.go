@@ -37,7 +37,7 @@ func first(n int, op string, kind objectstest.Kind) func(objectstest.Request) ob
 	}
 }
 
-// Idempotent requests are retried three times.
+// TestRequestsAreTriedAgain checks that idempotent requests are retried three times.
 func TestRequestsAreTriedAgain(t *testing.T) {
 	do := map[string]func(b Bucket) error{
 		"PUT": func(b Bucket) error {
@@ -87,7 +87,8 @@ func TestRequestsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// A conditional Put is sent once, and a missing answer is reported as ErrAmbiguous.
+// TestConditionalPutsAreAmbiguous checks that a conditional Put is sent only once, and that a missing response is
+// reported as ErrAmbiguous.
 func TestConditionalPutsAreAmbiguous(t *testing.T) {
 	for _, kind := range []objectstest.Kind{
 		objectstest.Error500, objectstest.Error503, objectstest.Cut, objectstest.LostAnswer,
@@ -112,7 +113,8 @@ func TestConditionalPutsAreAmbiguous(t *testing.T) {
 	}
 }
 
-// A conflict doesn't answer the condition: it means that another write is in progress.
+// TestConflictsAreTriedAgain checks that a conflict is retried. It doesn't show whether the condition holds, only that
+// another write is in progress.
 func TestConflictsAreTriedAgain(t *testing.T) {
 	b, server := storage(t)
 	server.Set(objectstest.Faults{Decide: first(3, "PUT", objectstest.Conflict)})
@@ -126,7 +128,7 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Own retries until it gets an answer.
+// TestOwnOutlastsFaults checks that Own retries until it gets a response.
 func TestOwnOutlastsFaults(t *testing.T) {
 	b, server := storage(t)
 	put(t, b, "key", "12")
@@ -167,7 +169,8 @@ func TestBucketsThatKeepAllAreRefused(t *testing.T) {
 	}
 }
 
-// Some storages don't support conditions and report that.
+// TestBucketsThatKnowNoConditionsAreRefused checks that Probe refuses storages that report that they don't support
+// conditions.
 func TestBucketsThatKnowNoConditionsAreRefused(t *testing.T) {
 	b, _ := storage(t)
 	b.client.Transport = statusOf{answering(func(*http.Request) io.Reader {
@@ -180,7 +183,7 @@ func TestBucketsThatKnowNoConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// Probe reports problems of the bucket, and retries problems of the network.
+// TestProbeOutlastsFaults checks that Probe reports problems of the bucket, and retries after problems of the network.
 func TestProbeOutlastsFaults(t *testing.T) {
 	for _, kind := range []objectstest.Kind{objectstest.LostAnswer, objectstest.Error503} {
 		b, server := storage(t)
@@ -260,7 +263,7 @@ func TestPartsOfUploads(t *testing.T) {
 	}
 }
 
-// Uploads in parts survive faults or leave nothing behind.
+// TestUploadsWithFaults checks that uploads in parts survive faults or leave nothing in the bucket.
 func TestUploadsWithFaults(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 300) // five parts
 	for _, op := range []string{"BEGIN", "PART", "COMPLETE"} {
@@ -285,7 +288,7 @@ func TestUploadsWithFaults(t *testing.T) {
 	}
 }
 
-// Errors explain the storage's answer in words and contain no secret.
+// TestRefusalsAreExplained checks that errors explain the storage's response in words and contain no secret.
 func TestRefusalsAreExplained(t *testing.T) {
 	b, server := storage(t)
 	say := func(what, want string, is error) {

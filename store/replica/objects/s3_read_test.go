@@ -15,7 +15,7 @@ func lost(n int) objectstest.Faults {
 	return objectstest.Faults{Decide: first(n, "GET", objectstest.HalfAnswer)}
 }
 
-// After a lost connection the reader reconnects and continues where it was.
+// TestReadingGoesOn checks that, after a lost connection, the reader reconnects and continues where it was.
 func TestReadingGoesOn(t *testing.T) {
 	b, server := storage(t)
 	body := make([]byte, 300_000)
@@ -41,7 +41,7 @@ func TestReadingGoesOn(t *testing.T) {
 	}
 }
 
-// A reader returns one complete object: never a part of it, and never parts of two objects.
+// TestReadingEnds checks that a reader returns one complete object, and neither a part of it nor parts of two objects.
 func TestReadingEnds(t *testing.T) {
 	b, server := storage(t)
 	read := func(change func()) (int, error) {

@@ -55,7 +55,8 @@ func page(next string, keys ...string) string {
 	return text + "</ListBucketResult>"
 }
 
-// A replica is restored from listings, so an invalid or unsorted answer must not pass as a listing.
+// TestListingsThatAreRefused checks that an invalid or unsorted response is not accepted as a listing, because a
+// replica is restored from listings.
 func TestListingsThatAreRefused(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"the response isn't a listing":            {"<html></html>"},
@@ -174,7 +175,7 @@ type zeros struct{}
 // Read implements io.Reader.
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// A request to a storage that doesn't answer is given up.
+// TestStoragesThatHang checks that a request to a storage that doesn't respond times out.
 func TestStoragesThatHang(t *testing.T) {
 	b, server := storage(t)
 	put(t, b, "key", "1")
@@ -199,7 +200,7 @@ func TestStoragesThatHang(t *testing.T) {
 	}
 }
 
-// A read is given up if the storage stops sending; a long object is not.
+// TestObjectsThatHang checks that a read times out if the storage stops sending, but not if the object is only long.
 func TestObjectsThatHang(t *testing.T) {
 	b, _ := storage(t)
 	b.timeout, b.idle = time.Hour, 20*time.Millisecond
@@ -220,7 +221,8 @@ func TestObjectsThatHang(t *testing.T) {
 	}
 }
 
-// A transport that still reads the body of a failed request doesn't see later changes to its memory.
+// TestBodiesOfFailedRequests checks that a transport that still reads the body of a failed request doesn't see later
+// changes to its memory.
 func TestBodiesOfFailedRequests(t *testing.T) {
 	b, _ := storage(t)
 	var late io.Reader
@@ -243,7 +245,7 @@ func (f failingWith) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("fails")
 }
 
-// Faults can be limited to one of several clients.
+// TestClientsAreToldApart checks that faults can be limited to one of several clients.
 func TestClientsAreToldApart(t *testing.T) {
 	a, server := storage(t)
 	b, err := Open(server.URL(), objectstest.Env("machine-b"))

@@ -122,7 +122,7 @@ func failures(t *testing.T, b Bucket) (all []string) {
 	return all
 }
 
-// No error contains a key, a secret or a signature, whatever the storage answers.
+// TestErrorsTellNoSecrets checks that no error contains a key, a secret or a signature, whatever the storage responds.
 func TestErrorsTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	at := func(endpoint string) *s3 {
@@ -179,7 +179,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 	_ = plain.Close()
 }
 
-// An address that contains keys is refused, and the error doesn't show them.
+// TestAddressesTellNoSecrets checks that a URL that contains keys is refused, and that the error doesn't show them.
 func TestAddressesTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The examples of https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
+// TestSignaturesOfTheExamples tests the examples of
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
 func TestSignaturesOfTheExamples(t *testing.T) {
 	const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	now := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)
