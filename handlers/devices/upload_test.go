@@ -10,7 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// A form with a file has one file, and whatever is wrong with it is the caller's fault.
+// FuzzUploadParts checks that an accepted form has exactly one file, and that every error in a form is the caller's
+// fault.
 func FuzzUploadParts(f *testing.F) {
 	part := func(disposition, content string) string {
 		return "--x\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + content + "\r\n"

@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// What waited too long is forgotten, before housekeeping removes it.
+// TestUploadsThatWaitAreForgotten checks that an upload that has waited too long can't be resumed, even before
+// housekeeping removes it.
 func TestUploadsThatWaitAreForgotten(t *testing.T) {
 	u := newKeyedUploads()
 	s := storetest.Open(t)
@@ -27,7 +28,7 @@ func TestUploadsThatWaitAreForgotten(t *testing.T) {
 	if is, err := u.find(k); is != up || err != nil {
 		t.Errorf("%v %v", is, err)
 	}
-	// A file that has ended is not gone on with.
+	// A file that has ended can't be continued.
 	if err := up.ReadFrom(t.Context(), strings.NewReader("more"), nil, func() core.Instant {
 		return core.At(time.Now())
 	}); err == nil {

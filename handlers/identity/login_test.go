@@ -7,7 +7,7 @@ import (
 	"newsletterd/handlers/page"
 )
 
-// A login leads nowhere but to pages and to authorization requests of ours.
+// TestLoginLeadsNowhereElse checks that a sign-in leads only to pages and authorization requests of this server.
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)",

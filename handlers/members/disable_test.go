@@ -7,7 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestDisableIn: a caller of tenants chooses its own, and everywhere only where the operator's setting allows it.
+// TestDisableIn checks that a caller who is bound to tenants blocks an address for those, and everywhere only if the
+// operator's setting allows it.
 func TestDisableIn(t *testing.T) {
 	tenants, everywhere := []string{"acme", "beta"}, []string{""}
 	for _, tt := range []struct {

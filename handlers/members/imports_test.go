@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// The worker may end an import, and remove its file, after a request has read that it waits: the answer is the import
-// as it is then.
+// TestImportThatEndsMeanwhile makes the worker end an import and remove its file after a request has read that the
+// import waits. The response must be the ended import.
 func TestImportThatEndsMeanwhile(t *testing.T) {
 	s := storetest.SeedList(t, 1_790_000_000_000)
 	a := importsAPI{store: s.Store}
@@ -45,7 +45,7 @@ func TestImportThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// Tags of a file need the right to tag people.
+// TestTagsNeedTheirRight checks that importing tags requires the permission to tag people.
 func TestTagsNeedTheirRight(t *testing.T) {
 	j := core.ImportJob{TenantID: core.NewID()}
 	c := &web.Call{Caller: core.Caller{

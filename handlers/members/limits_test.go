@@ -10,7 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// How many requests to subscribe get through at once, by where they come from and who sends them.
+// TestSubscribeLimits checks how many of many concurrent requests to subscribe are accepted, by their origin and their
+// caller.
 func TestSubscribeLimits(t *testing.T) {
 	t.Parallel()
 	list := &core.ListWithTenant{}
@@ -23,7 +24,7 @@ func TestSubscribeLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name, url, from string
 		caller          core.Caller
-		limit, want     int // want -1: more than any limit
+		limit, want     int // want -1: the number has no limit
 	}{
 		{"a stranger", public, "192.0.2.1", core.Caller{}, 60, 60},
 		{"a stranger of IPv6", public, "2001:db8::1", core.Caller{}, 60, 60},

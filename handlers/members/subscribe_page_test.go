@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Of more fields than are taken from a form the same are, however often it is sent.
+// TestFreeFieldsAreBounded checks that, of too many additional fields in a form, the same ones are taken each time it
+// is sent.
 func TestFreeFieldsAreBounded(t *testing.T) {
 	form := map[string]string{
 		"email": "a@b.example", "source": "x", "_website": "y", "bad name": "z", "known": "k",

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// A table of routes is a handler. What a request must be like is said by the tags of its struct.
+// A table of routes becomes a handler. The tags of a struct define what a request must contain.
 func ExampleNew() {
 	type greeting struct {
 		Name  string `json:"name" is:"required"`

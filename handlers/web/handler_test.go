@@ -21,7 +21,7 @@ type echoIn struct {
 	} `json:"sub"`
 }
 
-// row is a route, as Table.Add makes it.
+// lineOf returns a route as Table.Add creates it.
 func lineOf(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
 	return new(Table).Add(method, path, who, d, do, summary)
 }

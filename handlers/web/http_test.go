@@ -13,8 +13,9 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
-// before there is a request: docs/reference.md says so. A newer Go that answers otherwise is seen here.
+// TestRequestsAtTheEdgeOfHTTP checks that every request that reaches the table gets a response in the table's form. If
+// net/http can't read a request, it responds itself in plain text, as docs/reference.md says. The test also detects a
+// Go version that responds differently.
 func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
 	const post = "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -93,7 +94,8 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 	}
 }
 
-// A client that sends a large body without looking for a response gets the refusal of it, not a reset.
+// TestRefusedBodiesAreReadToTheEnd checks that a client that sends a large body before it reads the response gets the
+// refusal, and not a reset.
 func TestRefusedBodiesAreReadToTheEnd(t *testing.T) {
 	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
 	body := strings.Repeat(" ", 16<<20)

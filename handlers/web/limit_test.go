@@ -22,7 +22,7 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// bare returns a handler of a table of its own, without a store. The token good may send.
+// bare returns a handler with a table of its own and without a store. The token good permits sending.
 func bare(t *testing.T, rows ...*Route) *Handler {
 	t.Helper()
 	h, err := New(Options{
@@ -49,7 +49,7 @@ func bare(t *testing.T, rows ...*Route) *Handler {
 	return h
 }
 
-// large answers how many bytes of a body were read.
+// large responds with the number of bytes of the body.
 func large(c *Call, _ struct{}) (int, error) { return len(c.body), nil }
 
 func post(h http.Handler, body io.Reader) *httptest.ResponseRecorder {
@@ -71,7 +71,7 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 		if rec := post(h, strings.NewReader(bodyOf(5*MiB+1))); rec.Code != 413 {
 			t.Errorf("one byte more: %d", rec.Code)
 		}
-		// The same without Content-Length.
+		// The same without a Content-Length.
 		if rec := post(h, io.MultiReader(strings.NewReader(bodyOf(5*MiB+1)))); rec.Code != 413 {
 			t.Errorf("one byte more, chunked: %d", rec.Code)
 		}
@@ -94,7 +94,8 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 	})
 }
 
-// A proxy on loopback that is not listed is named in the log, once; nothing that a stranger sends brings the line.
+// TestUnlistedProxyIsNamedOnce checks that the log names a proxy on loopback that is not in TrustedProxies, once. No
+// request of a stranger can cause that line.
 func TestUnlistedProxyIsNamedOnce(t *testing.T) {
 	var out strings.Builder
 	h := bare(t)
@@ -127,7 +128,8 @@ func TestUnlistedProxyIsNamedOnce(t *testing.T) {
 	}
 }
 
-// A hop that can't be read is named in the log, once, whatever a stranger writes left of it; one that can is not.
+// TestUnreadableHopIsNamedOnce checks that the log names an unreadable hop once, whatever a stranger writes before it.
+// A readable hop isn't logged.
 func TestUnreadableHopIsNamedOnce(t *testing.T) {
 	var out strings.Builder
 	h := bare(t)
@@ -144,7 +146,8 @@ func TestUnreadableHopIsNamedOnce(t *testing.T) {
 	}
 }
 
-// Bodies of senders that are not proved yet leave room for those of callers who are.
+// TestStrangersBodiesLeaveRoom checks that bodies of unauthenticated senders leave memory for those of authenticated
+// callers.
 func TestStrangersBodiesLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known := Public().And(func(c *Call) error { c.Caller.ClientID = "c"; return nil })
@@ -157,7 +160,7 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 		) (func([]byte) (core.Caller, error), error) {
 			return func([]byte) (core.Caller, error) { return core.Caller{ClientID: "c"}, nil }, nil
 		}
-		// Each sends 4 MB and then nothing more.
+		// Each sends 4 MB and then stops sending.
 		stalled, ended := make([]*io.PipeWriter, 0, 18), make(chan int, 18)
 		for i := range 18 {
 			r, w := io.Pipe()
@@ -225,7 +228,7 @@ type row struct {
 	N int `json:"n"`
 }
 
-// rowsTo lists the numbers up to last; a read after failAt fails.
+// rowsTo lists the numbers up to last. A read after failAt fails.
 func rowsTo(last, failAt int) Endpoint {
 	return List(func(c *Call, _ struct{}, p core.Page) (out []row, err error) {
 		if err := c.Err(); err != nil {
@@ -292,8 +295,8 @@ func TestABrokenListIsCut(t *testing.T) {
 	}
 }
 
-// TestStreamsMayTakeTheirTime reads a list slowly, far beyond every limit on a whole request, and then
-// stops reading: only that ends it.
+// TestStreamsMayTakeTheirTime reads a list slowly, far beyond every limit on a whole request, and then stops reading.
+// Only that may end the response.
 func TestStreamsMayTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := webtest.Serve(t, Server(bare(t, lineOf(
@@ -335,11 +338,11 @@ func TestRemoteAddress(t *testing.T) {
 	for _, tt := range []struct{ peer, forwarded, want string }{
 		{"192.0.2.1:99", "", "192.0.2.1"},
 		{"192.0.2.1:99", "198.51.100.1", "192.0.2.1"},                          // this peer is not trusted
-		{"10.0.0.1:99", "198.51.100.1", "198.51.100.1"},                        // a proxy speaks
-		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1", "198.51.100.1"},           // what stands left of it is hearsay
+		{"10.0.0.1:99", "198.51.100.1", "198.51.100.1"},                        // a proxy
+		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1", "198.51.100.1"},           // the part before it may be forged
 		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1, 10.2.2.2", "198.51.100.1"}, // two proxies
 		{"10.0.0.1:99", "nonsense", "10.0.0.1"},
-		{"10.0.0.1:99", "203.0.113.1:50001", "203.0.113.1"}, // as Azure's gateway writes them
+		{"10.0.0.1:99", "203.0.113.1:50001", "203.0.113.1"}, // the form of Azure's gateway
 		{"10.0.0.1:99", "[2001:db8:1::1]:50001", "2001:db8:1::1"},
 		{"10.0.0.1:99", "[2001:db8:a1::1]", "2001:db8:a1::1"},
 		{"10.0.0.1:99", "[::ffff:203.0.113.1]:80", "203.0.113.1"},
@@ -385,7 +388,7 @@ func TestRequestsPerAddress(t *testing.T) {
 		want       int
 	}{
 		{"192.0.2.1:1", "{}", 200},
-		{"192.0.2.1:2", "{", 400}, // what is malformed does not count
+		{"192.0.2.1:2", "{", 400}, // malformed requests don't count
 		{"192.0.2.1:3", "{}", 200},
 		{"192.0.2.1:4", "{}", 200},
 		{"192.0.2.1:5", "{}", 429},
@@ -394,7 +397,7 @@ func TestRequestsPerAddress(t *testing.T) {
 		{"[2001:db8::1]:1", "{}", 200},
 		{"[2001:db8::2]:1", "{}", 200},
 		{"[2001:db8::3]:1", "{}", 200},
-		{"[2001:db8::4]:1", "{}", 429}, // one household
+		{"[2001:db8::4]:1", "{}", 429}, // the same household
 		{"[2001:db8:0:1::1]:1", "{}", 200},
 		{"127.0.0.1:1", "{}", 200},
 		{"127.0.0.1:1", "{}", 200},
@@ -429,7 +432,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestSignedRoutes shows the order: headers, size, signature, media type, body.
+// TestSignedRoutes checks the order of the checks: headers, size, signature, media type, body.
 func TestSignedRoutes(t *testing.T) {
 	h := bare(t, lineOf("POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ struct{}) (string, error) {
 		return c.Caller.ClientID + " " + string(c.body), nil
@@ -480,13 +483,13 @@ func TestFormsAndQueries(t *testing.T) {
 	fields := newPlan(reflect.TypeFor[in](), formBody).form
 	for _, tt := range []struct {
 		text        string
-		form, query bool // taken
+		form, query bool // whether it is accepted
 	}{
 		{"a=1", true, true},
 		{"a=1&n=7&&", true, true},
 		{"a=1&n=", true, true},
 		{"%61=%2B+x", true, true},
-		{"a=1&b=2&b=3", false, true}, // a query may have what we don't know
+		{"a=1&b=2&b=3", false, true}, // a query may have unknown parameters
 		{"a=1&a=1", false, false},
 		{"a=&a=1", false, false},
 		{"a=", false, false},
@@ -508,7 +511,7 @@ func TestFormsAndQueries(t *testing.T) {
 	}
 }
 
-// FuzzForm: what the form reader takes, net/url understands in the same way.
+// FuzzForm checks that net/url reads every accepted form in the same way.
 func FuzzForm(f *testing.F) {
 	type in struct {
 		A string     `form:"a"`

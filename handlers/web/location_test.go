@@ -28,7 +28,7 @@ func TestASCII(t *testing.T) {
 	}
 }
 
-// Every redirect has an address of ASCII alone.
+// TestLocationIsASCII checks that the URL of every redirect is ASCII.
 func TestLocationIsASCII(t *testing.T) {
 	on := func(do Endpoint) *Route { return lineOf("GET", "/on", Public(), Member, do, "On") }
 	const to = "https://bücher.example/é"
@@ -44,7 +44,7 @@ func TestLocationIsASCII(t *testing.T) {
 	}
 }
 
-// FuzzASCII: what comes out is visible ASCII, stays so, and names the same place to a program that reads addresses.
+// FuzzASCII checks that the result is visible ASCII, stays the same when converted again, and means the same URL.
 func FuzzASCII(f *testing.F) {
 	f.Add("https://ex.example/café?ü=ö#ß")
 	f.Add("https://bücher.example:1/")

@@ -16,7 +16,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestTheLogLine shows what one request leaves behind: enough to find it, and nothing secret.
+// TestTheLogLine checks that the log line of a request is enough to find the request, and contains no secret.
 func TestTheLogLine(t *testing.T) {
 	var out bytes.Buffer
 	h := bare(t,
@@ -76,8 +76,8 @@ func TestTheLogLine(t *testing.T) {
 	}
 }
 
-// A client that leaves is no fault of the daemon: the log and the metrics say that it left, whatever waited for it.
-// Work that was ended for another reason is a fault as before.
+// TestClientsThatLeaveAreNoFaults checks that a client that disconnects doesn't count as a fault of the daemon,
+// whatever waited for it: log and metrics report that it left. Work that ended for another reason is still a fault.
 func TestClientsThatLeaveAreNoFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    func(*Call) error
@@ -152,7 +152,7 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// A scrape stays small once each of hundreds of routes was requested.
+// TestMetricsAreSmall checks that a scrape stays small after each of the hundreds of routes was requested.
 func TestMetricsAreSmall(t *testing.T) {
 	const routes = 500
 	var lines []*Route
@@ -172,7 +172,7 @@ func TestMetricsAreSmall(t *testing.T) {
 	}
 }
 
-// TestPanics shows that a panic is an answer of the usual form, or a cut connection, and nothing more.
+// TestPanics checks that a panic results in an ordinary error response or a cut connection, and nothing else.
 func TestPanics(t *testing.T) {
 	srv := httptest.NewServer(bare(t,
 		lineOf("GET", "/api/early", Public(), Member, Get(func(c *Call) (None, error) {
@@ -206,7 +206,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestErrorForms holds each kind of error in each dialect against the contract.
+// TestErrorForms compares each kind of error in each dialect with the specification.
 func TestErrorForms(t *testing.T) {
 	for _, tt := range []struct {
 		d      Dialect
@@ -272,7 +272,7 @@ func TestErrorForms(t *testing.T) {
 	}
 }
 
-// TestAnswers shows the forms that an answer can have.
+// TestAnswers checks the possible forms of a response.
 func TestAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do     Endpoint
@@ -324,7 +324,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestOptionalTokens shows a route that knows its caller only when there is a token, which must be valid then.
+// TestOptionalTokens checks a route with an optional token: it knows its caller only if there is a token, which must be
+// valid.
 func TestOptionalTokens(t *testing.T) {
 	h := bare(t, lineOf(
 		"GET", "/x", Optional(), Member,
@@ -362,8 +363,9 @@ func TestOptionalTokens(t *testing.T) {
 	}
 }
 
-// The lines of failed sign-ins and of requests over a limit tell where they came from: an operator can block that.
-// Others do so only where the configuration says so.
+// TestTheLogTellsWhereFailuresComeFrom checks that the log lines of failed sign-ins and of requests over a limit
+// contain the client's address, so that an operator can block it. Other lines contain it only if the configuration says
+// so.
 func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
 	var fault error
 	h := bare(t, lineOf("GET", "/api/things", Public(), Member, Get(func(*Call) (None, error) { return None{}, fault }), "Things"))

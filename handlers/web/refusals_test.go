@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// A flood of refused requests writes ten lines a second, then one that says how many were left out; other requests
-// are all logged.
+// TestRefusalsInTheLog checks that a flood of refused requests writes ten lines a second, and then one with the number
+// of omitted lines. All other requests are logged.
 func TestRefusalsInTheLog(t *testing.T) {
 	var log bytes.Buffer
 	h, err := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)

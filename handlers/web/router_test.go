@@ -2,7 +2,7 @@ package web
 
 import "testing"
 
-// TestRoutesWithoutARuleDoNotStart shows that the zero access rule is none.
+// TestRoutesWithoutARuleDoNotStart checks that the zero Access is refused.
 func TestRoutesWithoutARuleDoNotStart(t *testing.T) {
 	ok := Get(func(*Call) (None, error) { return None{}, nil })
 	for name, r := range map[string]*Route{

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// fuzzIn has a field of every kind that the reader serves.
+// fuzzIn has a field of every kind that the reader supports.
 type fuzzIn struct {
 	S   string          `json:"s"`
 	P   *string         `json:"p"`
@@ -35,7 +35,7 @@ var fuzzObject = newObject(reflect.TypeFor[fuzzIn]())
 
 func TestStrictJSON(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"x":`, n-1) + `{}` + strings.Repeat("}", n-1) }
-	var many strings.Builder // a hundred keys
+	var many strings.Builder // with a hundred keys
 	for i := range 100 {
 		fmt.Fprintf(&many, `"k%d%s":1,`, i%10, strings.Repeat("x", i/10))
 	}
@@ -125,7 +125,8 @@ func TestStrictJSON(t *testing.T) {
 	}
 }
 
-// A number without a fraction is whole, however it is written (JSON Schema, Validation section 6.1.1).
+// TestWholeNumbers checks that a number without a fractional part is an integer, however it is written (JSON Schema,
+// Validation section 6.1.1).
 func TestWholeNumbers(t *testing.T) {
 	for text, want := range map[string]int{"7": 7, "1.0": 1, "-2.00": -2, "1e2": 100, "12.5e1": 125, "-0.0": 0} {
 		var got fuzzIn
@@ -136,8 +137,8 @@ func TestWholeNumbers(t *testing.T) {
 	}
 }
 
-// FuzzStrictJSON: what the strict reader takes, encoding/json takes too and understands in the same way.
-// Keys that differ in case alone are the one thing that it would read otherwise, so those are left out.
+// FuzzStrictJSON checks that encoding/json reads every accepted text in the same way. It excludes keys that differ only
+// in case, which encoding/json reads differently.
 func FuzzStrictJSON(f *testing.F) {
 	for _, s := range []string{
 		`{}`,
@@ -169,7 +170,7 @@ func FuzzStrictJSON(f *testing.F) {
 		var want fuzzIn
 		if err := json.Unmarshal(b, &want); err != nil {
 			if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && strings.HasPrefix(e.Value, "number ") {
-				return // a whole number that is written 1.0
+				return // an integer written as 1.0
 			}
 			t.Fatalf("encoding/json refuses %q: %v", b, err)
 		}
@@ -182,7 +183,8 @@ func FuzzStrictJSON(f *testing.F) {
 	})
 }
 
-// foldedKeys reports whether an object has a key that encoding/json would take for one of ours by its case alone.
+// foldedKeys reports whether an object has a key that differs from one of ours only in case, so that encoding/json
+// would accept it.
 func foldedKeys(b []byte) bool {
 	var v any
 	_ = json.Unmarshal(b, &v)

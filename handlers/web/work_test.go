@@ -8,7 +8,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// hostileJSON are bodies that cost the most that was found. The largest body of any endpoint has 8 MiB.
+// hostileJSON lists the bodies that are known to take the most CPU time. The largest body of any endpoint has 8 MiB.
 var hostileJSON = map[string]func(n int) string{
 	"keys":      func(n int) string { return "{" + jsonKeys(n) + `"z":1}` },
 	"long keys": func(n int) string { return "{" + longKeys(n) + `"z":1}` },
