@@ -12,8 +12,8 @@ import (
 
 const module = "newsletterd"
 
-// mayImport is the dependency rule. It lists which of our packages each package imports, apart from its tests. No
-// others are allowed. Helper packages for tests stand below the package that they help with.
+// mayImport is the dependency rule. It lists which of our packages each package may import, apart from its tests. No
+// others are allowed. Helper packages for tests are below the package that they help with.
 var mayImport = map[string][]string{
 	"core":            {},
 	"core/coretest":   {},
@@ -157,7 +157,7 @@ var mayImport = map[string][]string{
 	"cmd/newsletterd/terminal":    {"core"},
 }
 
-// homes says in which packages alone a library may be used, with the packages below it.
+// homes lists the libraries that only some packages, and those below them, may use.
 var homes = map[string][]string{
 	"modernc.org/sqlite":                      {"store/db", "store/replica", "store/storetest"},
 	"modernc.org/libc":                        {"store/db", "store/storetest"},
@@ -195,7 +195,7 @@ var homes = map[string][]string{
 	"github.com/chromedp/chromedp":        {"cmd/newsletterd/browsertest"},
 }
 
-// sharedHomes are small libraries that several packages may use.
+// sharedHomes lists small libraries that several packages may use.
 var sharedHomes = []string{
 	"github.com/google/uuid", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/text",
 	"golang.org/x/time", "golang.org/x/term", "github.com/k3a/html2text", "github.com/schollz/progressbar/v3",
@@ -229,8 +229,9 @@ func TestPackagesImportWhatTheyMay(t *testing.T) {
 	}
 }
 
-// The rule itself can't be widened so that rooms grow together: those of the API use tenants at most, the send side and
-// the member side nothing of each other, and what pages and drafts have in common knows no room.
+// TestRoomsStayApart checks the rule itself, so that it can't be widened until rooms depend on each other. Rooms of the
+// API may use only tenants. The send side and the member side must not use each other, and the packages web, page and
+// drafts must not use any room.
 func TestRoomsStayApart(t *testing.T) {
 	rooms := []string{"tenants", "identity", "devices", "members", "campaigns"}
 	for name, allowed := range mayImport {
@@ -273,7 +274,8 @@ func TestLibrariesStayAtHome(t *testing.T) {
 	}
 }
 
-// core decides and must be provable without anything else: no input or output, no context, no SQL, no HTTP.
+// TestCoreStaysPure checks that core imports nothing for input and output, contexts, SQL or HTTP, so that its rules can
+// be tested by themselves.
 func TestCoreStaysPure(t *testing.T) {
 	for _, p := range sourcetest.Packages(t, "./core") {
 		for _, imp := range p.Imports {
@@ -288,7 +290,7 @@ func TestCoreStaysPure(t *testing.T) {
 	}
 }
 
-// The program must build without a C compiler, so nothing in it may need one.
+// TestNothingNeedsC checks that nothing in the program needs a C compiler, because it must build without one.
 func TestNothingNeedsC(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./cmd/newsletterd")
 	cmd.Dir, cmd.Env = sourcetest.Root, append(cmd.Environ(), "CGO_ENABLED=0")

@@ -64,7 +64,8 @@ func receiver(e ast.Expr) string {
 
 var statement = regexp.MustCompile(`["` + "`" + `](SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM) `)
 
-// Others ask the store for operations: what these are made of, and SQL, stay below store.
+// TestStatementsStayInTheStore checks that only store and the packages below it contain SQL. All other packages call
+// its operations.
 func TestStatementsStayInTheStore(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, f := range sourcetest.Files(t) {

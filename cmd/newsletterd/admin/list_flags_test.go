@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestListHasAFlagForEachField: `admin list create` sets each field of a list, under the API's name.
+// TestListHasAFlagForEachField checks that `admin list create` can set each field of a list, under the API's name.
 func TestListHasAFlagForEachField(t *testing.T) {
 	values := map[string]string{
 		"status": "inactive", "confirm-token": "live", "language": "de", "fields": "[]", "mail-texts": "{}",
@@ -19,7 +19,7 @@ func TestListHasAFlagForEachField(t *testing.T) {
 	var fields []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[core.ListInput]()) {
 		flag := strings.ReplaceAll(f.Tag.Get("json"), "_", "-")
-		if flag == "id" || flag == "tenant-id" { // arguments that every noun has
+		if flag == "id" || flag == "tenant-id" { // arguments that every command has
 			continue
 		}
 		if !slices.ContainsFunc(listFlags(), func(known cli.Flag) bool {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a file begins with, its head is read or refused with the file's name, and what follows it
-// is the end of the file.
+// FuzzRead checks that the front matter of any file is read, or refused with an error that names the file. The body
+// must be the end of the file.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "Hello", "+++\nsubject = \"a\"\n+++\nHello", "---\nsubject: a\nid: 3\n---\n", "---\n",
