@@ -26,7 +26,7 @@ func TestAttachmentName(t *testing.T) {
 	}
 }
 
-// FuzzAttachmentName checks that every result is valid in a header and as a file name.
+// FuzzAttachmentName checks that every result is valid both in a header and as a file name.
 func FuzzAttachmentName(f *testing.F) {
 	f.Add("Préis list.pdf")
 	f.Fuzz(func(t *testing.T, name string) {

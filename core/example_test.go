@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// A method changes the record in memory and returns the event that reports the change. It reads and writes no database.
+// A method changes the record in memory, and returns the event that reports the change. It doesn't use a database.
 func ExampleSubscription_Confirm() {
 	now := core.Instant(1_790_000_000_000)
 	s := core.Subscription{ID: core.NewID(), ListID: core.NewID()}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestListTakesEachInput: each field of ListInput has one of the same name in List, and Change sets it.
+// TestListTakesEachInput checks that each field of ListInput has a field of the same name in List, and that Change sets
+// it.
 func TestListTakesEachInput(t *testing.T) {
 	in := ListInput{
 		Status: new(ListInactive), ConfirmToken: new(ConfirmReceipt), Language: new("de"),

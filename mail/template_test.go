@@ -326,7 +326,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// TestFieldsOfRecordsAreDocumented: docs/writing.md names each field of list.*, tenant.* and job.*.
+// TestFieldsOfRecordsAreDocumented checks that docs/writing.md names each field of list.*, tenant.* and job.*.
 func TestFieldsOfRecordsAreDocumented(t *testing.T) {
 	b, err := os.ReadFile("../docs/writing.md")
 	if err != nil {

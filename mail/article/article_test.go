@@ -33,7 +33,7 @@ func made(t *testing.T, kind, source string) *Article {
 	return a
 }
 
-// Greetings and links of a recipient are left out, and everything else stays.
+// TestArticles checks that greetings and links of a recipient are removed, and that everything else stays.
 func TestArticles(t *testing.T) {
 	for _, c := range []struct{ name, kind, source, want string }{
 		{"plain", "markdown", "Some *words*.", "<p>Some <em>words</em>.</p>"},
@@ -90,7 +90,7 @@ func TestArticles(t *testing.T) {
 // squeeze removes line ends, which mean nothing between elements.
 func squeeze(s string) string { return strings.ReplaceAll(s, "\n", "") }
 
-// A design has words, and no article.
+// TestDesigns checks that a design has words, but no HTML.
 func TestDesigns(t *testing.T) {
 	for _, source := range []string{
 		"<table><tr><td>x</td></tr></table>", "<style>p{}</style><p>x</p>", `<body bgcolor="#fff">x</body>`,
@@ -130,7 +130,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Many siblings don't multiply the work: texts aren't copied for each of them.
+// TestManySiblings checks that the work doesn't multiply with many siblings, because texts aren't copied for each of
+// them.
 func TestManySiblings(t *testing.T) {
 	const siblings = 2000
 	lines := "<div>" + strings.Repeat("xxxx<br>", siblings) + "<h2>Other</h2></div>"
@@ -163,7 +164,8 @@ func TestManySiblings(t *testing.T) {
 	}
 }
 
-// An element in which nothing is left is left out too. One with an image or a word stays.
+// TestEmptyParents checks that an element is removed if nothing is left in it. An element with an image or a word
+// stays.
 func TestEmptyParents(t *testing.T) {
 	const link = `<a href="{{ unsubscribe_url }}">x</a>`
 	for source, want := range map[string]string{
@@ -177,7 +179,7 @@ func TestEmptyParents(t *testing.T) {
 	}
 }
 
-// No source makes HTML with a script, a handler or a link of a recipient.
+// FuzzArticle checks that the HTML of any source contains no script, event attribute or link of a recipient.
 func FuzzArticle(f *testing.F) {
 	for _, s := range []string{
 		"Hello {{ email }}", "<p>{{ preferences.a | default: \"<b>\" }}", "[x]({{ unsubscribe_url }})",
@@ -204,7 +206,7 @@ func FuzzArticle(f *testing.F) {
 	})
 }
 
-// A post of another tool is shown under its title, with its links and images.
+// TestImportedPosts checks that a post of another tool is shown with its title, links and images.
 func TestImportedPosts(t *testing.T) {
 	a, err := Imported("News", `<h1>News</h1><h3>One</h3><p><br></p><p> <b> </b></p>`+
 		`<p>Hi <a href="https://a.example/?b=c">there</a><img src="https://a.example/p.png"></p><p></p>`)

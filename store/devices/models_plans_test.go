@@ -42,7 +42,7 @@ func TestModelsAreReadByIndex(t *testing.T) {
 	}
 }
 
-// By default, all model files together can use half of the disk.
+// TestModelsMayHaveHalfOfTheDisk checks that, by default, all model files together can use half of the disk.
 func TestModelsMayHaveHalfOfTheDisk(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	if total, err := s.modelBytes(core.ModelLimits{}); err != nil || total < 1<<20 {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The frequent statements of identity use an index.
+// TestIdentityPlans checks that the frequent statements of identity use an index.
 func TestIdentityPlans(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	for _, q := range []string{
@@ -27,8 +27,8 @@ func TestIdentityPlans(t *testing.T) {
 	}
 }
 
-// The statements that end a client's tokens read only the rows they need. So do those that find a user's clients and
-// endpoints or a tenant's owners. This is so with any SQLite statistics.
+// TestClientsEndByIndex checks that, with any statistics of SQLite, the statements that end a client's tokens read only
+// the rows they need. The same applies to those that find a user's clients and endpoints, or a tenant's owners.
 func TestClientsEndByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for _, skewed := range []bool{false, true} {
