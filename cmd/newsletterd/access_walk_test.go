@@ -31,9 +31,9 @@ type accessWalk struct {
 }
 
 // TestAccessWalk sends a running daemon every request that a caller isn't allowed to make, over HTTP. It uses tokens
-// issued by password, by code to a client with and without a tenant, and to clients for themselves; also only a cookie,
-// a wrong token and no token. No row may change, and no answer may contain secrets or other people's data. Then it
-// sends the allowed requests, and checks what is on each caller's pages.
+// issued for a password, for the code of a client with and without a tenant, and to clients for themselves. It also
+// sends only a cookie, a wrong token, and no token. No row may change, and no response may contain secrets or other
+// people's data. Then it sends the allowed requests, and checks what is on each caller's pages.
 func TestAccessWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("55,000 requests, which scenarios make one of each")
@@ -42,7 +42,7 @@ func TestAccessWalk(t *testing.T) {
 	w := newAccessWalk(t)
 	before := w.Rows()
 	w.walk.Refused()
-	after := w.Rows() // the daemon's own rounds change marks
+	after := w.Rows() // the daemon's own tasks change marks
 	for table := range after {
 		if before[table] != after[table] && !slices.Contains([]string{"session", "throttle", "mark"}, table) {
 			t.Errorf("%s had %s, and has %s after refusals alone", table, before[table], after[table])
@@ -111,8 +111,8 @@ func (w *accessWalk) ask(c *accesstest.Caller, method, path, mediaType, body str
 	return r.StatusCode, r.Text
 }
 
-// add adds a caller from the answer of a token endpoint. The token's scopes must be the requested ones that the roles
-// allow.
+// add adds a caller with the token in a response of the token endpoint. The token must have those of the requested
+// scopes that the roles allow.
 func (w *accessWalk) add(name string, c core.Caller, token, granted string, asked []string) {
 	w.Helper()
 	for _, scope := range asked {

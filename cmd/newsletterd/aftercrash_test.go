@@ -13,8 +13,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// TestCheckAfterACrash checks a database that was not closed. A small one is checked before the daemon listens, and
-// refused if it is damaged. A large one is checked while the daemon runs, and the log and /healthz show its damage.
+// TestCheckAfterACrash starts the daemon on a database that was not closed. A small database must be checked before the
+// daemon listens, and refused if it is damaged. A large one must be checked while the daemon runs, and the log and
+// /healthz must show the damage.
 func TestCheckAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
@@ -42,7 +43,7 @@ func TestCheckAfterACrash(t *testing.T) {
 		return to
 	}
 	var damaged []byte
-	for page := len(files[""])/4096 - 1; page > 0 && damaged == nil; page-- { // some pages are needed to open it
+	for page := len(files[""])/4096 - 1; page > 0 && damaged == nil; page-- { // damage of some pages prevents opening
 		bad := bytes.Clone(files[""])
 		copy(bad[page*4096:], bytes.Repeat([]byte{0xff}, 4096))
 		s, err := store.Open(t.Context(), db.Options{Path: write("bad", bad), Mode: db.Daemon})

@@ -16,7 +16,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// editBlocks opens the editor with a campaign of JSON blocks.
+// editBlocks opens the editor with a campaign that consists of JSON blocks.
 func (w *writer) editBlocks(source string) core.Campaign {
 	w.Helper()
 	c := w.d.seed.NewCampaign(w.list, func(f *core.CampaignFields) {

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// tryButtons checks that the address next to a button only exists in the editor: it isn't saved or copied.
+// tryButtons checks that the URL next to a button exists only in the editor: it isn't saved or copied.
 func tryButtons(b *consoleBrowser) {
 	const (
 		source = "[See all boots](https://acme.example/shop){.button}\n\n[Later](<>){.button}\n\nText\n"
@@ -19,13 +19,13 @@ func tryButtons(b *consoleBrowser) {
 	b.expect(`document.querySelector("#source").editor.markdown(true)`, source)
 	b.Look("editor-buttons")
 
-	// A click on the address asks for it.
+	// A click on the URL asks for a new one.
 	b.Click(".editor-target.editor-missing", chromedp.WaitVisible(".editor-dialog"))
 	b.answer("Later", "acme.example/later")
 	b.expect(target+"(1)", "→ acme.example/later, https://acme.example/later")
 	b.openEditor(source)
 
-	// Text typed at the end belongs to the button, and a changed address is shown immediately.
+	// Text typed at the end belongs to the button, and a changed URL is shown immediately.
 	b.Click(".editor-button > :first-child")
 	b.settle()
 	b.Do(key(kb.End), chromedp.KeyEvent("!"))
@@ -43,7 +43,7 @@ func tryButtons(b *consoleBrowser) {
 		return html.includes("boots") + ", " + /→|nowhere/.test(html + data.getData("text/plain"));
 	})()`, "true, false")
 
-	// A long address stays in one line, within the text area.
+	// A long URL stays on one line, within the text area.
 	b.openEditor("[Go](https://acme.example/" + strings.Repeat("a-long-path/", 30) + "){.button}\n")
 	b.expect(`(e => e.clientHeight < 30 && e.getBoundingClientRect().right <=
 		e.closest(".editor-text").getBoundingClientRect().right)(document.querySelector(".editor-target"))`, "true")

@@ -31,7 +31,7 @@ type consolePages struct {
 	bodies  map[string]string // of the last request
 	page    string            // of the editor
 	broken  map[string]bool   // paths whose requests are not answered
-	refused map[string]string // reasons to refuse requests, by path
+	refused map[string]string // reasons with which requests fail, by path
 }
 
 // unpacked returns the files of a folder, with gzip-compressed ones decompressed.
@@ -129,7 +129,7 @@ func (p *consolePages) breaks(path string, breaks bool) {
 	p.broken[path] = breaks
 }
 
-// refuses makes requests for a path fail for a reason; empty: they are answered.
+// refuses makes requests for a path fail with a reason. An empty reason lets them succeed.
 func (p *consolePages) refuses(path, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +286,7 @@ func tryColour(_ *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// tryChosen checks that a chosen image is shown, and that another file is not.
+// tryChosen checks that a chosen image is shown, and that a file of another type isn't.
 func tryChosen(_ *testing.T, b *consoleBrowser) {
 	const choose = `((name, type, text) => {
 		const data = new DataTransfer(), input = document.querySelector("#upload input");
@@ -336,7 +336,7 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.Do(chromedp.SendKeys("#text", "!"))
 	b.Wait(`/!/.test(` + kept + `)`)
 	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
-	// Text written since then isn't replaced without a question, and the answer doesn't lose it.
+	// Text that was typed since then isn't replaced without a question, and either answer keeps it.
 	b.Do(chromedp.SendKeys("#text", "?"))
 	b.Click("#restore", chromedp.WaitVisible("dialog.question"))
 	b.Click("dialog.question .button:not(.primary)", chromedp.WaitNotPresent("dialog.question"))
@@ -363,7 +363,7 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// tryAutosave checks that a form that saves itself shows nothing while someone types. It reports a failed save until
+// tryAutosave checks that a form that saves itself shows nothing while a person types. It reports a failed save until
 // the next one succeeds.
 func tryAutosave(t *testing.T, b *consoleBrowser) {
 	const unsaved = `document.querySelector("#diary [data-keep-state]").textContent`

@@ -16,10 +16,10 @@ import (
 	"newsletterd/handlers/accesstest"
 )
 
-// ids matches records in addresses, so the test checks one page of each kind.
+// ids matches IDs of records in URLs, so that the test checks only one page of each kind.
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// files matches addresses of files that a browser saves instead of showing.
+// files matches URLs of files that a browser saves instead of showing.
 var files = regexp.MustCompile(`(\.csv|export|/faults)$`)
 
 // watchPolicy records what a page's policy blocks, from the start.
@@ -46,7 +46,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	records := d.keys.Sealer.SealRecords(auth.RecordsToken{
 		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
 	})
-	examples := map[string]string{} // addresses of pages with placeholders, by their kind
+	examples := map[string]string{} // URLs of pages with placeholders, by their kind
 	queue := []string{first, first + "/settings/logo", "/console/new-tenant", "/operator", "/own/models", "/records?token=" + records}
 	seen := map[string]bool{}
 	pages := 0
@@ -146,8 +146,8 @@ func hasExamples(t *testing.T, b *browsertest.Browser, at string) bool {
 	return found
 }
 
-// isLight checks the size of what a page loads into an empty cache: at most 40 kB of compressed scripts and styles, and
-// 200 kB with an editor.
+// isLight checks the size of the files that a page loads into an empty cache: at most 40 kB of compressed scripts and
+// styles, and 200 kB with an editor.
 func isLight(t *testing.T, b *browsertest.Browser, kind string) {
 	t.Helper()
 	var l struct{ Requests, Scripts, Styles, Page, Limit int }
@@ -168,7 +168,7 @@ func isLight(t *testing.T, b *browsertest.Browser, kind string) {
 	}
 }
 
-// kindOf returns an address without IDs, and without query values except tabs.
+// kindOf returns a URL without IDs, and without query values except tabs.
 func kindOf(at string) string {
 	path, query, _ := strings.Cut(at, "?")
 	kind := ids.ReplaceAllString(path, "x")

@@ -135,8 +135,7 @@ func tryParagraphs(t *testing.T, b *consoleBrowser, source string) {
 	}
 }
 
-// onlyOneBlock returns an error message if typing XQZ into a block of a source changed any line before or after that
-// block.
+// onlyOneBlock returns an error message if typing XQZ into a block of a source changed any line outside of that block.
 func onlyOneBlock(before, after string) string {
 	old, new := strings.Split(before, "\n"), strings.Split(after, "\n")
 	at := 0
@@ -374,7 +373,7 @@ func tryToolbar(b *consoleBrowser) {
 	b.Fits("editor")
 }
 
-// tryUndo checks that an insertion from the toolbar is undone on its own, and so is what is typed next.
+// tryUndo checks that an insertion from the toolbar, and the text typed after it, are undone separately.
 func tryUndo(b *consoleBrowser) {
 	b.openEditor("")
 	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Hello "))
@@ -388,7 +387,7 @@ func tryUndo(b *consoleBrowser) {
 	}
 }
 
-// tryColumns checks that Tab moves through the columns, and then to what follows them.
+// tryColumns checks that Tab moves through the columns, and then to the block after them.
 func tryColumns(b *consoleBrowser) {
 	b.openEditor("Before\n\n::: columns\n::: column\nLeft\n:::\n::: column\n![A boot](/pictures/1.png)\n\nRight\n:::\n:::\n\nAfter\n")
 	b.Click(".editor-column p")
@@ -490,7 +489,7 @@ func tryPictures(b *consoleBrowser) {
 	}
 }
 
-// tryPastes pastes each sample of testdata/paste, which has a program's clipboard and the resulting Markdown.
+// tryPastes pastes each sample of testdata/paste. A sample has the clipboard of a program and the expected Markdown.
 func tryPastes(b *consoleBrowser) {
 	samples, err := filepath.Glob("../../handlers/console/assets/testdata/paste/*.html")
 	if err != nil || len(samples) < 6 {
@@ -533,7 +532,7 @@ func tryPastes(b *consoleBrowser) {
 	}
 }
 
-// tryLeftPicture drops an image in the place of a pasted one that is still on the writer's computer.
+// tryLeftPicture drops an image in the place of a pasted one whose file remained on the author's computer.
 func tryLeftPicture(b *consoleBrowser, want string) {
 	b.Helper()
 	b.expect(`document.querySelector(".editor-elsewhere").textContent`,

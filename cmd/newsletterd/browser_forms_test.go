@@ -37,7 +37,7 @@ func (b *consoleBrowser) opensFiles(area string) {
 	b.expect(`String(window.asked)`, "2")
 }
 
-// newAdmin is newWriter for an administrator.
+// newAdmin is like newWriter, for an administrator.
 func newAdmin(t *testing.T) *writer {
 	t.Helper()
 	w := newWriter(t)

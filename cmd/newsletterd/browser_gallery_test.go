@@ -23,7 +23,7 @@ var gallery = []string{
 	"../../testdata/newsletters/03-release-notes-en.md",
 }
 
-// surroundings are the ways in which mail programs change an email, and the width at which they show it.
+// surroundings are the ways in which email programs change an email, and the width at which they show it.
 var surroundings = []struct {
 	name  string
 	width int
@@ -56,7 +56,7 @@ var (
 	officeXML = regexp.MustCompile(`(?s)<xml>.*?</xml>`)
 )
 
-// inverted returns a page without style blocks whose colors a mail program has inverted.
+// inverted returns a page without style blocks and with inverted colors, as some email programs show it.
 func inverted(page string) string {
 	return colorOf.ReplaceAllStringFunc(styleBlock.ReplaceAllString(page, ""), func(s string) string {
 		c, _ := core.ParseColor(s)

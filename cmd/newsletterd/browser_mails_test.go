@@ -21,7 +21,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// mailPages serves emails as pages, and replaces each of their images with one of ours.
+// mailPages serves emails as pages, and replaces each of their images with its own.
 type mailPages struct {
 	*httptest.Server
 	pages map[string]string // by path
@@ -122,8 +122,8 @@ func newsletterPage(t *testing.T, file, theme, preferences string) string {
 
 var styleBlock = regexp.MustCompile(`(?s)<style>.*?</style>`)
 
-// TestNewslettersInABrowser checks that the long newsletters of testdata fit a phone in every theme. If a mail program
-// drops their style blocks, tables with many columns scroll on the smallest phone.
+// TestNewslettersInABrowser checks that the long newsletters of testdata fit a phone in every theme. If an email
+// program drops their style blocks, tables with many columns scroll on the smallest phone.
 func TestNewslettersInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	pages := newMailPages(t)

@@ -230,7 +230,7 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 	choose("shelf.stl")
 	arrives("shelf.stl", 2)
 
-	// If the answer is lost, the page finds the model that was created.
+	// If the response is lost, the page finds the model that was created.
 	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
 	w.Eval(`(() => {
 		const real = XMLHttpRequest.prototype.send;

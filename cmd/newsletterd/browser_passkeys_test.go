@@ -21,7 +21,7 @@ import (
 	"newsletterd/cmd/newsletterd/oidctest"
 )
 
-// phisher returns a site that shows the daemon's pages as its own, and forwards what people type.
+// phisher returns a site that shows the daemon's pages as its own, and forwards the input of its visitors.
 func phisher(t *testing.T, origin string) string {
 	t.Helper()
 	to, err := url.Parse(origin)

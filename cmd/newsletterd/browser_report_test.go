@@ -13,8 +13,8 @@ import (
 )
 
 // TestReportInABrowser checks that the report of a finished campaign updates its figures automatically, without closing
-// or clearing what a reader opened and typed. The field for a link's new address shows it in full, and accepts one
-// without a scheme.
+// anything that the user opened, or clearing anything that the user typed. The field for the new URL of a link shows it
+// in full, and accepts one without a scheme.
 func TestReportInABrowser(t *testing.T) {
 	w := newWriter(t)
 	long := "https://shop.example/" + strings.Repeat("a-long-way/", 25) + "?end=here"

@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// clicks counts the clicks of a test. A choice from a list counts as two.
+// clicks counts the clicks of a test. Choosing from a list counts as two clicks.
 type clicks struct {
 	*writer
 	n int
@@ -49,8 +49,8 @@ func (c *clicks) picture(name string, width, height int64) {
 	c.Do(chromedp.EmulateViewport(1280, 800))
 }
 
-// TestSegmentsInABrowser builds "plan is yearly, joined over 30 days ago" with at most eight clicks, sees the count
-// change, and sends a campaign to it, on a desktop and on a phone.
+// TestSegmentsInABrowser builds the segment "plan is yearly, joined over 30 days ago" with at most eight clicks, checks
+// that the count changes, and sends a campaign to the segment, on a desktop and on a phone.
 func TestSegmentsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := &clicks{writer: w}

@@ -19,8 +19,9 @@ var small = []struct {
 	{"telephone", 390, 844},
 }
 
-// unreachable returns what hides the focused element: "end" if no element has the focus, "seen" if it had it before,
-// and an empty string if nothing hides it.
+// unreachable is a JavaScript expression. It describes why the focused element can't be seen, for example the element
+// that covers it, or is empty if it can. It is "end" if no element has the focus, and "seen" if the element had the
+// focus before.
 const unreachable = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) return "end";

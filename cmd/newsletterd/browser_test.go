@@ -44,7 +44,7 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// With form_post, the browser sends the answer automatically.
+	// With form_post, the browser sends the response automatically.
 	b.Open(rp.Config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("response_mode", "form_post")),
 		browsertest.Heading("Relying party /cb"))

@@ -48,7 +48,7 @@ func (b *factorBrowser) serve(mode string) {
 	})
 }
 
-// later makes all sign-ins, codes and wrong codes a day older.
+// later makes all sign-ins, used codes and wrong codes a day older.
 func (b *factorBrowser) later() {
 	b.Helper()
 	storetest.Foreign(b.t, b.path, `UPDATE browser SET auth_at = auth_at - 86400000;
@@ -266,7 +266,7 @@ func (b *factorBrowser) modes(tenant string) {
 }
 
 // stepUp lets a site of the operator export, resume and send a campaign with tokens. Tokens of an old sign-in are
-// refused, with a hint at what helps.
+// refused, with a hint at the remedy.
 func (b *factorBrowser) stepUp(tenant string) {
 	b.Helper()
 	list := b.d.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant })

@@ -37,7 +37,7 @@ func newWriter(t *testing.T) *writer {
 	return newWriterOf(t, nil)
 }
 
-// newWriterOf is newWriter with another configuration.
+// newWriterOf is like newWriter, with another configuration.
 func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
 	t.Helper()
 	w := &writer{consoleBrowser: &consoleBrowser{Browser: browsertest.New(t)}, d: start(t, func(cfg *config.Config) {
@@ -93,7 +93,7 @@ func (w *writer) edit(source string) core.Campaign {
 	return c
 }
 
-// at returns the address of a console page.
+// at returns the URL of a console page.
 func (w *writer) at(path string) string {
 	return w.d.cfg.Origin() + "/console/" + w.tenant.ID + path
 }
@@ -120,7 +120,7 @@ func (w *writer) becomes(id, want string) {
 	w.Fatalf("the server has\n%q, not\n%q", w.kept(id).Content.Source, want)
 }
 
-// leads waits until the page's address ends with end.
+// leads waits until the URL of the page ends with end.
 func (w *writer) leads(end string) {
 	w.Helper()
 	for range 200 {
@@ -160,7 +160,7 @@ func (w *writer) toEnd() {
 }
 
 // TestALineThatDropsInABrowser writes on a phone whose connection drops while a text is saved and an image is uploaded.
-// In the end the server has what was typed, byte for byte, and nothing twice.
+// In the end, the server must have the typed text, byte for byte, and nothing twice.
 func TestALineThatDropsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.Do(chromedp.EmulateViewport(390, 844))
@@ -175,7 +175,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	w.SetLine(browsertest.Online)
 	w.becomes(c.ID, "Hello, dear readers of Übersee & more\n")
 	w.Wait(unsavedText + ` === ""`)
-	// The answer to a save is lost: the server has the text, but the page doesn't know.
+	// The response to a save is lost: the server has the text, but the page doesn't know that.
 	w.Eval(`(() => {
 		const real = window.fetch;
 		window.fetch = async (...all) => {
@@ -303,7 +303,7 @@ func TestSendingTwiceInABrowser(t *testing.T) {
 	}
 }
 
-// TestSignInsThatEndWhileOneWritesInABrowser checks that no text is lost if a session ends while someone writes, or if
+// TestSignInsThatEndWhileOneWritesInABrowser checks that no text is lost if a session ends while a person writes, or if
 // sending requires a new sign-in.
 func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	w := newWriter(t)
@@ -336,7 +336,7 @@ func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	}
 }
 
-// transcript records what a screen reader announces: the elements by role and name in their order, the stops of the Tab
+// transcript records the output of a screen reader: the elements by role and name in their order, the stops of the Tab
 // key, and announcements.
 type transcript struct {
 	*writer
@@ -425,8 +425,8 @@ func (r *transcript) heard() {
 	r.Eval(`delete sessionStorage.said`)
 }
 
-// TestSendingByKeyboardInABrowser writes, checks and sends a campaign by keyboard only. It compares what a screen
-// reader announces with a file.
+// TestSendingByKeyboardInABrowser writes, checks and sends a campaign by keyboard only. It compares the announcements
+// of a screen reader with a file.
 func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r := &transcript{writer: newWriter(t)}
 	r.Do(browsertest.OnEachPage(announced))

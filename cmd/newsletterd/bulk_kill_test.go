@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestKillDuringABulkAction kills the daemon while a bulk action runs and while it is undone. No one is changed twice
-// or left out.
+// TestKillDuringABulkAction kills the daemon while a bulk action runs and while it is undone. No person may be changed
+// twice or left out.
 func TestKillDuringABulkAction(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 6000

@@ -19,8 +19,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestConnectionsAreBounded fills the daemon with connections. Beyond the limit the one that has been idle longest is
-// closed. While all are busy, a new one waits until one is done.
+// TestConnectionsAreBounded fills the daemon with connections. Beyond the limit, the connection that has been idle
+// longest is closed. While all are busy, a new one waits until another one is done.
 func TestConnectionsAreBounded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// readAnswer reads any answer.
+// readAnswer reads a whole response.
 func readAnswer(t *testing.T, c net.Conn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))

@@ -12,7 +12,7 @@ import (
 var label = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 
 // TestQuickStartNamesLabels checks that each label in the quick start exists in the texts of the console and the pages.
-// So a renamed label has to be renamed in the quick start as well.
+// If a label is renamed, the quick start has to change, too.
 func TestQuickStartNamesLabels(t *testing.T) {
 	shown := map[string]bool{}
 	add := func(file string, each func(key, value string)) {
@@ -36,7 +36,7 @@ func TestQuickStartNamesLabels(t *testing.T) {
 		t.Fatal(console, err)
 	}
 	for _, file := range console {
-		add(file, func(key, _ string) { // the English text is the key, both forms of it
+		add(file, func(key, _ string) { // the English text is the key, with both plural forms
 			for form := range strings.SplitSeq(key, "|") {
 				shown[form] = true
 			}

@@ -20,7 +20,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// guides are the pages whose commands TestGuides runs. The API guides continue in the terminal of developers.md.
+// guides are the pages whose commands TestGuides runs. The guides to the API run after developers.md, in the same
+// shell.
 var (
 	guides = []string{
 		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md", "oidc.md",
@@ -32,8 +33,9 @@ var (
 	}
 )
 
-// TestGuides runs the commands of the guides as a reader would copy them: all blocks marked sh, in one shell, from top
-// to bottom, with a daemon on the defaults. An HTTP status of 400 or higher ends the shell with an error.
+// TestGuides runs the commands of the guides in the way in which a reader would copy them: all blocks marked sh, in one
+// shell, from top to bottom, with a daemon on the defaults. An HTTP status of 400 or higher ends the shell with an
+// error.
 func TestGuides(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl", "jq", "openssl")
@@ -164,7 +166,7 @@ curl() { command curl --fail-with-body -sS "$@"; }
 `
 	_, port, _ := net.SplitHostPort(app)
 	ctx := t.Context()
-	if end, ok := t.Deadline(); ok { // a guide that hangs shows how far it got
+	if end, ok := t.Deadline(); ok { // show how far a guide got that hangs
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadline(ctx, end.Add(-5*time.Second))
 		defer stop()
@@ -244,7 +246,7 @@ func sections(page string) map[string]bool {
 	return all
 }
 
-// TestLinksOfGuides checks that each file and section exists that README and the guides link to.
+// TestLinksOfGuides checks that README and the guides link only to files and sections that exist.
 func TestLinksOfGuides(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) == 0 {

@@ -298,7 +298,7 @@ func (d *doctor) listens(key, addr string) {
 	d.ok("ports", "%s: %s is free", key, addr)
 }
 
-// reachable returns an address to connect to for one that the daemon listens on.
+// reachable returns an address at which to reach the daemon, given the address that it listens on.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {

@@ -38,7 +38,7 @@ func examined(t *testing.T, config string, args ...string) (all []core.Finding, 
 	return all, code
 }
 
-// found returns the level of the findings of a check, or of those that contain a text.
+// found returns the level of the findings of a check, or only of those findings that contain a text.
 func found(t *testing.T, all []core.Finding, check, level, text string) {
 	t.Helper()
 	for _, f := range all {

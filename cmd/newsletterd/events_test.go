@@ -30,7 +30,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 		State     string
 		LastError string `json:"last_error"`
 	}
-	for len(dead) < 2 { // the answer comes before the record
+	for len(dead) < 2 { // the response arrives before it is recorded
 		c.command(0, &dead, "admin", "outbox", "list", "--state", "dead")
 	}
 	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
@@ -49,7 +49,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 	}
 }
 
-// TestBouncesAreListed checks that someone who bounced on only one list is also listed without --list.
+// TestBouncesAreListed checks that an address that bounced on only one list is also listed without --list.
 func TestBouncesAreListed(t *testing.T) {
 	daemontest.Parallel(t)
 	c := start(t, func(*config.Config) {})
@@ -136,7 +136,7 @@ func TestEndpointByCommand(t *testing.T) {
 
 // TestEndpointsByHTTP checks that a test requested over HTTP passes the same guard as deliveries. It reaches only the
 // non-public addresses that the operator allows, even for an endpoint created while more were allowed. Redirects are
-// not followed, and the answer's text is cut.
+// not followed, and the text of the response is cut.
 func TestEndpointsByHTTP(t *testing.T) {
 	daemontest.Parallel(t)
 	l, inside := daemontest.NewReceiver(t), daemontest.NewReceiver(t)

@@ -31,7 +31,7 @@ type anonymousCase struct {
 	form   url.Values // of a POST
 	json   string     // of a POST
 	header map[string]string
-	name   string // special property; empty: none
+	name   string // special property of the request; empty: none
 }
 
 // anyone holds the values for the paths of anonymous requests.
@@ -220,7 +220,7 @@ func anonymousRecords(s *storetest.Seeder) (a anyone) {
 	return a
 }
 
-// measureAnonymous prints the cost of one of many equal requests, after a first one for warming up.
+// measureAnonymous prints the average cost of many equal requests, after a first one as a warm-up.
 func measureAnonymous(p *daemontest.Process, method string, c *anonymousCase, a anyone) time.Duration {
 	const enough, fewest, many = 250 * time.Millisecond, 200, 1000
 	conn := p.Dial()
@@ -229,7 +229,7 @@ func measureAnonymous(p *daemontest.Process, method string, c *anonymousCase, a 
 	send := func() {
 		sent++
 		s, body, err := conn.Do(c.request(p, method, a, sent))
-		if err != nil { // the answer has closed the connection
+		if err != nil { // the daemon has closed the connection after its response
 			conn.Close()
 			conn = p.Dial()
 			s, body, err = conn.Do(c.request(p, method, a, sent))

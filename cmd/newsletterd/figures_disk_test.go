@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest/slowdisk"
 )
 
-// TestFiguresOfDisks prints the rates for different windows and disks. The database is in memory, where a sync takes no
-// time, and a process of the test binary makes each sync take longer.
+// TestFiguresOfDisks prints the sending rates for different windows and disks. The database is in memory, where a sync
+// takes no time; a process of the test binary delays each sync.
 func TestFiguresOfDisks(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

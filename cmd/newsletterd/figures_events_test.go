@@ -105,13 +105,13 @@ func withEvents(s *storetest.Seeder, rows int) (took [3]time.Duration) {
 }
 
 // TestFiguresOfDeadEndpoints imports NEWSLETTERD_FIGURES rows without an endpoint, next to one that refuses
-// connections, and next to one that never answers. Then people subscribe during a series of such imports. The three
+// connections, and next to one that never responds. Then people subscribe during a series of such imports. The three
 // alternate for NEWSLETTERD_FIGURES_ROUNDS rounds; ratios are of the medians.
 func TestFiguresOfDeadEndpoints(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("NEWSLETTERD_FIGURES=50000 go test ./cmd/newsletterd -run TestFiguresOfDeadEndpoints -v")
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestFiguresOfIdentity prints the figures of the identity part: requests a second with 8 workers. The load generator
-// runs on the same machine.
+// TestFiguresOfIdentity prints how many requests about identities the daemon serves a second, with 8 workers. The load
+// generator runs on the same machine.
 func TestFiguresOfIdentity(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

@@ -34,7 +34,7 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.Stop()
 	f.Records()
 	f.TokenOf("op@acme.example", core.ScopeListRead+" "+core.ScopeSend)
-	f.HTTP.Timeout = 0 // one answer with the whole list takes long
+	f.HTTP.Timeout = 0 // one response with the whole list takes long
 	bounded := func(what string, took time.Duration, peak int64) {
 		f.Helper()
 		f.Line(what, "%d rows, %.0f rows/s, peak RSS %d MB", f.N, float64(f.N)/took.Seconds(), peak>>20)

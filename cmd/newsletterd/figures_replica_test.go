@@ -11,10 +11,10 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestFiguresOfReplica prints the cost of a replica: for subscriptions and campaigns without one, with a storage that
-// nothing waits for, and with a distant one that is waited for. The storage is in this process, which also creates the
-// load. NEWSLETTERD_FIGURES_ROUNDS is the number of rounds. Ratios compare with the round's own run without a replica,
-// and their medians are printed.
+// TestFiguresOfReplica prints the cost of a replica: for subscriptions and campaigns without a replica, with one that
+// no caller waits for, and with a distant one that callers wait for. The storage is in this process, which also creates
+// the load. NEWSLETTERD_FIGURES_ROUNDS is the number of rounds. Ratios compare with the round's own run without a
+// replica, and their medians are printed.
 func TestFiguresOfReplica(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

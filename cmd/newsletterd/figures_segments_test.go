@@ -12,8 +12,8 @@ import (
 	"newsletterd/cmd/newsletterd/figurestest"
 )
 
-// TestFiguresOfSegmentedSending compares a campaign to everyone on a list of NEWSLETTERD_FIGURES subscribers with
-// campaigns to segments of it, in NEWSLETTERD_FIGURES_ROUNDS rounds.
+// TestFiguresOfSegmentedSending compares a campaign to everyone on a list with campaigns to segments of that list, in
+// NEWSLETTERD_FIGURES_ROUNDS rounds. The list has NEWSLETTERD_FIGURES subscribers.
 func TestFiguresOfSegmentedSending(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

@@ -89,8 +89,8 @@ func TestHealthyOfOthers(t *testing.T) {
 	}
 }
 
-// TestRunsShareNothing lets the race detector check that runs of the command line in one process share nothing that
-// they write to.
+// TestRunsShareNothing runs several commands in one process, so that the race detector can check that they share no
+// memory that they write to.
 func TestRunsShareNothing(t *testing.T) {
 	var runs sync.WaitGroup
 	for range 4 {

@@ -15,7 +15,7 @@ import (
 // helpWidth is the maximum number of columns in a help text.
 const helpWidth = 80
 
-// homelyHelp matches words that people don't understand immediately, or that refer to the repository.
+// homelyHelp matches words that users don't understand immediately, or that refer to the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
 	`tak(e|en) back|came back|who has|of whom|at once|once more|all the same|by itself|by hand|mends|mended|goes out|` +
 	`going out|receivers? of events|audit trail|what became|e-mail)\b`)

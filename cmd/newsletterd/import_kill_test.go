@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestKillDuringAnImport repeatedly kills the daemon during an uploaded import. It resumes where it was, and no row or
-// tag is lost or counted twice.
+// TestKillDuringAnImport repeatedly kills the daemon during an uploaded import. The import must resume where it was,
+// and no row or tag may be lost or counted twice.
 func TestKillDuringAnImport(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 15_000

@@ -14,8 +14,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestImportUnderLoad imports by command while a daemon is under load. No request fails, and the daemon's caches see
-// the changes. `make torture` imports 100,000 rows and prints how long requests took.
+// TestImportUnderLoad imports by command while a daemon is under load. No request may fail, and the daemon's caches
+// must see the changes. `make torture` imports 100,000 rows and prints how long requests took.
 func TestImportUnderLoad(t *testing.T) {
 	daemontest.Parallel(t)
 	f := figurestest.New(t)
@@ -60,8 +60,8 @@ func TestImportUnderLoad(t *testing.T) {
 	f.Stop()
 }
 
-// TestTerminatedUnderLoad sends SIGTERM under load. Everything acknowledged is stored, everything accepted was
-// answered, and one file is left.
+// TestTerminatedUnderLoad sends SIGTERM under load. Everything acknowledged must be stored, every accepted request must
+// have got a response, and only one file may be left.
 func TestTerminatedUnderLoad(t *testing.T) {
 	daemontest.Parallel(t)
 	rounds := 2

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestKillWhileAnImportIsTakenBack kills the daemon while it undoes an import that replaced fields. In the end each
-// person has the values from before.
+// TestKillWhileAnImportIsTakenBack kills the daemon while it undoes an import that replaced fields. In the end, each
+// person must have the earlier values.
 func TestKillWhileAnImportIsTakenBack(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 15_000

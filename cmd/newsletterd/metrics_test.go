@@ -10,7 +10,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestDashboard checks that each metric in the dashboard exists, and prints those of ours that it leaves out.
+// TestDashboard checks that each metric in the dashboard exists, and prints our metrics that the dashboard leaves out.
 func TestDashboard(t *testing.T) {
 	daemontest.Parallel(t)
 	r := start(t, nil)
@@ -79,7 +79,7 @@ func TestPanelsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// TestAudit checks that the daemon's log says who changed what, including changes to users.
+// TestAudit checks that the daemon's log contains every change with its actor, including changes to users.
 func TestAudit(t *testing.T) {
 	daemontest.Parallel(t)
 	r := start(t, nil)

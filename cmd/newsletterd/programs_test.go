@@ -24,8 +24,8 @@ func programIn(t *testing.T, dir string) (env []string) {
 	return append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 }
 
-// startOther starts another program and waits until it is ready. The program stops with the test. If the test fails, it
-// shows the program's output.
+// startOther starts another program and waits until it is ready. The program ends with the test. If the test fails,
+// startOther shows the program's output.
 func startOther(t *testing.T, c *exec.Cmd, ready func() bool) {
 	t.Helper()
 	var said bytes.Buffer

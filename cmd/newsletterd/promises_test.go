@@ -15,7 +15,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestPromiseTable prints the reports of the tests before it, at the end of `make torture`.
+// TestPromiseTable prints the reports of all earlier tests, at the end of `make torture`.
 func TestPromiseTable(t *testing.T) {
 	name := os.Getenv(coretest.LedgerEnv)
 	if name == "" {

@@ -41,7 +41,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// typeAt runs the program at a terminal. It types each answer when its question appears. It returns the exit code and
+// typeAt runs the program at a terminal, and types each answer when its question appears. It returns the exit code and
 // the output.
 func typeAt(t *testing.T, args []string, dialog ...string) (code int, said string) {
 	t.Helper()

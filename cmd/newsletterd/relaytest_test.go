@@ -12,7 +12,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestRelayIsTried checks that a test email returns the answer of the server that accepted or refused it.
+// TestRelayIsTried checks that the result of a test email contains the reply of the server that accepted or refused it.
 func TestRelayIsTried(t *testing.T) {
 	said := mailtest.Action{}
 	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {

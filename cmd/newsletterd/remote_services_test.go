@@ -101,8 +101,7 @@ func (a *remoteServices) hears(email core.Email, status string) {
 	})
 }
 
-// TestTwoDaemonsAgree checks that a member service and a send service in two daemons learn what happens on the other
-// side.
+// TestTwoDaemonsAgree checks that a member service and a send service in two daemons learn of each other's changes.
 func TestTwoDaemonsAgree(t *testing.T) {
 	daemontest.Parallel(t)
 	a := newRemoteServices(t)

@@ -26,7 +26,7 @@ func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // only the journal of the second one is left
+	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // only a journal of the second one
 		if err := os.WriteFile(cfg.Database.Path+".superseded-"+end, make([]byte, 2000), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestAReplicaThatIsNotMounted starts a daemon whose folder is a different, empty one, like the mount point of an
-// unmounted disk: after a stop, after a kill, and if only the database or only the note next to it knows what was kept.
-// No new replica starts there, and with the disk everything is back.
+// TestAReplicaThatIsNotMounted starts a daemon whose replica folder is empty, like the mount point of an unmounted
+// disk. It does so after a stop and after a kill, and if only the database, or only the note next to it, records the
+// replica. No new replica may start in the folder. Once the disk is mounted again, everything must be there.
 func TestAReplicaThatIsNotMounted(t *testing.T) {
 	daemontest.Parallel(t)
 	folder := filepath.Join(t.TempDir(), "replica")
@@ -59,8 +59,8 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	for i, end := range []func(){
 		a.Stop,
 		a.Kill,
-		func() { a.Stop(); must(os.Remove(note)) }, // only the database knows
-		func() { // only the note knows
+		func() { a.Stop(); must(os.Remove(note)) }, // only the database records the replica
+		func() { // only the note records it
 			a.Stop()
 			must(os.Rename(a.Database(), a.Database()+".away"))
 		},
@@ -86,7 +86,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	}
 	a.Stop()
 
-	// The kept data is lost; a new replica starts only when a person says so.
+	// The replica is lost. A new one starts only if a person requests it.
 	must(os.RemoveAll(folder))
 	if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "Mount its disk") {
 		t.Errorf("%v\n%s", err, out)
@@ -101,7 +101,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	}
 	b.Stop()
 
-	// A different address is a first start.
+	// With a different URL, this is a first start.
 	elsewhere := "NEWSLETTERD_REPLICA_URL=file://" + t.TempDir()
 	a.Serve()
 	a.Stop()
@@ -110,7 +110,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 		t.Errorf("%d tenants of 4 after the address was changed", n)
 	}
 	a.Stop()
-	b.Serve(elsewhere) // a standby of the earlier address follows
+	b.Serve(elsewhere) // a standby of the earlier replica
 	if n := b.Number("SELECT count(*) FROM tenant"); n != 4 {
 		t.Errorf("%d tenants of 4 on the other machine after the address was changed", n)
 	}

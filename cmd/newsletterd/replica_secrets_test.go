@@ -16,7 +16,7 @@ import (
 )
 
 // TestTheReplicaTellsNoKeys makes a storage echo requests in every kind of error. The output of the daemon and of
-// commands contains no key and no signature.
+// commands must not contain a key or a signature.
 func TestTheReplicaTellsNoKeys(t *testing.T) {
 	daemontest.Parallel(t)
 	const id = "AKIDNEVERSHOWN"

@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestAStandbyIsLookedAt reads the metrics of a standby with an empty disk and runs doctor on it. init creates no
-// second database there.
+// TestAStandbyIsLookedAt reads the metrics of a standby with an empty disk, and runs doctor on it. init must not create
+// a second database there.
 func TestAStandbyIsLookedAt(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestCommandsAndTheReplica changes something by command with a daemon, without one, and while another machine serves.
-// A command's change survives the loss of the machine, or the command is refused.
+// A command's change must survive the loss of the machine, or the command must be refused.
 func TestCommandsAndTheReplica(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -58,7 +58,7 @@ func TestCommandsAndTheReplica(t *testing.T) {
 }
 
 // TestCommandsNextToAStandby checks that commands change nothing if the daemon is a standby, because a takeover would
-// set the change aside. It uses an empty disk, and the file of a machine that served before.
+// set the change aside. It runs them on an empty disk, and on the file of a machine that served before.
 func TestCommandsNextToAStandby(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -98,8 +98,8 @@ func TestCommandsNextToAStandby(t *testing.T) {
 	b.Stop()
 }
 
-// TestALookLeavesTheFileAsItIs runs status and check on the database of a killed daemon. The next start continues with
-// it.
+// TestALookLeavesTheFileAsItIs runs status and check on the database of a killed daemon. The next start must be able to
+// continue with that database.
 func TestALookLeavesTheFileAsItIs(t *testing.T) {
 	daemontest.Parallel(t)
 	a := daemontest.New(t, replicaSettings(objectstest.New(t).URL())...)
@@ -116,8 +116,8 @@ func TestALookLeavesTheFileAsItIs(t *testing.T) {
 	a.LeftNothing()
 }
 
-// TestRestoreSupersedesTheReplica restores a backup. The replica continues from it, and so does a machine with an empty
-// disk. The restore is refused while another machine serves.
+// TestRestoreSupersedesTheReplica restores a backup. The replica, and a machine with an empty disk, must continue from
+// the backup. The restore must be refused while another machine serves.
 func TestRestoreSupersedesTheReplica(t *testing.T) {
 	daemontest.Parallel(t)
 	a := daemontest.New(t, replicaSettings("file://"+t.TempDir())...)

@@ -15,8 +15,8 @@ const (
 	methodsOfType = 140 // methods of a type
 )
 
-// large are the folders and types with more. core holds nouns and rules, and the console's pages are one unit, so these
-// can grow. Don't add others: split them.
+// large lists the folders and types that may have more: core has the types and rules of everything, and the pages of
+// the console are one unit. Don't add others, but split them.
 var large = map[string]int{
 	"core": 1000, "handlers/console": 1000,
 	"handlers/console.Page": 1000, "handlers/console.Console": 1000,
@@ -70,7 +70,7 @@ func TestStatementsStayInTheStore(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, f := range sourcetest.Files(t) {
 		if f.Test() || f.Dir == "store" || strings.HasPrefix(f.Dir, "store/") || f.Dir == "schema" ||
-			strings.HasSuffix(f.Dir, "test") { // what tests share looks at the file itself
+			strings.HasSuffix(f.Dir, "test") { // helpers of tests read the file itself
 			continue
 		}
 		if strings.Contains(string(f.Text), "db.Tx") {

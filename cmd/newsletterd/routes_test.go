@@ -14,8 +14,8 @@ import (
 )
 
 // TestNoMapIsKeyedByOperations checks that facts about an operation are in its row of the table of routes. No map may
-// have operations as keys, by method and path or by their names in the OpenAPI documents. Names of one word are ignored
-// because other things have such names, too.
+// have operations as keys, by method and path or by their names in the OpenAPI documents. Names of a single word are
+// ignored, because not only operations have such names.
 func TestNoMapIsKeyedByOperations(t *testing.T) {
 	daemontest.Parallel(t)
 	h, err := handlers.New(handlers.Options{})
@@ -56,8 +56,8 @@ func TestNoMapIsKeyedByOperations(t *testing.T) {
 	}
 }
 
-// TestTagsOfInputsAreKnown checks that code reads every tag of an input. A misspelled tag would be missing in the
-// documents, and nothing else would notice.
+// TestTagsOfInputsAreKnown checks that the code reads every tag of an input. A misspelled tag would be missing in the
+// OpenAPI documents, and no other test would notice.
 func TestTagsOfInputsAreKnown(t *testing.T) {
 	daemontest.Parallel(t)
 	known := map[string]bool{

@@ -41,7 +41,7 @@ type trialTenant struct {
 	Fields map[string][]string `json:"fields"` // IDs by the field that contains them
 }
 
-// TestSchemathesis sends requests that schemathesis generates from the OpenAPI documents. Every answer must be
+// TestSchemathesis sends requests that schemathesis generates from the OpenAPI documents. Every response must be
 // documented.
 func TestSchemathesis(t *testing.T) {
 	if os.Getenv(schemathesisEnv) == "" {
@@ -160,7 +160,7 @@ type trialResult struct {
 	} `json:"findings"`
 }
 
-// run sends requests for some of the operations. It fails the test for an undocumented answer.
+// run sends requests for some of the operations. It fails the test if a response is undocumented.
 func (d *schemaTrial) run(part string, filter ...string) {
 	d.Helper()
 	base, file := d.URL, filepath.Join(d.dir, part+".json")

@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/storetest/slowdisk"
 )
 
-// TestMain lets the test binary also be the program, so scripts can run newsletterd as a separate process.
+// TestMain makes the test binary act as the program, too, so that scripts can run newsletterd as a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(prepared{m}, map[string]func(){
 		"newsletterd": main,
@@ -124,7 +124,7 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				s, err := store.Open(context.Background(), db.Options{Path: path, Migrate: true, Replica: r})
 				ts.Check(err)
-				for range 24 { // to give the log many files
+				for range 24 { // so that the log has many files
 					_, err := s.StartDrill(context.Background())
 					ts.Check(err)
 					ts.Check(s.Acknowledged(context.Background()))

@@ -77,8 +77,8 @@ func newSegmentJob(t *testing.T, n int, longFirst bool) *segmentJob {
 }
 
 // TestKillDuringASendToASegment kills the daemon at the steps in which a job finds the people of its segment, and while
-// it sends. Exactly the people who match become recipients, each once. Each gets the email, and at most max_unrecorded
-// for each kill get a second copy of it.
+// it sends. Exactly the people who match must become recipients, each once. Each must get the email, and at most
+// max_unrecorded may get a second copy per kill.
 func TestKillDuringASendToASegment(t *testing.T) {
 	for name, longFirst := range map[string]bool{"long list first": true, "long list last": false} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func killDuringASend(t *testing.T, longFirst bool) {
 	f.check(during + sending)
 }
 
-// check compares the recipients and the emails with who matches.
+// check compares the recipients and the emails with the people who match.
 func (f *segmentJob) check(kills int) {
 	f.Helper()
 	if j := f.job; j.Status != core.JobCompleted || j.Recipients != int64(len(f.want)) || j.Sent != j.Recipients {

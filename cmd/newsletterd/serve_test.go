@@ -39,7 +39,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	cfg := config.Default()
 	cfg.Server.Listen, cfg.Metrics.Listen, cfg.Log.Format = "127.0.0.1:0", "127.0.0.1:0", "json"
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "newsletterd.db"), filepath.Join(dir, "mail")
-	cfg.Mail.DNSServer = "127.0.0.1:9" // nothing listens there, so no test asks the machine's name servers
+	cfg.Mail.DNSServer = "127.0.0.1:9" // no program listens there, so that no test asks the machine's name servers
 	if change != nil {
 		change(cfg)
 	}

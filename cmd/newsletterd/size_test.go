@@ -112,15 +112,15 @@ func TestDocNamesFiles(t *testing.T) {
 	}
 }
 
-// TestOnlyEdgesAskTheTime checks that time is passed as a value: only the edges read the clock, and tests do so in
-// synctest bubbles.
+// TestOnlyEdgesAskTheTime checks that code gets the time as a value. Only the edges of the program read the clock, and
+// tests read it in bubbles of testing/synctest.
 func TestOnlyEdgesAskTheTime(t *testing.T) {
 	// The edges include the packages below them.
 	edges := []string{"handlers", "worker", "auth", "mail", "store/replica", "cmd/newsletterd"}
 	for _, f := range sourcetest.Files(t) {
 		if sourcetest.Within(f.Dir, edges...) || f.Test() || sourcetest.Within(f.Dir, "store") ||
 			strings.HasSuffix(f.Dir, "test") {
-			continue // store only reads the time for its own waits, not for what it writes: see its SQL test
+			continue // store reads the clock only for its own waits, never for data: see its SQL test
 		}
 		ast.Inspect(f.Tree, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Now" {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// headings matches the first headings of newsletters, which are their subjects here.
+// headings matches the first heading of a newsletter, which serves as its subject.
 var headings = regexp.MustCompile(`(?m)^# (.*)$|"type": "heading", "level": 1, "text": "((?:[^"\\]|\\.)*)"`)
 
 // TestNewslettersAreNoSpam checks signed newsletters with SpamAssassin and its local rules: those of testdata in one

@@ -36,7 +36,8 @@ var tablesOf = map[string]string{
 	"bulk":     "bulk_action bulk_person",
 }
 
-// spans are the packages that may write tables of others, because they compose operations of several packages.
+// spans lists the packages that may write tables of other packages, because they combine operations of several
+// packages.
 var spans = []string{"people"}
 
 // across lists the uses of tables that break the rule, by package. Remove names when you can, and don't add any.

@@ -11,7 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// TestAnswersOfACMEEnd checks that an endless answer of a certificate authority is cut off. A finite one is read whole.
+// TestAnswersOfACMEEnd checks that an endless response of a certificate authority is cut off, and that a finite one is
+// read completely.
 func TestAnswersOfACMEEnd(t *testing.T) {
 	ended := make(chan int64, 10)
 	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -62,8 +62,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-// authority runs Let's Encrypt's test server in this process. It validates host names at the ports of two addresses of
-// this machine.
+// authority runs Let's Encrypt's test server in this process. It validates host names on this machine, at the ports of
+// two given addresses.
 func authority(t *testing.T, plain, listen, dns string) *httptest.Server {
 	t.Helper()
 	ports := [2]int{}
@@ -155,7 +155,8 @@ func TestACMEByPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestSystemdIsTold waits for READY=1 when the daemon answers, and STOPPING=1 when it starts to stop (sd_notify(3)).
+// TestSystemdIsTold waits for READY=1 when the daemon responds, and for STOPPING=1 when it starts to stop
+// (sd_notify(3)).
 func TestSystemdIsTold(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

@@ -25,7 +25,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// tokenAnswer is the answer of a token endpoint.
+// tokenAnswer is a response of the token endpoint.
 type tokenAnswer struct {
 	status        int
 	cache, pragma string // headers
@@ -133,8 +133,8 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// TestParallelRefreshes uses one refresh token twelve times in parallel, which results in one successor. Using it again
-// after the grace period ends the family.
+// TestParallelRefreshes uses one refresh token twelve times in parallel. It must have only one successor. Using it
+// again after the grace period ends the family.
 func TestParallelRefreshes(t *testing.T) {
 	daemontest.Parallel(t)
 	tried := 0

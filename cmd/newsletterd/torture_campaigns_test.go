@@ -13,10 +13,10 @@ import (
 )
 
 // TestCampaignsSurviveKills kills the daemon at random moments while people write, view, approve, send, undo, pause,
-// resume and cancel campaigns in any order, and edit their layouts and designs. Readers only get what was approved, by
-// a second person if required. No one gets it twice, except up to max_unrecorded per kill. Nothing is sent after an
-// acknowledged undo or cancel, and only the first recipients get it before the rest is requested. Everyone who should
-// get it does.
+// resume and cancel campaigns in any order, and edit their layouts and designs. Recipients may get only what was
+// approved, by a second person if required, and no one may get it twice, except up to max_unrecorded recipients per
+// kill. Nothing may be sent after an acknowledged undo or cancellation, and only the first recipients may get it before
+// the rest is requested. In the end, all recipients must have it.
 func TestCampaignsSurviveKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes too long for a short run")

@@ -14,8 +14,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestTortureTricklingConnections holds connections that send a byte from time to time, in the head and, at full
-// length, in the body.
+// TestTortureTricklingConnections keeps connections open by sending a byte from time to time, in the header and, at
+// full length, in the body.
 func TestTortureTricklingConnections(t *testing.T) {
 	c := daemontest.NewCrowd(t)
 	defer c.Stop()
@@ -24,7 +24,7 @@ func TestTortureTricklingConnections(t *testing.T) {
 		n = 1000
 	}
 	var mu sync.Mutex
-	var heads, bodies time.Duration // the slowest ones
+	var heads, bodies time.Duration // the longest times
 	p99 := c.Served(fmt.Sprint(n, " trickling connections"), 250*time.Millisecond, func() {
 		var wg sync.WaitGroup
 		for i := range n {
@@ -46,7 +46,7 @@ func TestTortureTricklingConnections(t *testing.T) {
 		wg.Wait()
 	})
 	c.Line("", "cut: in the head after %v at most, in the body after %v", heads, bodies)
-	// The plain suite may share its machine with other work.
+	// In a normal run, other work may run on the same machine.
 	if daemontest.AtLength() && (heads > 8*time.Second || bodies > 35*time.Second) {
 		t.Error("they are cut too late: 5 s for a head, 30 s for a body")
 	}

@@ -16,8 +16,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// countedOps returns the requests that change the counts of a list, for one reader's address and subscription ID. Each
-// reports whether it was answered; many request what is not possible at that moment.
+// countedOps returns the requests that change the counts of a list, for one subscriber's address and subscription ID.
+// Each reports whether it got a response. Many of them ask for something that is not possible at that moment.
 func countedOps(l *daemontest.Ledger, email, id string) []func() bool {
 	const people = "/api/admin/subscribers"
 	post := func(path string, body any) func() bool {
@@ -52,7 +52,7 @@ func countedOps(l *daemontest.Ledger, email, id string) []func() bool {
 }
 
 // TestCountsSurviveKills kills the daemon at random moments while subscribers join, unsubscribe, bounce, complain, are
-// blocked and unblocked, and are erased. The counts of the list always equal those of a scan.
+// blocked and unblocked, and are erased. The counts of the list must always equal those of a scan.
 func TestCountsSurviveKills(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, each := int64(3), int64(150)

@@ -23,7 +23,7 @@ type fault struct {
 	mu     sync.Mutex
 	seen   map[string]bool
 	defers bool // delays the recipient by five minutes
-	cuts   int  // number of replies to a dot that were withheld
+	cuts   int  // number of withheld replies to a final dot
 }
 
 // refused reports whether a recipient is refused permanently.
@@ -62,9 +62,9 @@ func (f *fault) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestKilledAmongFaults repeatedly kills and stops the daemon while the relay misbehaves. No recipient is lost, each
-// second copy is the same message, and there are at most as many as the window allows per kill, apart from those whose
-// reply the relay withheld.
+// TestKilledAmongFaults repeatedly kills and stops the daemon while the relay misbehaves. No recipient may be lost, and
+// each second copy must be the same message. There may be only as many second copies as the window allows per kill, not
+// counting those whose reply the relay withheld.
 func TestKilledAmongFaults(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, terms := daemontest.Count("KILLS", 2, 50), daemontest.Count("TERMS", 1, 20)

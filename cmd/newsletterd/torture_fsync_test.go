@@ -15,8 +15,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestTortureSyncedBeforeAcknowledged checks with strace that each write is synced to the -wal before its answer is
-// sent. So a power loss loses nothing that was acknowledged.
+// TestTortureSyncedBeforeAcknowledged checks with strace that each write is synced to the -wal before its response is
+// sent, so that a power loss loses nothing that was acknowledged.
 func TestTortureSyncedBeforeAcknowledged(t *testing.T) {
 	daemontest.Parallel(t)
 	writes := daemontest.Count("WRITES", 50, 1000)
@@ -68,8 +68,8 @@ var (
 // marker is the name in the n-th write. It can be found in the page that is written to the -wal.
 const marker = "agent %06d."
 
-// early counts the answers. It returns the trace of those that were sent before the write that they acknowledge was in
-// the -wal and synced. Requests come one after the other; other writes of the daemon can come between them.
+// early counts the responses. It returns the trace of those that were sent before the write that they acknowledge was
+// in the -wal and synced. Requests come one after the other; other writes of the daemon may come between them.
 func early(trace string) (answers int, early []string) {
 	written, synced := false, false
 	var since strings.Builder

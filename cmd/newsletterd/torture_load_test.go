@@ -54,7 +54,7 @@ func TestTortureLargeBodies(t *testing.T) {
 		})
 		c.Line("", "answers %v; at most %d MiB of one were taken", answers, most>>20)
 		for status := range answers {
-			// 401 is the answer to an unknown sender before its body is read.
+			// An unknown sender gets a 401 before its body is read.
 			if !strings.HasPrefix(status, "413 ") && !strings.HasPrefix(status, "503 ") && !strings.HasPrefix(status, "401 ") &&
 				status != "" {
 				t.Errorf("an answer %q", status)

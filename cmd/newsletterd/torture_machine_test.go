@@ -22,8 +22,8 @@ func replicaSettings(url string) []string {
 }
 
 // TestMachineDies kills the daemon during a campaign while people subscribe, deletes its disk, and starts it on an
-// empty one. Every acknowledged subscription exists, every recipient gets the email, and at most max_unrecorded get a
-// second copy per kill.
+// empty one. Every acknowledged subscription must exist, every recipient must get the email, and at most max_unrecorded
+// may get a second copy per kill.
 func TestMachineDies(t *testing.T) {
 	kills, recipients := 1, 3000
 	if daemontest.AtLength() {
@@ -97,7 +97,7 @@ func TestMachineDies(t *testing.T) {
 }
 
 // TestLedgerOutlivesItsMachine kills the daemon at random moments, deletes its disk, and starts it on an empty one.
-// Everything acknowledged is stored afterwards.
+// Everything acknowledged must be stored afterwards.
 func TestLedgerOutlivesItsMachine(t *testing.T) {
 	daemontest.Parallel(t)
 	kills := 1
@@ -130,8 +130,9 @@ func TestLedgerOutlivesItsMachine(t *testing.T) {
 }
 
 // TestFrozenMachine stops the daemon with SIGSTOP for longer than its lease, lets another one take over, and continues
-// it. It exits immediately with a separate code, and has sent no more than each connection had ready to be written. An
-// answer that last checked the lease before the freeze can still be sent, one per waiting client; what it says is kept.
+// it. It must exit immediately with a separate code, and may have sent only the emails that its connections had ready
+// to be written. A response whose last check of the lease was before the freeze can still be sent, one per waiting
+// client; what it acknowledges must be stored.
 func TestFrozenMachine(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -155,7 +156,7 @@ func TestFrozenMachine(t *testing.T) {
 		r, err := other.Try(http.MethodGet, "/healthz", nil)
 		return err == nil && r.StatusCode == http.StatusOK
 	})
-	w.Must(other.Daemon.Process.Signal(syscall.SIGSTOP)) // so everything that arrives now is from the first one
+	w.Must(other.Daemon.Process.Signal(syscall.SIGSTOP)) // everything that arrives from now on is from the first one
 	<-time.After(100 * time.Millisecond)
 	sent, answered := w.Sink.Count(), visitors.Acknowledged()
 	w.Must(w.Daemon.Process.Signal(syscall.SIGCONT))

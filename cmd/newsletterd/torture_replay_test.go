@@ -13,7 +13,7 @@ import (
 )
 
 // TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes to the next one.
-// Each event is accepted once.
+// Each event must be accepted only once.
 func TestReplayAfterARestart(t *testing.T) {
 	daemontest.Parallel(t)
 	l := daemontest.NewLedger(t)

@@ -22,7 +22,7 @@ const firstReleased = 7
 
 // TestSoakOfTheProgram lets the daemon work with a replica for SOAK (30 s in make torture, one machine's life
 // elsewhere). Visitors register, subscribe, confirm, create jobs and send webhooks and reports. Meanwhile commands
-// create tenants and backups, and the replica is restored repeatedly: each copy is intact and has everything
+// create tenants and backups, and the replica is restored repeatedly: each copy must be intact and have everything
 // acknowledged before. After every few copies the machine dies, with or without its disk. In between, a database of the
 // first released version starts with its own replica, is migrated, and loses its machine.
 func TestSoakOfTheProgram(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestKilledInTheMiddle repeatedly kills the daemon with SIGKILL. No recipient is lost, and at most max_unrecorded get
-// a second copy per kill, with the same Message-ID.
+// TestKilledInTheMiddle repeatedly kills the daemon with SIGKILL. No recipient may be lost, and at most max_unrecorded
+// may get a second copy per kill, with the same Message-ID.
 func TestKilledInTheMiddle(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, recipients := 3, 4000
@@ -35,7 +35,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 }
 
 // TestStoppedInTheMiddle ends the daemon with SIGTERM during a job, twice at the same moment like timeout(1). No
-// recipient is lost or gets two emails, and one file is left.
+// recipient may be lost or get two emails, and only one file may be left.
 func TestStoppedInTheMiddle(t *testing.T) {
 	daemontest.Parallel(t)
 	tried := 0

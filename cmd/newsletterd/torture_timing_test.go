@@ -15,9 +15,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestTortureTimesTellNothing compares the answer times for addresses with and without an account or a subscription, in
-// interleaved pairs. On a busy machine single answers mean nothing, but medians of many do. A real difference shows in
-// every round.
+// TestTortureTimesTellNothing compares the response times for addresses with and without an account or a subscription,
+// in interleaved pairs. On a busy machine, single times mean nothing, but medians of many do. A real difference shows
+// in every round.
 func TestTortureTimesTellNothing(t *testing.T) {
 	if !daemontest.AtLength() {
 		t.Skip("make torture")
@@ -113,6 +113,6 @@ func TestTortureTimesTellNothing(t *testing.T) {
 	}
 }
 
-// timingRounds is the maximum number of times that a pair is measured. A pair whose medians differ is measured again,
-// because other work on the machine can make them differ.
+// timingRounds is how often a pair is measured at most. A pair whose medians differ is measured again, because the
+// reason may be other work on the machine.
 const timingRounds = 3

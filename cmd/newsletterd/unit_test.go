@@ -136,8 +136,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestInstallStepsGiveTheFolderToTheUser checks that an existing user can write to the folder, like one created for the
-// daemon.
+// TestInstallStepsGiveTheFolderToTheUser checks that an existing user can write to the folder, and so can a user
+// created for the daemon.
 func TestInstallStepsGiveTheFolderToTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root hands folders over")

@@ -11,8 +11,8 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestUpgradeGuideSendsNothing starts a copy of the database as docs/upgrade.md says. Its mail server was set in the
-// console, and an email waits: the copy saves it to a folder.
+// TestUpgradeGuideSendsNothing starts a daemon on a copy of the database, as docs/upgrade.md says. The mail server was
+// set in the console, and an email waits. The daemon on the copy must save that email to a folder.
 func TestUpgradeGuideSendsNothing(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl")

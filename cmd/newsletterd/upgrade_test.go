@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/db/dbtest"
 )
 
-// TestUpgradedDataIsUsed starts today's daemon on a database of the first version. Its users can sign in, its clients
-// have their secrets, its subscribers and jobs exist, and a copy from before the migration is kept.
+// TestUpgradedDataIsUsed starts the current daemon on a database of the first version. Users must be able to sign in,
+// clients must have their secrets, subscribers and jobs must exist, and a copy from before the migration must be kept.
 func TestUpgradedDataIsUsed(t *testing.T) {
 	daemontest.Parallel(t)
 	path := dbtest.FirstVersion(t, "../..")

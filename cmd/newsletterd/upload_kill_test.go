@@ -11,8 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestKillDuringAnUpload kills the daemon during an upload. After the next start nothing of it is left: no rows, and no
-// bytes that count against its owner.
+// TestKillDuringAnUpload kills the daemon during an upload. After the next start, nothing of the upload may be left: no
+// rows, and no bytes that count against its owner.
 func TestKillDuringAnUpload(t *testing.T) {
 	daemontest.Parallel(t)
 	f := daemontest.New(t)

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfDNSAnswers measures answers of a name server of up to 64 KiB, many of each because a single one is too
-// short to measure. The measurement includes the test's name server.
+// TestWorkOfDNSAnswers measures responses of a name server of up to 64 KiB. It measures many of each, because a single
+// one is too fast to measure. The measurement includes the test's name server.
 func TestWorkOfDNSAnswers(t *testing.T) {
 	const answers = 20
 	for _, c := range []struct {

@@ -120,7 +120,7 @@ func (g *gone) signed(path string, body []byte) []byte {
 // The daemon counts as idle after it has used no CPU for this time.
 const rest = 300 * time.Millisecond
 
-// measure completes a request, and then disconnects after a part of its work.
+// measure sends a complete request, and disconnects after the daemon has done a part of its work.
 func (g *gone) measure(name string, size int, request func() []byte) {
 	const longest = time.Second
 	g.rests()
@@ -155,7 +155,7 @@ func (g *gone) measure(name string, size int, request func() []byte) {
 	}
 }
 
-// rests waits until the daemon is idle and returns since when.
+// rests waits until the daemon is idle, and returns the time since which it is.
 func (g *gone) rests() (since time.Time) {
 	last := daemontest.CPU(g.PID())
 	since = time.Now()

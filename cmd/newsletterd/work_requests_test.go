@@ -101,7 +101,8 @@ func (g *gone) heads() map[string]func(n int) []byte {
 	}
 }
 
-// compare measures requests of a length and of a quarter of it, many of each because a single one is too short.
+// compare measures requests of a length and of a quarter of it, many of each, because a single one is too fast to
+// measure.
 func (g *gone) compare(name string, request func(n int) []byte) {
 	status := 0
 	taken := func(n int) time.Duration {

@@ -272,7 +272,7 @@ func (b *Browser) Overflow(width int64) float64 {
 		() => done(document.documentElement.scrollWidth - innerWidth))))`, chromedp.EvalAwaitPromise))
 }
 
-// Picture returns a JPEG of the whole page.
+// Picture returns a screenshot of the whole page as a JPEG.
 func (b *Browser) Picture(quality int) []byte {
 	b.Helper()
 	size := ask(b, chromedp.Evaluate[[]int64](`[document.documentElement.scrollWidth, document.documentElement.scrollHeight]`))

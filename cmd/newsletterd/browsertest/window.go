@@ -26,7 +26,7 @@ func (b *Browser) Window(colors string, width, height int64) image.Image {
 	return shown
 }
 
-// NextToEachOther returns pictures in a row with space between them.
+// NextToEachOther returns an image with pictures in a row, and space between them.
 func NextToEachOther(pictures ...image.Image) image.Image {
 	const room = 24
 	size := image.Point{}
@@ -42,8 +42,8 @@ func NextToEachOther(pictures ...image.Image) image.Image {
 	return all
 }
 
-// PNG encodes a picture with its 255 most frequent colors; others become the most similar one. Areas without a picture
-// are transparent.
+// PNG encodes an image with its 255 most frequent colors. Other colors become the most similar one. Transparent areas
+// stay transparent.
 func (b *Browser) PNG(p image.Image) []byte {
 	b.Helper()
 	count := map[color.RGBA]int{}

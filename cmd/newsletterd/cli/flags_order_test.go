@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFlagsStandAnywhere checks that flags work before the command, before its file and after it.
+// TestFlagsStandAnywhere checks that flags work before the command, and before and after its file.
 func TestFlagsStandAnywhere(t *testing.T) {
 	for given, want := range map[string]string{
 		"publish issue.md --list Weekly":                           "publish --list Weekly issue.md",

@@ -20,7 +20,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Answer is the response of a token endpoint.
+// Answer is a response of the token endpoint.
 type Answer struct {
 	Status  int    `json:"-"`
 	Access  string `json:"access_token"`

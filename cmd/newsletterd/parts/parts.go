@@ -35,7 +35,7 @@ func ModelLimits(cfg *config.Config) core.ModelLimits {
 	}
 }
 
-// MediaLimits returns the limits on pictures and attachments from the [limits] section.
+// MediaLimits returns the limits on images and attachments from the [limits] section.
 func MediaLimits(cfg *config.Config) core.MediaLimits {
 	return core.MediaLimits{
 		Bytes: int64(cfg.Limits.MediaBytes), BytesPerTenant: int64(cfg.Limits.MediaBytesPerTenant),

@@ -27,7 +27,7 @@ func TestRemedies(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
-		want string // empty: nothing is known
+		want string // empty: no suggestion
 	}{
 		{"no file", opened("none"), "The file " + filepath.Join(dir, "none") + " doesn't exist"},
 		{"no folder", opened("a", "b", "c"), "The folder " + filepath.Join(dir, "a") + " doesn't exist"},
@@ -52,7 +52,7 @@ func TestPortInUseNamesTheProcess(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0"} {
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
-			t.Logf("%s: %v", addr, err) // a machine without IPv6
+			t.Logf("%s: %v", addr, err) // this machine has no IPv6
 			continue
 		}
 		defer l.Close()
