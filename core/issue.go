@@ -27,7 +27,7 @@ type Issue struct {
 
 	Excerpt string `db:"excerpt"` // its first words
 	Picture string `db:"picture"` // URL of its first image that is stored here; empty: none
-	Width   int    `db:"width"`   // of the picture, in pixels
+	Width   int    `db:"width"`   // of the image, in pixels
 	Height  int    `db:"height"`
 	Words   string `db:"words"` // all its words, with a line for each block; only from a search
 

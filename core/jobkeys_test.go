@@ -123,7 +123,7 @@ func TestScheduledInPast(t *testing.T) {
 	}
 }
 
-// FuzzJobKeys checks that the answer to any key is short and readable, and that one wrong letter in a long key is
+// FuzzJobKeys checks that the message about any key is short and readable, and that a long key with one wrong letter is
 // refused.
 func FuzzJobKeys(f *testing.F) {
 	for _, key := range []string{

@@ -50,7 +50,7 @@ func TestCoarseSamples(t *testing.T) {
 	}
 }
 
-// TestCoarseCountsHideAPerson checks that one person more or less rarely changes the answer, and never below 20.
+// TestCoarseCountsHideAPerson checks that one person more or less rarely changes the range, and never below 20.
 func TestCoarseCountsHideAPerson(t *testing.T) {
 	changes, tries := 0, 5000
 	for n := range int64(tries) {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfDNSRecords measures the DNS records of a domain that are known to take the most CPU time. A DNS answer has
-// at most 64 KiB. These inputs have up to four times as much, because shorter times can't be measured.
+// TestWorkOfDNSRecords measures the DNS records of a domain that are known to take the most CPU time. A DNS response
+// has at most 64 KiB. These inputs have up to four times as much, because shorter times can't be measured.
 func TestWorkOfDNSRecords(t *testing.T) {
 	const most = 256 << 10
 	filled := func(piece string, n int) string { return strings.Repeat(piece, n/len(piece)) }

@@ -247,5 +247,5 @@ func (q *preparedQueue) envelope() *smtp.Envelope {
 	return &smtp.Envelope{}
 }
 
-// recycle takes back an envelope that no session uses.
+// recycle makes an envelope that no session uses available again.
 func (q *preparedQueue) recycle(e *smtp.Envelope) { q.free = append(q.free, e) }

@@ -32,7 +32,7 @@ func marked(template string) string {
 	return condition.ReplaceAllString(template, markOpen+markClose+"$0")
 }
 
-// markTexts is marked for the texts of an HTML template. It doesn't change tags.
+// markTexts is like marked, for the texts of an HTML template. It doesn't change tags.
 func markTexts(template string) string {
 	template = unmark.Replace(template)
 	if !personal.MatchString(template) && !condition.MatchString(template) {

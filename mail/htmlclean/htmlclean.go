@@ -8,10 +8,10 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 )
 
-// maxInline is the maximum length of a picture inside the text, in bytes of its URL.
+// maxInline is the maximum size of an inline image, in bytes of its URL.
 const maxInline = 100 << 10
 
-// inlinePicture matches the content of a data URL of a picture. SVG is not one, because it can contain scripts.
+// inlinePicture matches the content of a data URL of an image. It doesn't match SVG, because SVG can contain scripts.
 var inlinePicture = regexp.MustCompile(`^image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
 
 var policy = newPolicy()

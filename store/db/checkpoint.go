@@ -294,7 +294,7 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	return busy, err
 }
 
-// moveWAL is runCheckpoint without the mark afterwards. The -wal may no longer exist when it returns.
+// moveWAL is like runCheckpoint, but doesn't store the mark afterwards. The -wal may no longer exist when it returns.
 func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	w.checkpoint.last = time.Now()
 	if err := w.announceCheckpoint(); err != nil {

@@ -127,7 +127,7 @@ func endInvitations(tx *db.Tx, tenantID, userID string) error {
 	return err
 }
 
-// endAllInvitations is endInvitations for all tenants, whatever roles the user has there.
+// endAllInvitations is like endInvitations, for all tenants, whatever roles the user has there.
 func endAllInvitations(tx *db.Tx, userID string) error {
 	_, err := tx.Exec(`DELETE FROM invitation WHERE invited_by = 'user:' || ?1 OR
 		email_key = (SELECT email_key FROM user WHERE id = ?1)`, userID)

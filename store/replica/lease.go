@@ -194,7 +194,7 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 	}
 }
 
-// tryTake looks at the lock object once and takes the lease if it may. l.mu is held.
+// tryTake looks at the lock object once and takes the lease if it may. The caller holds l.mu.
 func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()

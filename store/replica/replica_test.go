@@ -37,7 +37,7 @@ func startAfter(ctx context.Context, url, path string, ttl time.Duration, before
 	return startAs(ctx, "test", url, path, ttl, before)
 }
 
-// startAs is startAfter with the keys of a given client of the storage.
+// startAs is like startAfter, with the keys of a given client of the storage.
 func startAs(
 	ctx context.Context, client, url, path string, ttl time.Duration, before func() error,
 ) (*machine, error) {

@@ -114,7 +114,7 @@ func serveSchedule(url, path string) {
 	os.Exit(0)
 }
 
-// addSum is add with a filler that reveals damage.
+// addSum is like add, with a filler that reveals damage.
 func (m *machine) addSum(ctx context.Context, n int) error {
 	m.lane.Lock()
 	_, err := m.db.ExecContext(ctx, "INSERT INTO number VALUES (?, ?)", n, fillerOf(n))

@@ -48,7 +48,7 @@ func benchmarkPut(b *testing.B, kind string, writers int, body []byte) {
 	})
 }
 
-// swallowing is a transport that reads requests and answers them.
+// swallowing is a transport that reads requests completely and responds to them.
 type swallowing struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// lost returns faults that cut the connection in the middle of the first n answers that contain an object.
+// lost returns faults that cut the connection in the middle of the first n responses that contain an object.
 func lost(n int) objectstest.Faults {
 	return objectstest.Faults{Decide: first(n, "GET", objectstest.HalfAnswer)}
 }

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// answering is a transport whose function returns the body for each request.
+// answering is a transport that responds to each request with the body that the function returns.
 type answering func(*http.Request) io.Reader
 
 // RoundTrip implements http.RoundTripper.
@@ -25,7 +25,7 @@ func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// listed returns the keys that List yields if the storage answers with these texts. The last text repeats.
+// listed returns the keys that List yields if the storage responds with these texts. The last text repeats.
 func listed(t testing.TB, prefix, after string, texts ...string) (keys []string, err error) {
 	b, _ := storage(t)
 	b.client.Transport = answering(func(*http.Request) io.Reader {
@@ -112,7 +112,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// FuzzAnswers parses all XML answers that a storage can send.
+// FuzzAnswers parses every kind of XML response that a storage can send.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{
 		`<DeleteResult><Error><Key>replica/a</Key><Code>AccessDenied</Code></Error></DeleteResult>`,

@@ -42,7 +42,7 @@ func shownEnv(name string) string {
 	}[name]
 }
 
-// echoes returns storages that answer with the request and the secret.
+// echoes returns storages that respond with the request and the secret.
 func echoes() map[string]http.HandlerFunc {
 	asked := func(r *http.Request) string {
 		var b bytes.Buffer

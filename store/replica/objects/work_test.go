@@ -7,7 +7,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfAnswers measures the parsing of listings, with answers of up to 8 MiB.
+// TestWorkOfAnswers measures the parsing of listings, with responses of up to 8 MiB.
 func TestWorkOfAnswers(t *testing.T) {
 	filled := func(piece string, n int) string { return strings.Repeat(piece, max(0, n)/len(piece)) }
 	list := func(s string) string {
