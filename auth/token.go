@@ -25,7 +25,7 @@ type TokenResponse struct {
 	Scope        string `json:"scope"`
 }
 
-// grant is the basis for issuing tokens.
+// grant holds the data from which tokens are issued.
 type grant struct {
 	family  core.Family
 	scopes  []string // scopes of this access token: the family's, or fewer
@@ -178,8 +178,8 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	return claims, nil
 }
 
-// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer is another one, the error says
-// so. The cause is then a change of listen or public_url, which the caller couldn't know otherwise.
+// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer is another one, the message of
+// the error names the cause, a change of listen or public_url, because the caller couldn't know it otherwise.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`

@@ -22,8 +22,8 @@ func checkBrandName(s string) error {
 	return nil
 }
 
-// AccountBrand returns the tenant's name for emails about accounts: the brand name or, failing that, the name. It
-// returns "" if neither is free of URLs and addresses.
+// AccountBrand returns the tenant's name for emails about accounts: the brand name or, if it looks like a URL or an
+// address, the name. If both do, AccountBrand returns "".
 func (t *Tenant) AccountBrand() string {
 	for _, name := range []string{t.BrandName, t.Name} {
 		if name != "" && utf8.RuneCountInString(name) <= maxBrandName && plainName(name) {

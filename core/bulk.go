@@ -119,7 +119,7 @@ func (a *BulkAction) Open() bool { return a.State == BulkRunning || a.State == B
 // Stoppable reports whether the action can be canceled.
 func (a *BulkAction) Stoppable() bool { return a.State == BulkRunning || a.State == BulkPaused }
 
-// SetUndoUntil sets UndoUntil.
+// SetUndoUntil sets UndoUntil, the end of the time in which the action can be undone.
 func (a *BulkAction) SetUndoUntil() {
 	if a.Changed > 0 && slices.Contains([]string{BulkCompleted, BulkCancelled, BulkPaused}, a.State) {
 		a.UndoUntil = a.FinishedAt.Add(BulkKept)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ByteSize is a number of bytes in a message, such as a limit.
+// ByteSize is a number of bytes that messages show, such as a limit.
 type ByteSize int64
 
 // Unit returns the size as a number and a unit: bytes below 1 MiB, otherwise MiB or GiB with at most one decimal and no

@@ -42,8 +42,8 @@ type Caller struct {
 	Scopes        []string // granted to the token
 	Roles         []Role   // the user's roles that are active
 	ClientTenant  string   // tenant that the client is bound to; empty: none
-	// FirstParty reports that no third party holds the token. The user signed in by password without a client_id or
-	// at a first-party client, or the token was created on the command line.
+	// FirstParty is set if no third party holds the token: the user signed in by password without a client_id or at a
+	// first-party client, or the token was created on the command line.
 	FirstParty bool
 	// ProvedAt is when the user signed in. It is 0 if no fresh proof is required: for a client's own token and for
 	// one created on the command line.

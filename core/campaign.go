@@ -74,7 +74,7 @@ type Campaign struct {
 	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
 	JobID           string   `db:"job_id"`           // id of that job
 
-	// For a draft, the next three fields say who requested changes, when and why.
+	// In a draft, the next three fields hold the person who requested changes, the time and the reason.
 	ReviewBy       string  `db:"review_by"` // the person who requested the review; empty: none
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
@@ -194,7 +194,7 @@ func (c *Campaign) WrittenBy(by ...string) bool {
 	})
 }
 
-// AlsoWrittenBy adds writers. Copying or restoring a text makes its authors writers too.
+// AlsoWrittenBy adds writers. Copying or restoring a text also makes its authors writers.
 func (c *Campaign) AlsoWrittenBy(others ...string) { c.Writers = c.Writers.With(others...) }
 
 // CampaignOfJob returns the campaign of a job that was requested without one. The creator of the job counts as its
@@ -236,7 +236,7 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	return nil
 }
 
-// back returns the campaign to draft.
+// back makes the campaign a draft again.
 func (c *Campaign) back() {
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
 	c.ApprovedBySend = false
@@ -301,8 +301,8 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 	return nil
 }
 
-// Written reports whether the campaign uses the current state of its records. Once it is approved, its content is
-// frozen.
+// Written reports whether later changes to the campaign's template, theme or lists still affect it. Once it is
+// approved, its content is frozen.
 func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
 
 // WantedAt returns when a campaign in review is to be sent once approved. It returns 0 if there is no such time.

@@ -47,7 +47,7 @@ func (f CampaignFinding) String() string {
 	return f.Message
 }
 
-// Warningf returns a finding of severity warning.
+// Warningf returns a finding with severity warning.
 func Warningf(code string, at FindingPlace, hint, format string, args ...any) CampaignFinding {
 	return CampaignFinding{
 		Severity: SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), Where: at, Hint: hint,

@@ -287,7 +287,7 @@ func (c *Client) validateType() error {
 	return nil
 }
 
-// checkWords refuses unknown words and removes duplicates.
+// checkWords removes duplicates from s, and returns an error if s contains unknown words.
 func checkWords(s *Strings, field string, known []string) error {
 	out := Strings{}
 	for i, w := range *s {

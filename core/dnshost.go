@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dnsHosts lists DNS providers. servers are suffixes of their name servers' names, or substrings if they start with
-// "*".
+// dnsHosts lists DNS providers. servers are suffixes of the names of their name servers, or substrings if they start
+// with "*".
 var dnsHosts = []struct {
 	id, name string
 	servers  []string

@@ -28,7 +28,7 @@ const (
 	RecordUnknown   = "unknown"   // no name server responds
 )
 
-// The values of DomainRecords.SPF. They say whether the SPF record must include the relays.
+// The values of DomainRecords.SPF: whether the SPF record must include the relays.
 const (
 	SPFNeeded    = "needed"
 	SPFNotNeeded = "not_needed" // bounces go to another domain, whose record counts (RFC 7208 section 2.4)

@@ -180,7 +180,7 @@ var (
 	ErrPreconditionFailed = &Error{Kind: PreconditionFailed}
 )
 
-// ChangedMeanwhile returns the error for a change to a record that was changed by someone else after it was read.
+// ChangedMeanwhile returns the error for a change to a record that another person changed after the caller had read it.
 func ChangedMeanwhile(by string, at Instant) *Error {
 	e := &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile",

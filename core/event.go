@@ -78,7 +78,7 @@ func (e *Event) Validate() error {
 	return nil
 }
 
-// Validate checks the form of a received batch, like Event.Validate.
+// Validate checks the form of a received batch, in the same way as Event.Validate.
 func (f *FullSync) Validate() error {
 	if err := checkIDs([]wireID{{"sync_id", &f.SyncID}}); err != nil {
 		return err

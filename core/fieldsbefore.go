@@ -11,7 +11,7 @@ import (
 // FieldsBefore holds the members of a subscriber's preferences that an import replaced, by name.
 type FieldsBefore map[string]FieldBefore
 
-// FieldBefore is one member of the preferences before an import.
+// FieldBefore holds one member of the preferences as it was before an import.
 type FieldBefore struct {
 	Was  json.RawMessage `json:"was,omitempty"`  // absent: none
 	Made string          `json:"made,omitempty"` // digest of the value that the import set; empty: removed

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The values of Field.SetBy, which says who can set a field.
+// The values of Field.SetBy: the people who can set a field.
 const (
 	SetBySubscriber = "subscriber" // subscribers, and the team
 	SetByTeam       = "team"       // only the team; its values don't come from forms and preference pages
@@ -23,8 +23,8 @@ func (f Fields) ofTeam() bool {
 	return slices.ContainsFunc(f, func(one Field) bool { return one.SetBy == SetByTeam })
 }
 
-// Guarded returns the preferences that replace p if someone outside the team submits by. They are by, but with p's
-// values for the fields of the team. If the result would exceed MaxPreferences, they contain only those values.
+// Guarded returns the preferences that result when a person outside the team submits by in place of p. The fields of
+// the team keep their values from p. If the result would exceed MaxPreferences, it contains only those fields.
 func (f Fields) Guarded(p, by Preferences) Preferences {
 	if !f.ofTeam() {
 		return by

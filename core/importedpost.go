@@ -15,7 +15,7 @@ type ImportedPost struct {
 	Issue string `db:"issue" json:"issue"`
 }
 
-// PostsInput says which posts of an export become issues.
+// PostsInput selects the posts of an export that become issues.
 type PostsInput struct {
 	Drafts bool `json:"drafts"` // also posts that were never published
 	Paid   bool `json:"paid"`   // also posts that only members or paying readers could read

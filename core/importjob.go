@@ -37,7 +37,7 @@ type ImportJob struct {
 	TenantID string `db:"tenant_id" json:"tenant_id"`
 	ListID   string `db:"list_id" json:"list_id"`
 	Name     string `db:"name" json:"name"`
-	// program whose export the file is, such as substack; empty if unknown
+	// program that exported the file, such as substack; empty if unknown
 	Tool string `db:"tool" json:"tool,omitempty"`
 	// posts in the export that can become issues, and those that are too large or have no content
 	Posts        int64  `db:"posts" json:"posts"`

@@ -11,10 +11,10 @@ const (
 	LeavingEnded                       // was active
 )
 
-// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is when that happened,
-// or 0 if the file doesn't say. joined is the time at which an imported subscriber joined, according to the consent
-// ledger. A change is returned only with LeavingEnded. Subscribers who request the subscription themselves, before or
-// after, can still confirm it.
+// ImportLeft applies a row according to which the subscriber unsubscribed in another system. leftAt is when that
+// happened, or 0 if the file doesn't contain the time. joined is the time at which an imported subscriber joined,
+// according to the consent ledger. A change is returned only with LeavingEnded. Subscribers who request the
+// subscription themselves, before or after, can still confirm it.
 func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (ImportLeaving, *Change) {
 	switch {
 	case s.Left() || s.JoinedAfter(leftAt, joined):
@@ -30,7 +30,7 @@ func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (Imp
 	return LeavingAdded, nil
 }
 
-// JoinedAfter reports whether an active subscription takes precedence over a file that says the subscriber
+// JoinedAfter reports whether an active subscription takes precedence over a file according to which the subscriber
 // unsubscribed at leftAt. The subscriber's own actions take precedence over a file without a time. An earlier import
 // does not, unless joined, the time it gave, is later.
 func (s *Subscription) JoinedAfter(leftAt, joined Instant) bool {

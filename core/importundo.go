@@ -76,8 +76,8 @@ func (o UndoOutcome) Frees(s *Subscription) bool {
 	return false
 }
 
-// WithWord returns the outcome for a subscription if another file says that its subscriber unsubscribed, and o would
-// free them. s is the subscription before it.
+// WithWord returns the outcome that replaces o for a subscription whose subscriber is unsubscribed according to another
+// file, if o would free them. s is the subscription before the undo.
 func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	switch {
 	case s.Status != SubscriptionActive:

@@ -41,7 +41,7 @@ type List struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// These modes say what the confirm_token in the response to a subscribe request can do.
+// The values of List.ConfirmToken: what the confirm_token in the response to a subscribe request can do.
 const (
 	ConfirmLive    = "live"    // it confirms the subscription
 	ConfirmReceipt = "receipt" // it confirms nothing; only the emailed token does

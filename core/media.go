@@ -152,7 +152,7 @@ const mediaDigits = 32
 // Digits returns the digits of the hash that are part of the file's path.
 func (f *MediaFile) Digits() string { return f.SHA256[:min(mediaDigits, len(f.SHA256))] }
 
-// Path returns the path of the file of an image with this name.
+// Path returns the path of the file in URLs, for an image with the given name.
 func (f *MediaFile) Path(name string) string {
 	return MediaPath + f.Digits() + "/" + MediaFileName(name, f.Type)
 }

@@ -22,7 +22,7 @@ type Model struct {
 	UpdatedAt   Instant    `json:"updated_at" db:"updated_at"`
 }
 
-// Visibility says who may see a model, in addition to its owner and the people it is shared with.
+// Visibility is the set of people who may see a model, in addition to its owner and the people it is shared with.
 type Visibility string
 
 // The values of Visibility. A model is private unless its owner changes that.
@@ -116,8 +116,8 @@ func contentType(s string) string {
 }
 
 // CanView reports whether the caller may see and download the model: as its owner, as the holder of a share, if the
-// model is public, or by the tenant rule. shared says whether the caller holds a share. Callers who may not view a
-// model get the same response as if it did not exist.
+// model is public, or by the tenant rule. shared is true if the caller holds a share. Callers who may not view a model
+// get the same response as if it did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }

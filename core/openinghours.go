@@ -2,8 +2,7 @@ package core
 
 import "time"
 
-// OpeningHour is the number of people who first opened an email of a tenant's recent campaigns in one hour of the
-// week.
+// OpeningHour counts the people who first opened an email of a tenant's recent campaigns in one hour of the week.
 type OpeningHour struct {
 	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC
 	Opened    int64 `db:"opened"`

@@ -19,7 +19,7 @@ type Page struct {
 // keeps clients from requesting a position that no response contained, and from deriving the number of rows from a key.
 type CursorKey []byte
 
-// ErrInvalidCursor is returned for a cursor that is malformed or belongs to another caller or filter.
+// ErrInvalidCursor is returned for a cursor that is malformed, or that belongs to another caller, path or filter.
 var ErrInvalidCursor = &Error{
 	Kind: Invalid, Code: "invalid_cursor",
 	Message: "The cursor is not valid for this request. Start again without a cursor.",

@@ -117,7 +117,7 @@ func (m *Matcher) Match(p *Profile) bool {
 	return m.root(s) == yes
 }
 
-// Explain returns, for each condition in order, whether a subscriber matches it.
+// Explain returns for each condition of the rule, in order, whether a subscriber matches it.
 func (m *Matcher) Explain(p *Profile) []Reason {
 	s, out := m.see(p), slices.Clone(m.leaves)
 	defer m.forget(s)

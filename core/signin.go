@@ -1,6 +1,6 @@
 package core
 
-// The values of Family.Kind, which say how the sign-in started.
+// The values of Family.Kind: how the sign-in started.
 const (
 	FamilyPassword = "password"
 	FamilyCode     = "code"

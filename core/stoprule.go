@@ -21,12 +21,11 @@ const (
 	HoldDaily       = "daily quota"
 )
 
-// PauseRestored is the prefix of the reason for jobs, pending ones too, that are held because the database was copied
-// or restored. It is unknown which emails they sent since that copy was made.
+// PauseRestored is the prefix of the reason for jobs, including pending ones, that are held because the database was
+// copied or restored. It is unknown which emails they sent since that copy was made.
 const PauseRestored = "restored"
 
-// HoldQuota returns the reason for a job that waits for the next day's quota. whose says whether the quota of the
-// tenant or of the relay is used up.
+// HoldQuota returns the reason for a job that waits for the next day's quota. whose is "tenant" or "relay".
 func HoldQuota(whose string, until Instant) string {
 	return HoldDaily + " of the " + whose + " used up until " + until.String()
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// TrackingMember is the member of the preferences that says whether a subscriber agrees to be identified in opens and
-// clicks. It is true, or the TextVersion of the text that the subscriber agreed to; false means withdrawn. As part of
-// the preferences it reaches the send service with every event and full sync. Fields of a list and free fields of a
+// TrackingMember is the member of the preferences that records whether a subscriber agrees to be identified in opens
+// and clicks. It is true, or the TextVersion of the text that the subscriber agreed to; false means withdrawn. As part
+// of the preferences it reaches the send service with every event and full sync. Fields of a list and free fields of a
 // form can't have this name.
 const TrackingMember = "_tracking"
 

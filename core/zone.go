@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseZone returns the time zone with a name from the IANA database, or nil for an empty name. If there is no such
-// zone, it returns an Invalid error on time_zone.
+// ParseZone returns the time zone with the given name in the IANA database, or nil for an empty name. If there is no
+// such zone, it returns an Invalid error on time_zone.
 func ParseZone(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -25,9 +25,9 @@ const MaxZone = 64
 // localLayouts lists the accepted forms of a time without an offset.
 var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
-// ParseTime parses the time of a field in RFC 3339, or a local time of zone without an offset. An empty text is 0. If
-// the text has neither form, it returns an Invalid error on the field. The same applies if a local time has no zone
-// (nil), or does not exist or happens twice in it.
+// ParseTime parses text, the value of a field: a time in RFC 3339, or a local time in zone, without an offset. For an
+// empty text, it returns 0. If the text has neither form, it returns an Invalid error on the field. It does the same
+// for a local time if zone is nil, or if that time doesn't exist or happens twice in zone.
 func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	if text == "" {
 		return 0, nil

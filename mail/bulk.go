@@ -27,7 +27,7 @@ type BulkSpec struct {
 	Subject, HTML, Text, Preheader string
 	// SubjectPrefix precedes the subject in the header only, not in the body.
 	SubjectPrefix string
-	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces; may be empty.
+	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces. They may be empty.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string

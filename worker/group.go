@@ -116,7 +116,7 @@ func (g *Group) Start() {
 	}
 }
 
-// Drain tells the loops to start nothing new and waits up to limit for the steps in flight. It then cancels their
+// Drain makes the loops start nothing new, and waits up to limit for the steps in flight. It then cancels their
 // contexts with the cause ErrDrain and waits for them to return. Drain may be called more than once, or without Start.
 func (g *Group) Drain(limit time.Duration) {
 	g.once.Do(func() { close(g.stop) })

@@ -113,7 +113,7 @@ func (s *Sender) look() {
 // Holds reports whether recipients of a job are claimed. In that case an outcome may still arrive.
 func (s *Sender) Holds(jobNo int64) bool { return s.dispatcher.has(jobNo) }
 
-// step sends all due emails and returns the time of the next deferred recipient.
+// step sends all due emails, and returns the time at which the first deferred recipient is due.
 func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	defer s.kickScheduler()
 	defer s.dispatcher.reset()

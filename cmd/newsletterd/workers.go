@@ -124,7 +124,7 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// relayProvider returns the kind of mail provider whose relay sends the emails; empty: none.
+// relayProvider returns the kind of the mail provider whose relay sends the emails. It is empty if there is none.
 func relayProvider(cfg *config.Config) string {
 	switch c := cfg.Mail.SMTP; {
 	case cfg.Mail.Transport != "smtp" || c.Provider == "none":

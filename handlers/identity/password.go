@@ -298,8 +298,8 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	return m.askPassword(c, email, form, nil)
 }
 
-// askPassword asks for the existing password or a new one, because the address may have been registered by someone
-// other than its owner.
+// askPassword asks for the existing password or a new one, because a person other than its owner may have registered
+// the address.
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, fault error) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{

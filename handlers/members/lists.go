@@ -96,7 +96,7 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	return rows, err
 }
 
-// growthQuery holds the number of days to return counts for.
+// growthQuery holds the number of days for which to return counts.
 type growthQuery struct {
 	Days *int `query:"days" min:"1" max:"366"`
 }
@@ -127,7 +127,7 @@ type driftQuery struct {
 
 const defaultSample, maxSample = 10, 100
 
-// CheckInput returns an error for a number that is negative or too large.
+// CheckInput returns an error if the number of subscriptions is negative or too large.
 func (in *driftQuery) CheckInput() error {
 	if in.Sample != nil && (*in.Sample < 0 || *in.Sample > maxSample) {
 		return core.Invalidf("sample", "sample must be from 0 to %d.", maxSample)

@@ -14,7 +14,7 @@ const (
 	jpegRST7 = 0xd7
 )
 
-// frame is what a frame header says about the work of a scan.
+// frame holds the parts of a frame header that determine the work of a scan.
 type frame struct {
 	progressive bool
 	blocks      map[byte]int // number of 8 × 8 blocks by component

@@ -56,7 +56,7 @@ type wire struct {
 	stop  func() bool  // ends watch
 
 	pipelining bool // PIPELINING is announced and not disabled
-	chunking   bool // CHUNKING is announced too, and not disabled
+	chunking   bool // CHUNKING is also announced, and not disabled
 	needsReset bool // an unfinished transaction is open
 	chunked    bool // a chunk was accepted
 	closing    bool // the latest reply was 421: the server closes the connection

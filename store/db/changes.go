@@ -180,7 +180,7 @@ func masked(v any) any {
 }
 
 // audited returns a value as the audit log shows it. Empty values become nil and instants keep their type. Lists and
-// objects are shown as JSON, URLs without their queries, and long texts cut.
+// objects are shown as JSON, URLs without their queries, and long texts shortened.
 func audited(column string, v any) any {
 	if empty(v) {
 		return nil

@@ -20,8 +20,8 @@ type manyRows [len(rowsAtOnce)]string
 // faster.
 var rowsAtOnce = [...]int{100, 10, 1}
 
-// InsertMany returns a statement with a list of rows between head and tail. The values of a row are named column1 to
-// columnN.
+// InsertMany returns a statement that consists of head, a list of rows, and tail. The values of a row are named column1
+// to columnN.
 func InsertMany(head string, columns int, tail string) (m manyRows) {
 	row := "(" + strings.Repeat("?, ", columns-1) + "?)"
 	for i, n := range rowsAtOnce {

@@ -23,7 +23,7 @@ import (
 	"newsletterd/schema"
 )
 
-// Mode says which kind of process opens the file.
+// Mode is the kind of process that opens the file.
 type Mode uint8
 
 const (

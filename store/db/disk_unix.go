@@ -24,7 +24,7 @@ func DiskOf(path string) (free, total int64, readOnly bool, err error) {
 	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
 }
 
-// mayRead returns a readable error if this user may not read the file, because SQLite's error doesn't say so.
+// mayRead returns a readable error if this user may not read the file, because SQLite's error doesn't mention that.
 func mayRead(path string) error {
 	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
 		return nil

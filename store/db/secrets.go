@@ -15,7 +15,7 @@ import (
 	"newsletterd/core"
 )
 
-// The first byte of a secret at rest says how it is stored.
+// The values of the first byte of a secret at rest: how the secret is stored.
 const (
 	sealedPlain = 0 // no master key was configured
 	sealedAES   = 1 // AES-256-GCM under the master key, nonce in front

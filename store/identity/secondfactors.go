@@ -66,7 +66,7 @@ func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	return s.OpenSecret(sealed)
 }
 
-// NewTOTP is an authenticator app that a code has proved.
+// NewTOTP is an authenticator app whose setup was confirmed with a code.
 type NewTOTP struct {
 	UserID string
 	Epoch  int64    // the user's epoch when the app was set up

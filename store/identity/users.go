@@ -117,7 +117,7 @@ func addUserRow(tx *db.Tx, u core.User, passwordHash string, selfRegistered bool
 	return err
 }
 
-// UserInput is an operator's change of a user. Nil fields stay unchanged.
+// UserInput holds an operator's changes to a user. Nil fields stay unchanged.
 type UserInput struct {
 	Email    *core.Email // a new address is unverified unless Verified is true
 	Name     *string

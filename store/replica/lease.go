@@ -293,8 +293,8 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-// raise sets the generation to a number that no file of the log has. Generations start over if someone deletes the lock
-// object.
+// raise sets the generation to a number that no file of the log has. Generations start over if the lock object was
+// deleted.
 func (l *lease) raise(ctx context.Context, generation uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -189,7 +189,7 @@ func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 			s.files = append(s.files, f)
 			continue
 		}
-		if next > s.covered { // otherwise someone deleted the last file that level 1 covers
+		if next > s.covered { // otherwise the last file that level 1 covers was deleted
 			break
 		}
 	}

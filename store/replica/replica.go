@@ -26,7 +26,7 @@ type Options struct {
 	// Env looks up the keys to the bucket; nil means os.Getenv.
 	Env  func(string) string
 	Path string // path of the database file
-	// TTL is how long after a machine died another one may take its lease; 0 means 10 s.
+	// TTL is the lifetime of the lease. If a machine dies, another one can take over after that time. 0 means 10 s.
 	TTL time.Duration
 	// Keep is how far back the database can be restored. For the last minutes, any commit can be restored; before that,
 	// about one state per half minute. 0 means 72 h.

@@ -48,7 +48,7 @@ type shipper struct {
 	committed atomic.Uint64 // number of notes, one per commit
 	firstNote atomic.Int64  // by lease.clock: time of the first note that no file covers; 0: none
 	copySince atomic.Int64  // by lease.clock: time of the first note that the running whole copy covers; 0: none
-	urgent    atomic.Uint64 // latest note that someone waits for
+	urgent    atomic.Uint64 // latest note that a caller waits for
 
 	still     sync.Mutex  // held while no checkpoint may run; locked before captureMu
 	copying   atomic.Bool // a whole copy is running and holds captureMu

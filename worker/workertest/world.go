@@ -237,7 +237,7 @@ func (w *World) who() *person {
 }
 func (w *World) anEmail() int { return rapid.IntRange(0, len(w.emails)-1).Draw(w.rt, "email") }
 
-// sameTenant returns the records of a person's address on all lists of one tenant, including p.
+// sameTenant returns the records for p's address on all lists of the tenant, including p.
 func (w *World) sameTenant(p *person) (all []*person) {
 	for _, q := range w.people {
 		if q.email == p.email && w.tenantOf(q) == w.tenantOf(p) {

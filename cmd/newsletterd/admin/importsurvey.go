@@ -118,7 +118,7 @@ func unnamed(in io.Reader, dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unasked returns the error of an import with undeclared columns that might say who unsubscribed.
+// unasked returns the error for an import with undeclared columns that may show which people unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
 	return fmt.Errorf("nothing was imported: %s. If the column contains the subscription status, pass --map "+
 		"\"NAME=status\"; "+

@@ -124,8 +124,8 @@ To see what can be restored:
 // errNotDeleted is the error of a command whose question was not answered with yes.
 var errNotDeleted = errors.New("canceled; nothing was deleted")
 
-// confirmDelete asks for confirmation before a record is deleted, and lists what is deleted with it. end says whether
-// the record can be restored.
+// confirmDelete asks for confirmation before a record is deleted, and lists what is deleted with it. end is the last
+// sentence of the question, for example canRestore.
 func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
 	a, err := s.Affected(c.Context, noun, id, now())
 	if err != nil {

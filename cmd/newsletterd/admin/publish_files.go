@@ -76,7 +76,7 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 }
 
 // errOutside is returned if a newsletter names a file outside of its folder, also through a symbolic link. Otherwise a
-// newsletter from someone else could send a private file.
+// newsletter that another person wrote could send a private file.
 var errOutside = errors.New("it is outside the newsletter's folder. To allow this, pass --allow-outside")
 
 // openNextTo opens a file that a newsletter names by a path relative to the newsletter's file.

@@ -23,7 +23,7 @@ type Printer struct {
 // Printer returns a Printer for the records of a command.
 func (p *Program) Printer(c *Context) Printer { return Printer{Out: p.Out, JSON: JSONWanted(c)} }
 
-// Value writes one JSON value, indented.
+// Value writes v as indented JSON.
 func (p Printer) Value(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -25,7 +25,7 @@ import (
 const Env = "NEWSLETTERD_FIGURES"
 
 // briefly is the number of recipients below which a run only checks that every measurement works. Such a run is short,
-// and its results say little about speed.
+// and its results are no measure of speed.
 const briefly = 10_000
 
 // Figures measures the program in its own processes, through its command line and HTTP. Emails go to a sink in another

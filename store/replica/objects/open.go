@@ -36,7 +36,7 @@ func Open(rawURL string, env func(string) string) (Bucket, error) {
 	return openMount(filepath.Clean(u.Path))
 }
 
-// parse checks the parts common to all addresses, and for a folder the whole address.
+// parse checks the parts that all URLs have in common, and the whole URL of a folder.
 func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // the original error contains the address

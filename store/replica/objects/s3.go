@@ -29,8 +29,8 @@ type s3 struct {
 // Type implements Bucket.
 func (b *s3) Type() string { return "s3" }
 
-// Put implements Bucket. A Put without a condition is retried, and can overwrite an object that someone else wrote in
-// between.
+// Put implements Bucket. A Put without a condition is retried, and may overwrite an object that another process wrote
+// in between.
 func (b *s3) Put(ctx context.Context, key string, body []byte, cond Condition) (string, error) {
 	r := &request{op: "put", method: http.MethodPut, key: key, body: body, cond: cond}
 	a, err := b.do(ctx, r)
