@@ -209,7 +209,7 @@ const (
 // Bulk returns the loop that performs bulk actions and undoes them. Tenants take turns, with a step each.
 func Bulk(s *store.Store, log *slog.Logger) *Loop {
 	loop := &Loop{Name: "bulk actions"}
-	tenant := "" // that had the last turn
+	tenant := "" // the tenant that had the last turn
 	loop.Step = func(ctx context.Context, _ time.Time) time.Time {
 		for !loop.stoppingOr(ctx) {
 			id, next, err := s.NextBulk(ctx, tenant)
