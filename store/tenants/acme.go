@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// ACMEData returns the data under a name in the certificate cache: certificates with their keys, or the account's
-// key. If there is none, it returns core.ErrNotFound.
+// ACMEData returns the data stored under name in the certificate cache: certificates with their keys, or the account's
+// key. If there is no such data, it returns core.ErrNotFound.
 func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
 	var sealed []byte
 	if err := s.Get(ctx, &sealed, "SELECT data FROM acme_cache WHERE name = ?", name); err != nil {
@@ -17,8 +17,8 @@ func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
 	return s.OpenSecret(sealed)
 }
 
-// PutACMEData stores data under a name in the certificate cache and replaces earlier data. The only error is
-// core.ErrStorage.
+// PutACMEData stores data under name in the certificate cache. It replaces earlier data with that name. The only error
+// is core.ErrStorage.
 func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now core.Instant) error {
 	sealed := s.Seal(data)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -28,7 +28,7 @@ func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now c
 	})
 }
 
-// DeleteACMEData removes the data under a name from the certificate cache, if there is any. The only error is
+// DeleteACMEData removes the data stored under name from the certificate cache, if it exists. The only error is
 // core.ErrStorage.
 func (s *Store) DeleteACMEData(ctx context.Context, name string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

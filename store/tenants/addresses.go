@@ -6,12 +6,13 @@ import (
 	"newsletterd/store/db"
 )
 
-// IDsOf returns the ids of an address on all lists, or on the lists of one tenant, as JSON pairs of list and id.
+// IDsOf returns the ids of an address on the lists of a tenant or, if tenantID is empty, on all lists. The result is a
+// JSON array of pairs of list and id.
 func IDsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
 	return IDsAmong(tx.DB(), tx, emailKey, tenantID)
 }
 
-// IDsAmong is IDsOf with its own reader.
+// IDsAmong is like IDsOf, but reads the lists through r.
 func IDsAmong(s *db.DB, r db.Querier, emailKey, tenantID string) (string, error) {
 	query, args := "SELECT id FROM list", []any(nil)
 	if tenantID != "" {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditNouns maps the noun of an action to the query that reads the names of its records. The query takes a JSON
-// array of ids. Its third column holds the campaign that a job sends.
+// auditNouns maps the noun of an audited action to the query that reads the names of the noun's records. The query
+// takes a JSON array of ids. The third column of its result holds the campaign that a job sends.
 var auditNouns = map[string]string{
 	"campaign": namesOf("campaign", "coalesce(nullif(r.name, ''), r.subject)", "r.id"),
 	"job": namesOf("send_job", "(SELECT coalesce(nullif(name, ''), subject) FROM campaign_copy WHERE id = r.copy_id)",
@@ -31,23 +31,24 @@ var auditNouns = map[string]string{
 	"webhook-endpoint": namesOf("webhook_endpoint", "r.name", "''"),
 }
 
-// namesOf returns a query for the names and campaigns of a table's records by id.
+// namesOf returns a query for the names and campaigns of a table's records with given ids. name and campaign are the
+// column expressions.
 func namesOf(table, name, campaign string) string {
 	return "SELECT r.id, coalesce(" + name + ", '') AS name, " + campaign +
 		" AS campaign_id FROM json_each(?) AS j CROSS JOIN " +
 		table + " AS r ON r.id = j.value"
 }
 
-// withDeleted is namesOf for a table whose deleted records are kept for some time.
+// withDeleted is like namesOf, for a table whose deleted records are kept for some time.
 func withDeleted(table string) string {
 	return strings.Replace(namesOf(table, "r.name", "''"), " FROM ", ", r.deleted_at > 0 AS deleted FROM ", 1)
 }
 
-// actorNouns maps the nouns of actors to the nouns of their records.
+// actorNouns maps the noun of each kind of actor to the noun of its records.
 var actorNouns = map[string]string{"user": "user", "client": "client"}
 
-// NameAudited sets the names of the actors and records of entries that still exist. It runs one query for each kind.
-// The only error is core.ErrStorage.
+// NameAudited sets in entries the names of the actors and records that still exist. It runs one query for each kind of
+// record. The only error is core.ErrStorage.
 func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) error {
 	ids := map[string]core.Strings{}
 	for i := range entries {

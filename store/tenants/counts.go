@@ -11,13 +11,13 @@ import (
 
 const countColumns = "active, pending, unsubscribed, bounced, complaint, suppressed, mailable"
 
-// counting collects changes of the counts of lists, by list id.
+// counting collects changes to the subscriber counts of lists, keyed by list id.
 type counting map[string]core.ListCounts
 
 // Moved records that a list's record has moved from one counted state to another.
 func Moved(tx *db.Tx, listID string, from, to core.CountedState) { MovedMany(tx, listID, from, to, 1) }
 
-// MovedMany is Moved for n records.
+// MovedMany is like Moved, for n records.
 func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 	counts := gatheredIn(tx).counts
 	c := counts[listID]
@@ -25,23 +25,23 @@ func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 		c.Add(from, -n)
 		c.Add(to, n)
 	}
-	counts[listID] = c // even if nothing changes; see TouchCounts
+	counts[listID] = c // also without a change; see TouchCounts
 }
 
 // TouchCounts makes the commit write the counts of a list even if nothing has changed. The duration of the operation
 // then doesn't reveal whether a record has changed.
 func TouchCounts(tx *db.Tx, listID string) { Moved(tx, listID, core.NotCounted, core.NotCounted) }
 
-// add adds the changes of an operation.
+// add adds the changes of the operation op to c.
 func (c counting) add(op counting) {
 	for id, d := range op {
 		c[id] = c[id].Plus(d)
 	}
 }
 
-// countsOfDay adds changes to the latest counts of a list and writes the result into the row of a day (?2, days since
+// countsOfDay adds changes to the latest counts of a list and writes the result to the row of a day (?2, days since
 // 1970). The rows of earlier days stay as they were at the end of the day, even if the clock is set back. A deleted
-// list is counted as long as it has counts, because it may be restored.
+// list is counted as long as its counts exist, because the list may be restored.
 const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4,
 	coalesce(c.unsubscribed, 0) + ?5,
@@ -67,8 +67,8 @@ func (g *gathered) Commit(tx *db.Tx, now time.Time) error {
 	return nil
 }
 
-// ListCounts returns the counts of lists. A list without records, or one that doesn't exist, has zeros. The only
-// error is core.ErrStorage.
+// ListCounts returns the counts of the given lists, by list id. For a list without subscribers, or one that doesn't
+// exist, the counts are zero. The only error is core.ErrStorage.
 func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core.ListCounts, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`
@@ -84,12 +84,12 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 	return found, err
 }
 
-// growthOfList is a query for the rows of a list, starting with the latest row up to a day (?2).
+// growthOfList is a query for the daily counts of a list, starting with the latest row up to a day (?2).
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth returns the counts of a list at the end of each of the last days, from oldest to today. It omits the
-// days before the first count. The only error is core.ErrStorage.
+// ListGrowth returns the counts of a list at the end of each of the last days (their number is days), oldest first, up
+// to today. It omits the days before the first count. The only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`
@@ -98,7 +98,7 @@ func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant,
 	const secondsOfDay = 24 * 60 * 60
 	today := now.Time().Unix() / secondsOfDay
 	first := today - int64(days) + 1
-	// If the clock was set back, there may be rows of future days.
+	// If the clock was set back, there may be rows for future days.
 	if err := s.All(ctx, &rows, growthOfList, listID, first, days+1); err != nil || len(rows) == 0 {
 		return []core.DayCounts{}, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList,
 	return l, err
 }
 
-// CountedLists is Lists with counts. The only error is core.ErrStorage.
+// CountedLists is like Lists, but returns the lists with their counts. The only error is core.ErrStorage.
 func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList,
 	error,
 ) {
@@ -143,7 +143,7 @@ func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, pa
 	return counted, err
 }
 
-// LargestLists returns the lists with the most mailable subscribers.
+// LargestLists returns up to limit lists, those with the most mailable subscribers first.
 func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error) {
 	lists := []ListState{}
 	err := s.All(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending",
@@ -156,8 +156,8 @@ func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error
 }
 
 // BlockedAmong returns the subscriptions of a list whose addresses get no email, regardless of consent. It reads the
-// ids after afterID up to toID. The values are the kind of block of the list's subscriber or of the tenant's
-// suppression. The only error is core.ErrStorage.
+// ids after afterID up to toID. The result maps each id to the kind of its block, from the list's subscriber or from
+// the tenant's suppression list. The only error is core.ErrStorage.
 func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
 	var rows []struct {
 		ID   string `db:"id"`
@@ -191,7 +191,8 @@ const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, 
 		FROM subscriber GROUP BY list_id) AS s ON s.list_id = l.id
 	WHERE l.deleted_at = 0`
 
-// countsNextToScan is a query for the lists whose stored counts differ from a scan, with both counts.
+// countsNextToScan is a query for the lists whose stored counts differ from the result of a scan. Its rows contain
+// both.
 const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coalesce(c.pending, 0) AS pending,
 	coalesce(c.unsubscribed, 0) AS unsubscribed, coalesce(c.bounced, 0) AS bounced, coalesce(c.complaint, 0) AS complaint,
 	coalesce(c.suppressed, 0) AS suppressed, coalesce(c.mailable, 0) AS mailable,
@@ -206,8 +207,8 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
 	ORDER BY r.list_id LIMIT 100`
 
-// WrongCounts describes the lists whose counts differ from their records, with the differences. It returns at most 100
-// lists.
+// WrongCounts returns a description of each list whose counts differ from its records, with the differences, for at
+// most 100 lists.
 func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`

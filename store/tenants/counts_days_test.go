@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The counts of a failed operation are dropped.
+// A failed operation changes no counts.
 func TestAFailedOperationCountsNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
@@ -30,7 +30,7 @@ func TestAFailedOperationCountsNothing(t *testing.T) {
 	}
 }
 
-// Each day keeps the counts from its end. If the clock is set back, changes go to the latest day.
+// Each day keeps the counts that it ended with. If the clock is set back, changes go to the latest day.
 func TestCountsOfDays(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")

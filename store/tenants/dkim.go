@@ -16,7 +16,8 @@ var (
 	dkimKeys      = ListByTenant(dkimColumns, "dkim_key", "dkim_key_tenant", "true", false)
 )
 
-// DKIMKeys returns a page of keys by id: all, or those of tenants. The only error is core.ErrStorage.
+// DKIMKeys returns a page of DKIM keys, sorted by id: of every tenant if all is set, otherwise of those in tenants. The
+// only error is core.ErrStorage.
 func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page core.Page) (ks []core.DKIMKey,
 	err error,
 ) {
@@ -24,13 +25,13 @@ func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page c
 	return ks, err
 }
 
-// DKIMKey returns a key without its private half. If it doesn't exist, DKIMKey returns core.ErrNotFound.
+// DKIMKey returns a DKIM key without its private half. If it doesn't exist, DKIMKey returns core.ErrNotFound.
 func (s *Store) DKIMKey(ctx context.Context, id string) (k core.DKIMKey, err error) {
 	err = s.Get(ctx, &k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id)
 	return k, err
 }
 
-// DKIMSigningKey is a key with its private half, as unencrypted PKCS #8.
+// DKIMSigningKey is a DKIM key with its private half, as unencrypted PKCS #8.
 type DKIMSigningKey struct {
 	core.DKIMKey
 	Private []byte
@@ -47,7 +48,7 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	}
 	var domains core.Strings
 	err = s.Get(ctx, &domains, "SELECT domains FROM tenant WHERE id = ?", tenantID)
-	if err != nil && core.KindOf(err) != core.NotFound { // the daemon's own emails have no tenant
+	if err != nil && core.KindOf(err) != core.NotFound { // not an error: the daemon's own emails have no tenant
 		return nil, err
 	}
 	keys = slices.DeleteFunc(keys, func(k core.DKIMKey) bool { return !k.Signs(domains) })
@@ -66,8 +67,8 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
-// SenderDomainViews returns the views of sender domains. A view includes whether a key signs the tenant's emails from
-// the domain. The only error is core.ErrStorage.
+// SenderDomainViews returns the views of the sender domains ds. Each view says whether a DKIM key signs the tenant's
+// emails from the domain. The only error is core.ErrStorage.
 func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) ([]core.SenderDomainView, error) {
 	tenants, views := make([]string, len(ds)), make([]core.SenderDomainView, len(ds))
 	for i := range ds {
@@ -89,9 +90,9 @@ func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) 
 // takes a large part of a second of CPU time, even if the key is not kept.
 const dkimKeysMade = 10
 
-// AdmitDKIMKey returns the error that AddDKIMKey would return for a key, so that the caller can check before it
-// creates one. If counted is true, it also counts the key. If the tenant has created too many in this hour, it
-// returns core.ErrTooMany.
+// AdmitDKIMKey returns the error that AddDKIMKey would return for k. Callers use it before they generate the key. If
+// counted is true, it also counts k as a created key. If the tenant has created too many keys in this hour, it returns
+// core.ErrTooMany.
 func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := admitKey(tx, &k); err != nil || !counted {
@@ -106,7 +107,7 @@ func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) 
 	})
 }
 
-// admitKey returns an error for a key that may not be added.
+// admitKey returns an error if the key k can't be added.
 func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	if k.TenantID != "" {
 		if err := mayHaveKey(tx, k); err != nil {
@@ -199,7 +200,7 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 }
 
 // SetDKIMStatus activates or deactivates a key and returns it. If the key doesn't exist, it returns core.ErrNotFound.
-// If the key is to be activated and its domain no longer belongs to the tenant, it returns an Invalid error.
+// If an activated key's domain no longer belongs to the tenant, it returns an Invalid error.
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
 	err error,
 ) {
@@ -236,8 +237,8 @@ func (s *Store) DeleteDKIMKey(ctx context.Context, id, actor string, now core.In
 	return s.RemoveRecord(ctx, "dkim_key", id, "dkim.delete", actor, now)
 }
 
-// endKeys deletes the keys of other tenants for a domain. None of them signs anymore, and the tenant that now owns the
-// domain can use their selectors.
+// endKeys deletes the keys that other tenants have for a domain. These keys no longer sign emails, and the tenant that
+// now owns the domain can use their selectors.
 func endKeys(tx *db.Tx, tenantID, domain, actor string, now core.Instant) error {
 	var left []core.DKIMKey
 	if err := tx.All(&left, "SELECT "+dkimColumns+" FROM dkim_key WHERE domain = ? AND tenant_id NOT IN (?, '')", domain,

@@ -15,13 +15,13 @@ type endpointQueue struct {
 	read      bool
 	gone      bool // whether the endpoint doesn't exist
 	tenantID  string
-	waiting   int64 // number of waiting events before the operation
+	waiting   int64 // number of events that waited before the operation
 	bytes     int64 // size of these events in bytes
 	droppedID int64
 
 	change  int64 // change of the number by the operation
 	grown   int64 // change of the size in bytes by the operation
-	fed     bool  // whether an event was written
+	fed     bool  // whether the operation has written an event
 	dropped core.Dropped
 	at      core.Instant
 }
@@ -43,8 +43,8 @@ func (q *endpointQueue) add(size int) {
 	q.grown += int64(size)
 }
 
-// WaitsNoMore removes events of the given sizes from the counts of an endpoint's queue. Events for the send service
-// (an empty endpointID) aren't counted.
+// WaitsNoMore subtracts events of the given sizes in bytes from the counts of an endpoint's queue. Events for the send
+// service (an empty endpointID) aren't counted.
 func WaitsNoMore(tx *db.Tx, endpointID string, sizes ...int64) {
 	if endpointID == "" {
 		return
@@ -109,8 +109,8 @@ func (q *endpointQueue) drop(eventType string, occurredAt, now core.Instant) {
 	q.at = max(q.at, now)
 }
 
-// PutSummary adds a summary to the outbox for an endpoint, due at due. It returns the id of its row, or 0 if it was
-// dropped.
+// PutSummary adds a summary to the outbox for an endpoint and makes it due at the time due. It returns the id of the
+// summary's row, or 0 if the summary was dropped.
 func PutSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, now, due core.Instant) (id int64, err error) {
 	q, fits, err := endpointRoom(tx, endpointID, len(e.Body()))
 	if err == nil && !fits && !q.gone {
@@ -131,7 +131,8 @@ func writeSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, due core.I
 		e.ID, e.Type, e.TenantID, e.ListID, body, int64(e.OccurredAt), int64(due), endpointID)
 }
 
-// waitsAgain adds a dead letter of size bytes to an endpoint's queue. It reports whether the queue has room.
+// waitsAgain counts a dead letter of size bytes as waiting for an endpoint again, and reports whether the endpoint's
+// queue has room for it.
 func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
 	if endpointID == "" {
 		return true, nil
@@ -175,12 +176,13 @@ func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	if q.droppedID, err = writeSummary(tx, e, endpointID, q.at); err != nil {
 		return err
 	}
-	tx.ByNoOne() // the caller whose event did not fit is not responsible
+	tx.ByNoOne() // not by the caller whose event did not fit
 	return tx.Enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 
 // makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary if
-// an earlier report was posted and still waits for a retry. The dropped event is the last of its subscription.
+// an earlier report was posted and still waits for a retry. It drops the last event of a subscription, so the order of
+// the others is kept.
 func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var last struct {
 		ID         int64        `db:"id"`
@@ -189,7 +191,7 @@ func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	}
 	err := tx.Get(&last, `SELECT id, event_type, occurred_at FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
 		endpoint_id = ? AND subscription_id <> '' ORDER BY due_at DESC, id DESC LIMIT 1`, endpointID)
-	if errors.Is(err, core.ErrNotFound) { // no waiting event belongs to a subscription
+	if errors.Is(err, core.ErrNotFound) { // no waiting event is about a subscription
 		return nil
 	}
 	if err != nil {
@@ -208,8 +210,8 @@ func (s *Store) OnFed(fn func(endpoints []string)) {
 	s.gathered.feeds = append(s.gathered.feeds, fn)
 }
 
-// SendDropped closes an event that reports dropped events and returns its body. The caller is about to send it, so
-// events dropped from now on are reported by a new one. The only error is core.ErrStorage.
+// SendDropped closes e, an event that reports dropped events, and returns its body. Callers use it just before they
+// send e. Events dropped from now on are reported by a new event. The only error is core.ErrStorage.
 func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body string, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE webhook_endpoint SET dropped_id = 0 WHERE id = ? AND dropped_id = ?", e.EndpointID, e.ID)
@@ -232,8 +234,8 @@ func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// DroppingEndpoints returns the number of endpoints with dropped events that were not reported to them yet. The only
-// error is core.ErrStorage.
+// DroppingEndpoints returns the number of endpoints that have not been told about all their dropped events yet. The
+// only error is core.ErrStorage.
 func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")
 	return n, err

@@ -18,7 +18,7 @@ const EndpointColumns = "id, tenant_id, list_id, name, url, events, old_until, f
 	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator +
 	RecordKeepers
 
-// endpointCreator is the column with the name of the user or client that created an endpoint.
+// endpointCreator is the SQL expression for the column with the name of the user or client that created an endpoint.
 const endpointCreator = `, coalesce(CASE WHEN webhook_endpoint.created_by LIKE 'user:%' THEN (SELECT ` + UserName + `
 	FROM user AS r WHERE r.id = substr(webhook_endpoint.created_by, 6))
 	WHEN webhook_endpoint.created_by LIKE 'client:%' THEN (SELECT r.name FROM client AS r
@@ -32,7 +32,7 @@ var (
 		"endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
 )
 
-// EndpointsOf returns the active endpoints of a tenant. The caller must not change them.
+// EndpointsOf returns the active endpoints of a tenant. The caller must not change the result.
 func EndpointsOf(tx *db.Tx, tenantID string) ([]core.Endpoint, error) {
 	tenants, age := gatheredIn(tx).store.endpoints.Get("")
 	if tenants == nil {
@@ -45,7 +45,7 @@ func EndpointsOf(tx *db.Tx, tenantID string) ([]core.Endpoint, error) {
 		for _, e := range all {
 			tenants[e.TenantID] = append(tenants[e.TenantID], e)
 		}
-		if !tx.Kicked(db.TopicRecords) { // this operation's own changes may never be committed
+		if !tx.Kicked(db.TopicRecords) { // don't cache: this operation's own changes may be rolled back
 			gatheredIn(tx).store.endpoints.Put("", tenants, age)
 		}
 	}
@@ -113,15 +113,15 @@ func addEndpointAttempt(tx *db.Tx, a core.EndpointAttempt) error {
 	return err
 }
 
-// AddEndpointAttempt logs an attempt without an event in the outbox: a test. It doesn't affect how long the endpoint
-// counts as failing. The only error is core.ErrStorage.
+// AddEndpointAttempt logs an attempt that delivers no event of the outbox, such as a test. The attempt doesn't affect
+// how long the endpoint counts as failing. The only error is core.ErrStorage.
 func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that have waited since a
-// time earlier than before. A failing endpoint is tried with one event only, so its other events would never expire.
-// The only error is core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes the events that have waited since a
+// time earlier than the argument before. It is needed because a failing endpoint is tried with only one event, so the
+// others would never expire. The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {
@@ -190,7 +190,8 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 
 var endpointList = ListByTenant(EndpointColumns, "webhook_endpoint", "webhook_endpoint_tenant", "true", false)
 
-// Endpoints returns a page of endpoints by id: all, or those of tenants. The only error is core.ErrStorage.
+// Endpoints returns a page of endpoints, sorted by id: of every tenant if all is set, otherwise of those in tenants.
+// The only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page core.Page) (es []core.Endpoint,
 	err error,
 ) {
@@ -247,13 +248,13 @@ type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool
 	NewKey   []byte        // nil keeps the key
-	Overlap  time.Duration // how long the previous key also signs
-	EndOld   bool          // whether the previous key ends now
+	Overlap  time.Duration // how long the previous key signs as well
+	EndOld   bool          // whether the previous key stops signing now
 }
 
-// UpdateEndpoint changes an endpoint and returns it. If it is enabled again, its waiting events are delivered. If it
-// doesn't exist, UpdateEndpoint returns core.ErrNotFound. If c has a new key while an earlier one still signs, it
-// returns core.ErrSecretStands.
+// UpdateEndpoint changes an endpoint and returns it. The waiting events of an endpoint that is enabled again are
+// delivered. If the endpoint doesn't exist, UpdateEndpoint returns core.ErrNotFound. If c has a new key while an
+// earlier one still signs, it returns core.ErrSecretStands.
 func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string,
 	now core.Instant,
 ) (e core.Endpoint, err error) {
@@ -323,7 +324,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.I
 }
 
 // EndpointAttempts returns a page of an endpoint's log, newest first. If failed is true, it includes only failed
-// attempts. page.After is the number of the previous page's last line. If it is not a number, EndpointAttempts
+// attempts. page.After is the number of the last attempt on the previous page. If it is not a number, EndpointAttempts
 // returns core.ErrInvalidCursor.
 func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, page core.Page) (
 	as []core.EndpointAttempt, err error,
@@ -344,8 +345,7 @@ func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed 
 	return as, err
 }
 
-// The number of endpoint tests per tenant and hour. It is limited because each test is a request to an address that
-// the tenant chooses.
+// The limit on endpoint tests per tenant and hour. Each test is a request to an address that the tenant chooses.
 const (
 	endpointTests       = 60
 	endpointTestsWindow = time.Hour
@@ -363,6 +363,6 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 	}
 }
 
-// UserName is the SQL expression for the name of user r, or the address if there is no name. It doesn't replace
-// core.DefaultName with the address, because more people may see names than addresses of the team.
+// UserName is the SQL expression for the name of the user in the row r or, without a name, the user's address. It
+// doesn't replace core.DefaultName with the address, because more people may see the team's names than its addresses.
 const UserName = "coalesce(nullif(r.name, ''), r.email)"

@@ -5,17 +5,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// The kinds stored for the hash of an erased address: the kinds of core.Status and these.
+// The kinds stored with the hash of an erased address, in addition to the kinds of core.Status.
 const (
 	erasedLeft     = core.KindLeft
 	erasedDisabled = "disabled" // blocked; see Disable
 )
 
-// ErasedHash returns the keyed hash of a folded address, with the key that derives subscription ids. The hash is
-// useless without the database. With the database, it only confirms an address that is already known.
+// ErasedHash returns the keyed hash of a folded address, made with the key that derives subscription ids. The hash is
+// useless without the database. Someone with the database can only use it to check an address that they already know.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
-// KeepErased stores the hash of an erased address. If it is already stored, nothing changes.
+// KeepErased stores the hash of an erased address. It doesn't change a stored hash.
 func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
@@ -23,9 +23,9 @@ func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) er
 	return err
 }
 
-// LeftBefore returns the time that later events of an erased address must exceed, or 0 if the address was not erased
-// for the tenant. Receivers reject an event that is older than the unsubscribe event they got before, and the clock may
-// have been set back.
+// LeftBefore returns a time for an erased address: the tenant's later events about the address must have a later time.
+// It returns 0 if the address was not erased for the tenant. Receivers reject an event that is older than the
+// unsubscribe event they got before, and the clock may have been set back.
 func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.Get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
@@ -41,15 +41,15 @@ func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	return err
 }
 
-// ErasedFrom reports whether an erased address with a kind from ErasedAmong must not be changed by an import into a
-// list. sub is its subscription there, or nil. If the person has confirmed again, imports may change it. An unconfirmed
-// request, which anyone can send, is not enough.
+// ErasedFrom reports whether imports into a list must not change an erased address. kind is the address's kind from
+// ErasedAmong, and sub its subscription to the list, or nil. If the person has confirmed again, imports may change it.
+// An unconfirmed request, which anyone can send, is not enough.
 func ErasedFrom(kind string, sub *core.Subscription) bool {
 	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }
 
-// ErasedAmong returns the strongest stored kind for each of the n folded addresses that was erased for a tenant. If
-// no address was ever erased, it runs only one statement.
+// ErasedAmong returns the strongest stored kind of each erased address, for a tenant and n folded addresses, which key
+// returns by index. If no address was ever erased, it runs only one statement.
 func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
 	if err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {
@@ -65,8 +65,8 @@ func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i i
 		Hash string `db:"hash"`
 		Kind string `db:"kind"`
 	}
-	// Alphabetical order is the order of strength, except that the weakest comes first: bounced, complaint, disabled,
-	// suppressed.
+	// The alphabetical order of the kinds is also their order of strength: bounced, complaint, disabled, suppressed.
+	// Only the weakest kind, which comes first, is an exception.
 	err := from.All(&found,
 		`SELECT hash, kind FROM erased WHERE hash IN (SELECT value FROM json_each(?)) AND tenant_id IN ('', ?)
 		ORDER BY kind <> 'left', kind`, hashes.Column(), tenantID)
@@ -77,7 +77,8 @@ func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i i
 	return kinds, err
 }
 
-// ErasedBlock returns the send-side block for an erased address of the given kind. The weakest kind blocks nothing.
+// ErasedBlock returns the block that the send side gets for an erased address of the given kind. The weakest kind leads
+// to no block.
 func ErasedBlock(kind string) core.Status {
 	switch kind {
 	case "", erasedLeft:

@@ -18,7 +18,7 @@ func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err 
 	return FedBy(s.Reads(ctx), listID)
 }
 
-// FedBy is Store.FedBy within a transaction or a read.
+// FedBy is like Store.FedBy within a transaction or a read.
 func FedBy(q db.Querier, listID string) (clientID string, err error) {
 	err = q.Get(&clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
 	return clientID, err
@@ -34,8 +34,8 @@ func Feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
 	return err
 }
 
-// MayRemove reports whether a client's full sync, started at startedAt, may remove people whom it doesn't list. It may
-// not if another client feeds the list now, or fed it when the sync started.
+// MayRemove reports whether a client's full sync, started at startedAt, may remove people who are missing from the
+// sync. It may not if another client feeds the list now, or fed it when the sync started.
 func MayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
 	var fed struct {
 		ClientID string       `db:"client_id"`

@@ -6,14 +6,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// gathered collects the changes that operations make to the counts of lists and the queues of endpoints. They are
-// written once per operation or transaction, however many rows it changes.
+// gathered collects the changes that operations make to the counts of lists and the queues of endpoints. It writes them
+// once per operation or transaction, however many rows change.
 type gathered struct {
 	store  *Store
 	counts counting                  // changes by the current operation
 	queues map[string]*endpointQueue // queues changed by the current operation, by endpoint id
-	all    counting                  // changes by the transaction's successful operations
-	fed    []string                  // endpoints for which these have written events
+	all    counting                  // count changes by the transaction's successful operations
+	fed    []string                  // ids of endpoints for which these operations have written events
 
 	mu    sync.RWMutex // guards feeds
 	feeds []func(endpoints []string)
@@ -57,7 +57,7 @@ func (g *gathered) Done() {
 	}
 }
 
-// Committed calls the functions registered with OnFed.
+// Committed calls the functions registered with OnFed, if events were written for endpoints.
 func (g *gathered) Committed() {
 	clear(g.all)
 	fed := g.fed

@@ -7,19 +7,21 @@ import (
 	"newsletterd/store/db"
 )
 
-// Tagging names a person of a list and the tags that they get.
+// Tagging is a person on a list and the tags that the person gets.
 type Tagging struct {
-	ID       string // of the subscription
+	ID       string // id of the subscription
 	EmailKey string
 	Tags     []core.Tag // without duplicates
 }
 
-// taggedPeople selects who has which tag, by triples of list, id and the person's number.
+// taggedPeople selects pairs of person and tag. Its parameter is a JSON array of triples: list, id and the person's
+// number.
 const taggedPeople = `SELECT p.value->>2 AS person, t.tag_no AS tag_no FROM json_each(?) AS p
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no`
 
-// knownTriples selects the lists and ids that belong to a subscriber or a subscription, by the same triples.
+// knownTriples selects the lists and ids that belong to a subscriber or a subscription. Its parameter is the same array
+// of triples.
 const knownTriples = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, p.value->>2 AS person FROM json_each(?) AS p
 	WHERE EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
 	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)`
@@ -27,7 +29,7 @@ const knownTriples = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, p.value-
 var addTagged = db.InsertMany("INSERT INTO tagged (at, list_id, id, tag_no) SELECT ?, column1, column2, column3 FROM ",
 	3, " WHERE true ON CONFLICT DO NOTHING")
 
-// triplesOf returns the lists of a tenant with the ids of people there, as triples. leaveOut is a list to leave out.
+// triplesOf returns triples for taggedPeople: each list of a tenant, except leaveOut, with the id of each person there.
 func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people []Tagging) (string, error) {
 	var lists []string
 	err := q.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND id <> ?",
@@ -53,7 +55,7 @@ func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people
 }
 
 // MissingTags removes from people the tags that they have on any list of the tenant, and those that would exceed
-// core.MaxTagsOfOne. It returns the number of the latter. The only error is core.ErrStorage.
+// core.MaxTagsOfOne. over is the number of the latter. The only error is core.ErrStorage.
 func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Tagging) (over int64, err error) {
 	triples, err := triplesOf(d, q, tenantID, listID, "", people)
 	if err != nil {
@@ -89,9 +91,8 @@ func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Taggi
 	return over, nil
 }
 
-// GiveTags gives people of a list the tags that they miss, as MissingTags returns them, on all lists of the tenant that
-// know them. The list itself must know all of them. at is stored as the time of the tags. The only error is
-// core.ErrStorage.
+// GiveTags gives people of a list their tags, on all lists of the tenant that know them. people comes from MissingTags,
+// and everyone in it must be on the list. at is stored as the time of the tags. The only error is core.ErrStorage.
 func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Instant) error {
 	triples, err := triplesOf(tx.DB(), tx, tenantID, listID, listID, people)
 	if err != nil {
@@ -121,8 +122,8 @@ func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Inst
 	})
 }
 
-// UndoTag removes the tag with a number from an address on all lists of a tenant where it was given at an instant. It
-// reports whether it removed any. The only error is core.ErrStorage.
+// UndoTag removes the tag with the number no from an address, on all lists of a tenant where the tag was given at the
+// instant at. It reports whether it removed any. The only error is core.ErrStorage.
 func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (bool, error) {
 	pairs, err := IDsOf(tx, emailKey, tenantID)
 	if err != nil {
@@ -133,8 +134,8 @@ func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (b
 	return n > 0, err
 }
 
-// UnusedTag reports whether no person and no list has a tag, and it was never renamed. It doesn't look at segments. The
-// only error is core.ErrStorage.
+// UnusedTag reports whether a tag was never renamed and no person or list has it. It doesn't look at segments. The only
+// error is core.ErrStorage.
 func UnusedTag(q db.Querier, t *core.Tag) (unused bool, err error) {
 	list, err := ListWithTag(q, t)
 	if err != nil || list != "" || t.UpdatedAt != t.CreatedAt {

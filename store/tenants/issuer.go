@@ -8,8 +8,8 @@ import (
 
 const issuerMark = "issuer"
 
-// KeepIssuer stores the daemon's issuer for commands, whose configuration may differ. It writes only if the issuer
-// has changed. The only error is core.ErrStorage.
+// KeepIssuer stores the daemon's issuer, so that commands with another configuration can read it. It writes only if the
+// issuer has changed. The only error is core.ErrStorage.
 func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	if kept, err := s.Issuer(ctx); err != nil || kept == issuer {
 		return err

@@ -22,16 +22,17 @@ func Keep(tx *db.Tx, record, actor string) error {
 	return nil
 }
 
-// RecordKeepers is the column with the keepers of the client or webhook endpoint that a statement reads.
+// RecordKeepers is the SQL expression for the column with the keepers of the client or webhook endpoint that a
+// statement reads.
 const RecordKeepers = ", (SELECT json_group_array(actor) FROM keeper INDEXED BY sqlite_autoindex_keeper_1 WHERE record = id) AS keepers"
 
-// KeptBy begins a statement with kept, the ids of the clients and webhook endpoints that an actor ?1 keeps directly
-// or through other clients. It includes clients that are disabled or deleted now.
+// KeptBy begins a statement with the table kept: the ids of the clients and webhook endpoints that an actor ?1 keeps
+// directly or through other clients. It includes clients that are disabled or deleted now.
 const KeptBy = `WITH RECURSIVE hand(actor) AS (SELECT ?1 UNION SELECT 'client:' || c.id FROM hand
 	CROSS JOIN keeper AS k INDEXED BY keeper_actor ON k.actor = hand.actor CROSS JOIN client AS c ON c.id = k.record),
 	kept(id) AS MATERIALIZED (SELECT DISTINCT k.record FROM hand CROSS JOIN keeper AS k INDEXED BY keeper_actor ON k.actor = hand.actor) `
 
-// keepersOf is a query for the keepers of clients ?1, a JSON array of ids, and of the clients that keep those.
+// keepersOf is a query for the keepers of the clients ?1 (a JSON array of ids) and of the clients that keep them.
 const keepersOf = `WITH RECURSIVE kept(id) AS (SELECT value FROM json_each(?1) UNION SELECT substr(k.actor, 8)
 	FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id WHERE k.actor LIKE 'client:%')
 	SELECT DISTINCT k.actor FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id ORDER BY 1`
@@ -58,7 +59,8 @@ func (s *Store) Acting(ctx context.Context, actor string) ([]string, error) {
 	return Acting(s.Reads(ctx), actor, db.ActingClient(ctx))
 }
 
-// Acting is Store.Acting for a client, named as in the audit log. An empty client means none.
+// Acting is like Store.Acting, for an actor that acts through client, both in the form of the audit log. An empty
+// client means none.
 func Acting(q db.Querier, actor, client string) ([]string, error) {
 	if client == "" {
 		return []string{actor}, nil

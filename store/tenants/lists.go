@@ -37,7 +37,8 @@ func NoList(err error) error {
 	return err
 }
 
-// Lists returns a page of lists by id: of all tenants, or of those in tenants. The only error is core.ErrStorage.
+// Lists returns a page of lists, sorted by id: of every tenant if all is set, otherwise of those in tenants. The only
+// error is core.ErrStorage.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
 	err = s.AllOf(ctx, &ls, &listList, tenants, all, page.After, page.Limit)
 	return ls, err
@@ -118,8 +119,8 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 	return l, db.AsItStood(err, &l.UpdatedAt, at)
 }
 
-// findSignupTag replaces the name of a list's tag for signups with its id. was is the id before the change. If the
-// tenant has no such tag, it returns an Invalid error.
+// findSignupTag replaces the name of a list's tag for signups with its id. was is the tag's id before the change. If
+// the tenant has no such tag, it returns an Invalid error.
 func findSignupTag(tx *db.Tx, l *core.List, was string) error {
 	if l.SignupTagID == "" || l.SignupTagID == was {
 		return nil
@@ -132,8 +133,8 @@ func findSignupTag(tx *db.Tx, l *core.List, was string) error {
 	return err
 }
 
-// keepConsentText stores the current consent text of the signup form. Its version is the name that the consent ledger
-// uses.
+// keepConsentText stores the current consent text of the signup form. The consent ledger refers to the text by its
+// version.
 func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil
@@ -141,8 +142,8 @@ func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
 	return AddConsentText(tx, l.ID, l.ConsentText, now)
 }
 
-// ConsentText returns the consent text of a text_version in the ledger. If no such version exists, it returns
-// core.ErrNotFound.
+// ConsentText returns the consent text with the given version (text_version in the ledger). If no such version exists,
+// it returns core.ErrNotFound.
 func (s *Store) ConsentText(ctx context.Context, listID, version string) (text string, err error) {
 	err = s.Get(ctx, &text, "SELECT text FROM consent_text WHERE list_id = ? AND version = ?", listID, version)
 	return text, err

@@ -14,12 +14,12 @@ const (
 	MailQueued = 0
 	mailSent   = 1
 	mailFailed = 2
-	// not sent because of a limit or because the reason is gone; some rows are kept so that all requests do the same
-	// work
+	// not sent because of a limit, or because there is no longer a reason to; some rows are kept so that all requests
+	// do the same work
 	MailLeftOut = 3
 )
 
-// The same states as text in statements, whose query plans depend on them.
+// The same states as text for statements. Their query plans depend on literal states.
 const (
 	SQLMailQueued  = "0"
 	SQLMailSent    = "1"
@@ -27,8 +27,8 @@ const (
 	SQLMailLeftOut = "3"
 )
 
-// The maximum number of emails to one address within MailPeriod, by kind: confirmations, "already subscribed" notices
-// of a list, and undo links.
+// The maximum number of emails to one address within MailPeriod, by kind: confirmation, "already subscribed" notice of
+// a list, and undo link.
 const (
 	MailPeriod           = 24 * time.Hour
 	ConfirmsPerListEmail = 3
@@ -38,19 +38,20 @@ const (
 	UndosPerEmail        = 10
 )
 
-// MailDelay is the delay between the response to a public request and the email that the request may cause. Sending it
-// during the response would slow the response down, which would reveal the email.
+// MailDelay is the delay between the response to a public request and the email that the request may cause. Sending the
+// email during the response would make the response slower and so reveal the email.
 const MailDelay = 500 * time.Millisecond
 
 var insertMail = db.InsertInto("mail",
 	"kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
 
-// AddMail queues an email for its DueAt (0 means now). It wakes the mailer after the commit or when the email is due.
+// AddMail queues an email until its DueAt (0 means now). The mailer wakes after the commit or, if that is later, when
+// the email is due.
 func AddMail(tx *db.Tx, m core.Mail, now core.Instant) error {
 	return WriteMail(tx, m, MailQueued, now)
 }
 
-// LeaveOutConfirmations ends the queued confirmation emails of a list to an address that are not being sent yet.
+// LeaveOutConfirmations cancels the confirmation emails of a list to an address that are queued and not being sent yet.
 func LeaveOutConfirmations(tx *db.Tx, listID, emailKey string, now core.Instant) error {
 	_, err := tx.Exec("UPDATE mail SET state = "+SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ?
 		AND list_id = ? AND state != `+SQLMailLeftOut+" AND +state = "+SQLMailQueued, int64(now), emailKey,
@@ -67,16 +68,16 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	if m.DueAt > now {
 		topic = db.TopicMailSoon
 	}
-	tx.Kick(topic) // also for a row that is left out, so that the mailer's work reveals nothing to the caller
+	tx.Kick(topic) // also for emails that are left out, so that the mailer's work reveals nothing to the caller
 	_, err := tx.Exec(insertMail,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt,
 			now)), int64(now))
 	return err
 }
 
-// LeaveOut does the same work as WriteMail for an unsent email to a subscriber. Per list, address and MailPeriod, it
-// adds at most one row more than the limit on emails of that kind. Repeated requests therefore don't make the table
-// grow.
+// LeaveOut does the same work as WriteMail for an email to a subscriber that is not sent. For each list, address and
+// MailPeriod, it adds at most one row more than the number of emails of that kind that the limit allows. Repeated
+// requests therefore don't make the table grow.
 func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	tx.Kick(db.TopicMailSoon)
 	_, err := tx.Exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
@@ -103,7 +104,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 }
 
 // NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
-// DueMails, it doesn't read the held emails again for each new email. The only error is core.ErrStorage.
+// DueMails, it doesn't read the emails that the process holds again for each new email. The only error is
+// core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,
@@ -119,8 +121,8 @@ const withRelays = "SELECT id FROM tenant INDEXED BY tenant_with_relays WHERE re
 // account (core.Mail.AboutAccount). A relay that reads such an email could use its token to take over the account.
 const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 
-// DueMailsOf is DueMails for one tenant with its own relays. An empty owner means all other emails. The only error is
-// core.ErrStorage.
+// DueMailsOf is like DueMails, for the emails of owner, a tenant with its own relays. If owner is empty, it returns all
+// other emails. The only error is core.ErrStorage.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.All(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
@@ -131,8 +133,8 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// NewMailsOf is NewMails for one tenant with its own relays. An empty owner means all other emails. The only error is
-// core.ErrStorage.
+// NewMailsOf is like NewMails, for the emails of owner, a tenant with its own relays. If owner is empty, it returns all
+// other emails. The only error is core.ErrStorage.
 func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail,
 	err error,
 ) {
@@ -165,7 +167,7 @@ type MailResult struct {
 	ID      int64
 	Sent    bool
 	LeftOut bool         // not sent, because there is no longer a reason to
-	RetryAt core.Instant // if not sent and not 0: time of the next attempt
+	RetryAt core.Instant // time of the next attempt, if not sent; 0 means never
 	Reason  string       // reason for a failure, without addresses or tokens
 }
 
@@ -196,8 +198,8 @@ const SentMailsAtOnce = 32
 var sentMails = "UPDATE mail SET tries = tries + 1, state = " + SQLMailSent +
 	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", SentMailsAtOnce-1) + ")"
 
-// mailsSent marks many emails as sent in one statement, because a statement costs more than a row. Unused parameters
-// repeat the last id.
+// mailsSent marks many emails as sent in one statement, because each statement costs more than each row. Unused
+// parameters repeat the last id.
 func mailsSent(tx *db.Tx, ids []any, now core.Instant) error {
 	args := make([]any, 1, 1+SentMailsAtOnce)
 	args[0] = int64(now)
@@ -228,8 +230,8 @@ func finishMail(tx *db.Tx, r MailResult, now core.Instant) error {
 }
 
 // RequestsApart is the number of requests per list, address and MailPeriod that get separate rows. It is the limit on
-// emails plus one. It doesn't depend on what is known about the address. Later requests replace the last row without an
-// email.
+// emails plus one. It doesn't depend on what is known about the address. Later requests send no email and replace the
+// last row.
 const RequestsApart = ConfirmsPerListEmail + 1
 
 // PadTo runs statements that change nothing until the operation has run n statements. The response time then doesn't

@@ -22,7 +22,7 @@ const changeLinkTTL = 24 * time.Hour
 var ErrDeadLink = core.Conflictf("conflict",
 	"The link in this email has expired. The person has to request a new email.")
 
-// QueuedMails returns a page of the emails that are queued or failed, by id. The only error is core.ErrStorage.
+// QueuedMails returns a page of the emails that are queued or failed, sorted by id. The only error is core.ErrStorage.
 func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, limit int) (m []core.QueuedMail,
 	err error,
 ) {
@@ -35,10 +35,10 @@ func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, li
 	return m, err
 }
 
-// requeue makes emails due now. If an email is older than the retry period, the next rejection is final.
+// requeue makes emails due now. For an email older than the retry period, the next rejection is final.
 const requeue = "UPDATE mail SET state = " + SQLMailQueued + ", tries = 0, due_at = ?1, finished_at = 0 WHERE "
 
-// linkLives is the condition that an email has no link or its link is still valid.
+// linkLives is the SQL condition that an email has no link or its link is still valid.
 const linkLives = `(token_id = '' OR kind = 'change' AND created_at > ?2
 	OR EXISTS (SELECT 1 FROM user_token AS t WHERE t.id = token_id AND t.used_at = 0 AND t.expires_at > ?1)
 	OR EXISTS (SELECT 1 FROM confirm_token AS t WHERE t.id = token_id)
@@ -68,8 +68,8 @@ func (s *Store) RetryMail(ctx context.Context, id int64, actor string, now core.
 	})
 }
 
-// RetryFailedMails makes up to limit failed emails that match f due now, oldest first, and returns their number. It
-// skips emails whose link has expired. The only error is core.ErrStorage.
+// RetryFailedMails makes failed emails that match f due now, and returns their number. It takes up to limit emails,
+// oldest first. It skips emails whose link has expired. The only error is core.ErrStorage.
 func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, actor string, now core.Instant) (n int64,
 	err error,
 ) {

@@ -21,8 +21,9 @@ func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverInForce)
 }
 
-// MailServerBefore returns the previous mail server with its password. It is kept for some hours after a change;
-// later the result is the zero value. ChangedAt is the time it was replaced. The errors are those of MailServer.
+// MailServerBefore returns the previous mail server with its password. That server is kept for some hours after a
+// change; after that, the result is the zero value. ChangedAt is the time at which the server was replaced. The errors
+// are those of MailServer.
 func (s *Store) MailServerBefore(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverBefore)
 }
@@ -127,7 +128,7 @@ func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 }
 
 // tellOfServer emails all server administrators that emails are now sent through another server. address is its host
-// and port, or empty if there is no server anymore.
+// and port, or an empty string if there is no server anymore.
 func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
 	var told []core.Email
 	err := tx.All(&told, "SELECT u.email FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u ON u.id = r.user_id "+

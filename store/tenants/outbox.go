@@ -13,8 +13,9 @@ import (
 const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
 	"tries, dead_at, failed_at, last_error, revived_at, endpoint_id"
 
-// AddEvent adds the event of a change to the outbox. It is due no earlier than the waiting events of the same
-// subscription, and the last of them is due last. Readers can therefore keep the order without comparing events.
+// AddEvent adds the event of a change to the outbox. The event is due no earlier than the waiting events of the same
+// subscription, so the newest event is always due last. Code that reads events in the order of their due times keeps
+// this order without comparing them.
 func AddEvent(tx *db.Tx, tenantID string, sub *core.Subscription, c *core.Change, now core.Instant) error {
 	e := EventOf(tenantID, sub, c)
 	if err := PutEvent(tx, e, "", now); err != nil {
@@ -23,7 +24,7 @@ func AddEvent(tx *db.Tx, tenantID string, sub *core.Subscription, c *core.Change
 	return AddToEndpoints(tx, e, now)
 }
 
-// EventOf returns the event for a change of a subscription.
+// EventOf returns the event that reports the change c of a subscription.
 func EventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Event {
 	return &core.Event{
 		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
@@ -68,9 +69,9 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway reports whether changes of a list are on their way to the send service for the first time. They can
-// be single events or part of a full sync. It considers changes made at the time until or earlier. It ignores events
-// that have failed before, because the send service may be down. The only error is core.ErrStorage.
+// ChangesUnderway reports whether changes of a list are being delivered to the send service for the first time, as
+// single events or as part of a full sync. It considers changes made no later than until. It ignores events whose
+// delivery has failed before, because the send service may be down. The only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.Get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
@@ -91,7 +92,8 @@ func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Insta
 	return at, err
 }
 
-// EventResult is the result of one attempt to deliver an event. The event is done, dead, or tried again at RetryAt.
+// EventResult is the result of one attempt to deliver an event. The event is delivered, becomes a dead letter, or is
+// tried again at RetryAt.
 type EventResult struct {
 	Event   *core.OutboxEvent
 	Done    bool
@@ -103,8 +105,8 @@ type EventResult struct {
 	Gone    bool          // whether the receiver wants no more events
 }
 
-// FinishEvents records the results of attempts. A waiting event holds back the later events of its subscription; a
-// dead one does not. The only error is core.ErrStorage.
+// FinishEvents records the results of attempts. A waiting event holds back later events of the same subscription. A
+// dead letter does not. The only error is core.ErrStorage.
 func (s *Store) FinishEvents(ctx context.Context, results []EventResult, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		for _, r := range results {
@@ -144,7 +146,7 @@ func finishEvent(tx *db.Tx, r EventResult, now core.Instant) error {
 }
 
 // dropMoot removes an event that the send service has rejected if its list was deleted in the meantime. Such an event
-// can never be delivered and has no use. dropMoot reports whether it removed the event.
+// can never be delivered, and no receiver needs it. dropMoot reports whether it removed the event.
 func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	if r.Event.EndpointID != "" {
 		return false, nil
@@ -158,7 +160,7 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of the first event; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // time of the oldest event; 0 means none
 }
 
 // OutboxState returns the counts of events for the send service. The only error is core.ErrStorage.
@@ -171,9 +173,9 @@ func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, outboxCounts("SELECT id AS r FROM webhook_endpoint"))
 }
 
-// outboxCounts returns a query for the counts that reads only two indexes and, of the events, only the oldest. It
-// doesn't count the remaining events of deleted endpoints. receivers is a query for the ids of the receivers, with
-// one column r.
+// outboxCounts returns a query for the counts. The query reads two indexes and only one event, the oldest. It leaves
+// out the remaining events of deleted endpoints. receivers is a query for the ids of the receivers, in a column named
+// r.
 func outboxCounts(receivers string) string {
 	return `SELECT o.n AS waiting, d.n AS dead, coalesce((SELECT occurred_at FROM outbox WHERE id = o.oldest), 0) AS oldest_at
 		FROM (SELECT count(*) AS n, min(+x.id) AS oldest FROM (` + receivers + `) AS e CROSS JOIN outbox AS x INDEXED BY outbox_due
@@ -195,7 +197,7 @@ type OutboxFilter struct {
 	EndpointID       string
 }
 
-// OutboxEvents returns a page of the outbox by id. The only error is core.ErrStorage.
+// OutboxEvents returns a page of the outbox, sorted by id. The only error is core.ErrStorage.
 func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]core.OutboxEvent,
 	error,
 ) {
@@ -209,8 +211,9 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 	return e, err
 }
 
-// OutboxEvent returns the undelivered rows of an event: one for each receiver or, if endpointID is not empty, only
-// that endpoint's. eventID may also be the number of a row. If there are none, it returns core.ErrNotFound.
+// OutboxEvent returns the undelivered rows of an event: one for each receiver or, if endpointID is not empty, only the
+// row of that endpoint. eventID may also be the number of a row. If there are no such rows, it returns
+// core.ErrNotFound.
 func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]core.OutboxEvent, error) {
 	var e []core.OutboxEvent
 	from := "outbox INDEXED BY outbox_event WHERE event_id = ?1"
@@ -240,8 +243,8 @@ func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string,
 	return urge, err
 }
 
-// RetryDead requeues up to limit dead letters that match f, oldest first, and returns their number. The only error is
-// core.ErrStorage.
+// RetryDead requeues dead letters that match f, and returns their number. It takes up to limit of them, oldest first.
+// The only error is core.ErrStorage.
 func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor string, now core.Instant) (n int64,
 	err error,
 ) {
@@ -261,7 +264,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 	return n, err
 }
 
-// reviveDead requeues the oldest dead letters that match f, as far as each endpoint's queue has room.
+// reviveDead requeues the oldest dead letters that match f, as long as the queue of their endpoint has room.
 func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64, err error) {
 	full := core.Strings{}
 	for more := true; more && n < int64(limit); {
@@ -295,7 +298,7 @@ func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64
 	return n, nil
 }
 
-// deadLetters is a query for the dead letters that match a filter, without those of some endpoints.
+// deadLetters is a query for the dead letters that match a filter, except those of given endpoints.
 const deadLetters = `SELECT id, endpoint_id, octet_length(body) AS bytes FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0
 	AND (?1 = '' OR tenant_id = ?1) AND (?2 = '' OR list_id = ?2) AND (?3 = '' OR subscription_id = ?3)
 	AND (?4 = '' OR event_type = ?4) AND (?5 = '' OR endpoint_id = ?5)

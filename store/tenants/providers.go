@@ -40,7 +40,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.Provide
 	return p, nil
 }
 
-// Providers returns a page of providers, ordered by name. Its only error is core.ErrStorage.
+// Providers returns a page of providers, sorted by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
 	var p []core.Provider
 	err := s.All(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
@@ -48,8 +48,8 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider,
 	return p, err
 }
 
-// AddProvider stores a new provider with its first secret; kinds without a secret have an empty one. If there is no
-// such tenant, it returns core.ErrNotFound. If the name is taken, it returns a Conflict.
+// AddProvider stores a new provider with its first secret. The secret is empty for kinds of providers that have none.
+// If there is no such tenant, it returns core.ErrNotFound. If the name is taken, it returns a Conflict.
 func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
 	if err := core.CheckProviderName(p.Name); err != nil {
 		return err
@@ -89,8 +89,8 @@ func addProvider(tx *db.Tx, p core.Provider, sealed []byte) error {
 	return err
 }
 
-// EnsureDefaultProvider creates the provider of the first start with a secret from the caller, unless it exists. Its
-// only error is core.ErrStorage.
+// EnsureDefaultProvider creates the default provider with the given secret, unless the provider exists. Its only error
+// is core.ErrStorage.
 func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
 	sealed := s.sealText(secret)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -103,12 +103,12 @@ func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, 
 	})
 }
 
-// ProviderChange is a change by UpdateProvider. A nil field stays unchanged.
+// ProviderChange is the change that UpdateProvider makes. A nil field stays unchanged.
 type ProviderChange struct {
 	TenantID     *string
 	Topics       *[]string
 	Disabled     *bool
-	NewSecret    *string // the previous one stays valid as well
+	NewSecret    *string // the previous secret stays valid too
 	EndOldSecret bool
 }
 

@@ -21,8 +21,8 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside holds the statements that move a deleted tenant's domains and endpoints to the tables in which TakeBack
-// finds them.
+// putAside holds the statements that move a deleted tenant's domains and endpoints to tables from which TakeBack
+// restores them.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
@@ -33,7 +33,7 @@ var putAside = []string{
 	"DELETE FROM webhook_endpoint WHERE tenant_id = ?",
 }
 
-// PutAside takes the domains and webhook endpoints of a deleted tenant out of use.
+// PutAside takes the domains and webhook endpoints of a deleted tenant out of use until TakeBack restores them.
 func PutAside(tx *db.Tx, tenantID string) error {
 	for _, query := range putAside {
 		if _, err := tx.Exec(query, tenantID); err != nil {
@@ -43,8 +43,8 @@ func PutAside(tx *db.Tx, tenantID string) error {
 	return nil
 }
 
-// restoreEndpoints restores endpoints and counts their waiting events again. Housekeeping has removed only events
-// that became due in the meantime.
+// restoreEndpoints restores endpoints and counts their waiting events again. In the meantime, housekeeping has removed
+// only events that were due.
 const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, " +
 	"created_at, updated_at, disabled_at, disabled_reason, waiting, waiting_bytes) SELECT id, tenant_id, list_id, name, " +
 	"url, events, secret, created_by, created_at, ?1, ?1, coalesce(nullif(disabled_reason, ''), ?2), " +
@@ -52,9 +52,9 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
 	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack returns to a restored tenant what PutAside took. Endpoints are restored as disabled. Domains that another
-// tenant has verified since are not restored, and are removed from the tenant's row. deletedAt is the time at which the
-// tenant was deleted. left lists everything that was not restored.
+// TakeBack returns to a restored tenant what PutAside took. Endpoints are restored as disabled. It doesn't restore
+// domains that another tenant has verified since, and removes them from the tenant's row. deletedAt is the time at
+// which the tenant was deleted. left lists everything that was not restored.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {
@@ -100,7 +100,7 @@ func takeBackDomains(tx *db.Tx, t *core.Tenant, deletedAt, now core.Instant) (le
 	for i := range domains {
 		d := &domains[i]
 		if d.Verified() && slices.Contains(taken, d.Domain) {
-			continue // proposed again, it can be verified once the other tenant gives it up
+			continue // the tenant can propose it again and verify it after the other tenant has deleted it
 		}
 		d.UpdatedAt = now
 		if _, err := db.InsertRow(tx, &senderDomainTable, d); err != nil {
@@ -134,8 +134,8 @@ func keysLost(tx *db.Tx, tenantID string, since core.Instant) (left []core.LeftO
 	return left, err
 }
 
-// FreeSlug removes the slug of a restored list if another list at the same host has it now. taken reports whether it
-// did; slug is the removed slug.
+// FreeSlug removes the slug of a restored list if another list on the same host has that slug now. taken reports
+// whether FreeSlug removed the slug.
 func FreeSlug(tx *db.Tx, listID string) (slug string, taken bool, err error) {
 	l, err := ReadList(tx, listID)
 	if err != nil {

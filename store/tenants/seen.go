@@ -13,8 +13,8 @@ const (
 	EventTTL = 90 * 24 * time.Hour
 )
 
-// Nonce is a value that a signed request may use once. It is used up in the transaction of the change, so a request
-// that is rejected for another reason doesn't use it up.
+// Nonce is a value that only one signed request can use. The transaction of the request's change uses it up, so a
+// request that is rejected for another reason can be repeated with the same nonce.
 type Nonce struct {
 	ClientID string
 	Nonce    string

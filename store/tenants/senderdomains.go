@@ -25,7 +25,8 @@ var (
 // domainChecks is the number of TXT record checks per tenant and minute.
 const domainChecks = 20
 
-// SenderDomains returns a page of sender domains by id: of some tenants, or all. The only error is core.ErrStorage.
+// SenderDomains returns a page of sender domains, sorted by id: of every tenant if all is set, otherwise of those in
+// tenants. The only error is core.ErrStorage.
 func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ds []core.SenderDomain, err error,
 ) {
@@ -117,8 +118,8 @@ func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor s
 }
 
 // VerifySenderDomain marks a domain as verified because an operator vouches for it, and returns the domain. The domain
-// may be below another tenant's domain. If it doesn't exist, VerifySenderDomain returns core.ErrNotFound. It also
-// returns core.ErrDomainTaken.
+// can be a subdomain of another tenant's domain. If the domain doesn't exist, VerifySenderDomain returns
+// core.ErrNotFound. It also returns core.ErrDomainTaken.
 func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now core.Instant) (d core.SenderDomain,
 	err error,
 ) {
@@ -141,7 +142,7 @@ func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now co
 	return d, err
 }
 
-// verify adds a domain to its tenant's domains.
+// verify adds a domain to its tenant's verified domains.
 func verify(tx *db.Tx, d *core.SenderDomain, by, actor string, now core.Instant) error {
 	t, err := ReadTenant(tx, d.TenantID)
 	if err != nil {
@@ -179,8 +180,8 @@ func takenDomains(tx *db.Tx, tenantID string, domains ...string) (taken []string
 var ErrDomainInUse = core.Conflictf("domain_in_use",
 	"This domain is in use as a sender. Change mail_from, then wait for its send jobs to end, or cancel them.")
 
-// DeleteSenderDomain removes a domain, also from Tenant.Domains. If it doesn't exist, it returns core.ErrNotFound. If
-// the tenant's mail_from or an unfinished send job uses the domain, it returns ErrDomainInUse.
+// DeleteSenderDomain removes a sender domain and its entry in Tenant.Domains. If the domain doesn't exist, it returns
+// core.ErrNotFound. If the tenant's mail_from or an unfinished send job uses the domain, it returns ErrDomainInUse.
 func (s *Store) DeleteSenderDomain(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "sender_domain", id, "domain.delete", actor, now, func(tx *db.Tx) error {
 		var d core.SenderDomain
@@ -219,7 +220,7 @@ func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
 }
 
 // keepDomains updates the sender domains of a tenant after an operator has changed Tenant.Domains. Added domains count
-// as verified. It returns core.ErrDomainTaken, with its field.
+// as verified. Its error is core.ErrDomainTaken with the name of the field.
 func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
 	for _, domain := range was {
 		if slices.Contains(t.Domains, domain) {

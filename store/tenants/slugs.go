@@ -8,10 +8,10 @@ import (
 const sameSlug = `SELECT t.public_url FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id
 	WHERE l.slug = ? AND l.slug <> '' AND l.id <> ? AND l.deleted_at = 0`
 
-// ErrSlugTaken is returned when another list at the same host has the slug.
+// ErrSlugTaken is returned when another list on the same host has the slug.
 var ErrSlugTaken = core.Invalidf("slug", "Another list on this host has this slug. Choose another one.")
 
-// ownSlug returns ErrSlugTaken if another list at the tenant's host has the list's slug.
+// ownSlug returns ErrSlugTaken if another list on the tenant's host has the list's slug.
 func ownSlug(tx *db.Tx, l *core.List, t *core.Tenant) error {
 	if l.Slug == "" {
 		return nil
@@ -28,7 +28,7 @@ func ownSlug(tx *db.Tx, l *core.List, t *core.Tenant) error {
 	return nil
 }
 
-// ownSlugs returns an Invalid error on public_url if a list at the tenant's new host has the slug of one of the
+// ownSlugs returns an Invalid error on public_url if a list on the tenant's new host has the slug of one of the
 // tenant's lists.
 func ownSlugs(tx *db.Tx, t *core.Tenant) error {
 	var lists []core.List

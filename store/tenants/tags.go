@@ -17,45 +17,45 @@ var TagTable = db.TableOf[core.Tag]("tag", []string{"no"}, []string{"id", "tenan
 const tagColumns = "g.no, g.id, g.tenant_id, g.name, g.name_key, g.created_at, g.updated_at"
 
 const (
-	// TagsOfTenant selects a page of a tenant's tags by id.
+	// TagsOfTenant selects a page of a tenant's tags, sorted by id.
 	TagsOfTenant = "SELECT " + tagColumns + ` FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ?
 		ORDER BY g.id LIMIT +?`
-	// tagsOfPerson selects the tags of a person by pairs of list and id.
+	// tagsOfPerson selects the tags of a person, given as a JSON array of pairs of list and id.
 	tagsOfPerson = "SELECT DISTINCT " + tagColumns + ` FROM json_each(?) AS p
 		CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 		CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no ORDER BY g.name_key`
 )
 
-// TagsOfPairs selects the tags of a person for an export, by pairs of list and id.
+// TagsOfPairs selects the tags of a person for an export. The person is given as for tagsOfPerson.
 const TagsOfPairs = `SELECT g.tenant_id, g.name, min(t.at) AS at FROM json_each(?) AS p
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no GROUP BY g.no ORDER BY g.tenant_id, g.name_key`
 
-// Tags returns a page of a tenant's tags by id. The only error is core.ErrStorage.
+// Tags returns a page of a tenant's tags, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Tags(ctx context.Context, tenantID string, page core.Page) (tags []core.Tag, err error) {
 	err = s.All(ctx, &tags, TagsOfTenant, tenantID, page.After, page.Limit)
 	return tags, err
 }
 
-// AllTags returns the tags of a tenant by name. The only error is core.ErrStorage.
+// AllTags returns all tags of a tenant, sorted by name. The only error is core.ErrStorage.
 func (s *Store) AllTags(ctx context.Context, tenantID string) ([]core.Tag, error) {
 	tags, err := s.Tags(ctx, tenantID, core.Page{Limit: core.MaxTags})
 	slices.SortFunc(tags, func(a, b core.Tag) int { return strings.Compare(a.NameKey, b.NameKey) })
 	return tags, err
 }
 
-// Tag returns a tag. If there is none with that id, it returns core.ErrTagNotFound.
+// Tag returns a tag. If there is no tag with that id, it returns core.ErrTagNotFound.
 func (s *Store) Tag(ctx context.Context, id string) (t core.Tag, err error) {
 	return ReadTag(s.Reads(ctx), id)
 }
 
-// ReadTag is Tag inside an operation.
+// ReadTag is like Tag, inside an operation.
 func ReadTag(q db.Querier, id string) (t core.Tag, err error) {
 	err = q.Get(&t, "SELECT "+tagColumns+" FROM tag AS g WHERE g.id = ?", id)
 	return t, db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// TagNamed returns a tenant's tag by its name or id. If there is none, it returns core.ErrTagNotFound.
+// TagNamed returns a tenant's tag by name or id. If there is no such tag, it returns core.ErrTagNotFound.
 func TagNamed(q db.Querier, tenantID, name string) (t core.Tag, err error) {
 	if id, ok := core.ParseID(name); ok {
 		err = q.Get(&t, "SELECT "+tagColumns+" FROM tag AS g WHERE g.id = ? AND g.tenant_id = ?", id, tenantID)
@@ -66,7 +66,7 @@ func TagNamed(q db.Querier, tenantID, name string) (t core.Tag, err error) {
 	return t, db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// AddTag adds a tag. If the tenant has one with that name, or the maximum number of tags, it returns a Conflict.
+// AddTag adds a tag. If the tenant has a tag with that name, or the maximum number of tags, it returns a Conflict.
 func AddTag(tx *db.Tx, t *core.Tag) error {
 	n, err := tx.Number("SELECT count(*) FROM tag INDEXED BY tag_name WHERE tenant_id = ?", t.TenantID)
 	if err != nil {
@@ -80,11 +80,12 @@ func AddTag(tx *db.Tx, t *core.Tag) error {
 	return err
 }
 
-// DeleteTag removes a tag. If there is none, it returns core.ErrNotFound. Housekeeping later removes it from people.
+// DeleteTag removes a tag. If there is no such tag, it returns core.ErrNotFound. Housekeeping later removes it from
+// people.
 func DeleteTag(tx *db.Tx, id string) error { return tx.One("DELETE FROM tag WHERE id = ?", id) }
 
-// TagsAt returns the tags of an address by name. A person has the same tags on all lists of a tenant. The only error
-// is core.ErrStorage.
+// TagsAt returns the tags of an address, sorted by name. A person has the same tags on all lists of a tenant. The only
+// error is core.ErrStorage.
 func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []core.Tag, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		pairs, err := IDsAmong(s.DB, r, emailKey, tenantID)
@@ -96,16 +97,17 @@ func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []c
 	return tags, err
 }
 
-// SetTags replaces the tags of an address on all lists of a tenant that know it. names contains names or ids. If a tag
-// does not exist, or there are too many, it returns an Invalid error on tags. If no list knows the address, it returns
-// core.ErrNotFound.
+// SetTags replaces the tags of an address on all lists of a tenant that know the address. names contains names or ids
+// of tags. If a tag does not exist, or there are too many, it returns an Invalid error on tags. If no list knows the
+// address, it returns core.ErrNotFound.
 func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, names []string, actor string,
 	now core.Instant,
 ) ([]core.Tag, error) {
 	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, actor, now)
 }
 
-// ChangeTags is SetTags with a function. The function gets the ids of the address's tags and returns the new ones.
+// ChangeTags is like SetTags, but gets the new tags from change. That function gets the ids of the address's tags and
+// returns the new ids.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
 	actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
@@ -207,8 +209,8 @@ func UntagSubscriber(tx *db.Tx, t *core.Tag, listID, id string) (changed bool, e
 	return n > 0, err
 }
 
-// pairsOfSubscriber is IDsOf for the address of a subscriber of a list. For an unknown subscriber, it returns pairs
-// that no row has.
+// pairsOfSubscriber is like IDsOf, for the address of a subscriber of a list. For an unknown subscriber, it returns
+// pairs that no row has.
 func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
 	key, err := KeyOf(tx, listID, id)
 	if err != nil {
@@ -217,7 +219,7 @@ func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
 	return IDsOf(tx, key, tenantID)
 }
 
-// KeyOf returns the folded address of a subscriber of a list, or an empty string if the list does not know them.
+// KeyOf returns the folded address of a subscriber of a list, or an empty string if the list has no such subscriber.
 func KeyOf(q db.Querier, listID, id string) (key string, err error) {
 	err = q.Get(&key, `SELECT coalesce((SELECT email_key FROM subscriber WHERE list_id = ?1 AND id = ?2),
 		(SELECT email_key FROM subscription WHERE list_id = ?1 AND id = ?2), '')`, listID, id)
@@ -231,13 +233,14 @@ func giveTag(tx *db.Tx, pairs string, t *core.Tag, now core.Instant) (int64, err
 		ON CONFLICT DO UPDATE SET at = at`, t.No, int64(now))
 }
 
-// takeTag is the opposite of giveTag. It returns the number of lists on which the address had the tag.
+// takeTag removes a tag from an address, which is given as for giveTag. It returns the number of lists on which the
+// address had the tag.
 func takeTag(tx *db.Tx, pairs string, t *core.Tag) (int64, error) {
 	return tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
 		"DELETE FROM tagged WHERE tag_no = ? AND list_id = ? AND id = ?", t.No)
 }
 
-// TakeTags copies the tags that an address has on the tenant's other lists to a new subscriber of a list.
+// TakeTags gives a new subscriber of a list the tags that the address has on the tenant's other lists.
 func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
 	var tenantID string
 	err := tx.Get(&tenantID, `SELECT l.tenant_id FROM list AS l WHERE l.id = ?
@@ -257,14 +260,14 @@ func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
 	return err
 }
 
-// TagSignup gives someone who has confirmed a signup the list's tag for signups, if there is one. The only error is
+// TagSignup gives the list's signup tag, if it has one, to a person who has confirmed a signup. The only error is
 // core.ErrStorage.
 func TagSignup(tx *db.Tx, l *core.List, id string, now core.Instant) error {
 	if l.SignupTagID == "" {
 		return nil
 	}
 	t, err := ReadTag(tx, l.SignupTagID)
-	if errors.Is(err, core.ErrTagNotFound) { // deleted while the list was deleted
+	if errors.Is(err, core.ErrTagNotFound) { // the tag was deleted while the list was deleted
 		return nil
 	}
 	if err == nil {
@@ -285,7 +288,8 @@ const tagNames = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, g.name AS na
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no ORDER BY g.name_key`
 
-// TagNames returns the sorted names of people's tags, by pairs of list and id. People without tags are left out.
+// TagNames returns the sorted names of people's tags. The argument and the keys of the result are pairs of list and id.
+// People without tags are left out.
 func (s *Store) TagNames(ctx context.Context, people [][2]string) (map[[2]string][]string, error) {
 	pairs, err := json.Marshal(people)
 	if err != nil {

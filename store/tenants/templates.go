@@ -20,7 +20,7 @@ func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Tem
 	return t, err
 }
 
-// ReadTemplate is Template inside an operation.
+// ReadTemplate is like Template, inside an operation.
 func ReadTemplate(tx *db.Tx, tenantID, name string) (t core.Template, err error) {
 	err = tx.Get(&t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
 	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
@@ -46,7 +46,7 @@ func TemplateExists(tx *db.Tx, tenantID, name string) (bool, error) {
 	return n > 0, err
 }
 
-// Templates returns a page of a tenant's templates, by name. The only error is core.ErrStorage.
+// Templates returns a page of a tenant's templates, sorted by name. The only error is core.ErrStorage.
 func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.All(ctx, &ts,
 		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?",
@@ -54,7 +54,7 @@ func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) 
 	return ts, err
 }
 
-// TemplateHeads is Templates without the bodies, which may be long. The only error is core.ErrStorage.
+// TemplateHeads is like Templates, but leaves out the bodies, which can be long. The only error is core.ErrStorage.
 func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.All(ctx, &ts, `SELECT tenant_id, name, id, layout, '' AS body_html, '' AS body_text, created_at, updated_at
 		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?`, tenantID, page.After, page.Limit)
@@ -111,8 +111,8 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, db.AsItStood(err, &t.UpdatedAt, at)
 }
 
-// templateUses holds the queries for the places that use a template ?1, with at most ?2 of each kind. The name of the
-// built-in default always has a template, so its uses don't count.
+// templateUses holds the queries for the places that use a template ?1, with at most ?2 of each kind. Uses of the name
+// of the default template don't count, because that name always has a template.
 var templateUses = []string{
 	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
 		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,

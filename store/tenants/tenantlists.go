@@ -6,16 +6,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// TenantList holds the statements that read a page of records by id: All for every tenant and Among for some tenants.
-// The parameters are the last id of the previous page, the number of records and, for Among, the tenants.
+// TenantList holds the statements that read a page of records, sorted by id. All reads the records of every tenant,
+// Among those of some tenants. The parameters are the last id of the previous page, the number of records and, for
+// Among, the tenants.
 type TenantList struct{ All, Among string }
 
-// NewestFirst makes a list begin with the greatest id.
+// NewestFirst is the argument of ListByTenant for a list that begins with the greatest id.
 const NewestFirst = true
 
-// ListByTenant returns the statements for the records of a table that meet the condition live, by id. index is an
-// index over tenant_id and id. "next" holds the next record of each tenant. The statements therefore read no more
-// records than requested, however many the tenants have.
+// ListByTenant returns the statements for the records of a table that meet the SQL condition live, sorted by id. index
+// is the name of an index on tenant_id and id. In the statements, next is the next record of each tenant. They
+// therefore don't read more records than requested, however many the tenants have.
 func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	after, first, order := " > ", "min", ""
 	if newest {

@@ -26,7 +26,8 @@ func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error
 	return t, err
 }
 
-// Tenants returns a page of tenants by id: all, or only those in ids. The only error is core.ErrStorage.
+// Tenants returns a page of tenants, sorted by id: every tenant if all is set, otherwise those in ids. The only error
+// is core.ErrStorage.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
 		err = s.All(ctx, &ts, allTenants, page.After, page.Limit)
@@ -59,15 +60,15 @@ func ownHost(tx *db.Tx, t *core.Tenant) error {
 	return nil
 }
 
-// AddTenant adds a tenant. It also blanks the passwords of the relays in t. If the id is taken, it returns
-// core.ErrConflict. It also returns ErrHostTaken and core.ErrDomainTaken.
+// AddTenant adds a tenant. It also clears the passwords in the slice t.Relays, which the caller shares. If the id is
+// taken, it returns core.ErrConflict. It also returns ErrHostTaken and core.ErrDomainTaken.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", t.ID); err != nil {
 			return err
 		}
-		t.Relays = slices.Clone(told) // the passwords are removed from the copy
+		t.Relays = slices.Clone(told) // saveRelays removes the passwords from this copy
 		err := ownHost(tx, &t)
 		if err == nil {
 			_, err = db.InsertRow(tx, &tenantTable, &t)

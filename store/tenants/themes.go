@@ -17,7 +17,8 @@ var (
 	themeList    = ListByTenant(themeTable.Columns, "theme", "theme_tenant", "true", false)
 )
 
-// Themes returns a page of the tenants' own themes by id: of some tenants, or all. The only error is core.ErrStorage.
+// Themes returns a page of the tenants' own themes, sorted by id: of every tenant if all is set, otherwise of those in
+// tenants. The only error is core.ErrStorage.
 func (s *Store) Themes(ctx context.Context, tenants []string, all bool, page core.Page) (ts []core.Theme, err error) {
 	err = s.AllOf(ctx, &ts, &themeList, tenants, all, page.After, page.Limit)
 	return ts, err
@@ -29,7 +30,7 @@ func (s *Store) Theme(ctx context.Context, id string) (t core.Theme, err error) 
 	return t, err
 }
 
-// ThemeNamed returns a theme of a tenant by its id or name. For a built-in theme it returns nil. If no such theme
+// ThemeNamed returns a theme of a tenant by its id or name. For a built-in theme, it returns nil. If no such theme
 // exists, it returns core.NoTheme.
 func (s *Store) ThemeNamed(ctx context.Context, tenantID, name string) (*core.Theme, error) {
 	if core.IsBuiltInTheme(name) {
@@ -47,7 +48,8 @@ func noTheme(err error, name string) error {
 	return err
 }
 
-// SettleTheme replaces the name of a tenant's own theme by its id, so that renaming the theme changes no campaign.
+// SettleTheme replaces, in f, the name of a tenant's own theme with its id, so that renaming the theme changes no
+// campaign.
 func SettleTheme(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	if core.IsBuiltInTheme(f.Theme) {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 const webhookClientColumns = "id, tenant_id, name, disabled_at, created_at, updated_at"
 
-// WebhookSender returns a client with its keys, even if it is disabled. If it doesn't exist, it returns
+// WebhookSender returns a webhook client with its keys, even if it is disabled. If it doesn't exist, it returns
 // core.ErrNotFound.
 func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSender, error) {
 	w, age := s.senders.Get(id)
@@ -40,7 +40,7 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSend
 	return w, nil
 }
 
-// WebhookClients returns a page of clients by id. The only error is core.ErrStorage.
+// WebhookClients returns a page of webhook clients, sorted by id. The only error is core.ErrStorage.
 func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.WebhookClient, error) {
 	var w []core.WebhookClient
 	err := s.All(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT +?",
@@ -50,8 +50,8 @@ func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.Webh
 
 var webhookClientList = ListByTenant(webhookClientColumns, "webhook_client", "webhook_client_tenant", "true", false)
 
-// WebhookClientsAmong is WebhookClients for some tenants or all. It includes clients that serve every tenant. The
-// only error is core.ErrStorage.
+// WebhookClientsAmong is like WebhookClients, but returns the clients of every tenant only if all is set, and otherwise
+// those of the given tenants. It always includes clients that serve every tenant. The only error is core.ErrStorage.
 func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ws []core.WebhookClient, err error,
 ) {
@@ -106,8 +106,8 @@ func addWebhookClient(tx *db.Tx, w core.WebhookClient, sealed []byte) error {
 	return err
 }
 
-// EnsureLoopClient creates the client with which the daemon sends events to itself, unless it exists. key is a new
-// key. The only error is core.ErrStorage.
+// EnsureLoopClient creates the client with which the daemon sends events to itself, unless the client exists. key is
+// the new client's key. The only error is core.ErrStorage.
 func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Instant) error {
 	sealed := s.Seal(key)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -137,8 +137,8 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, 
 	})
 }
 
-// NoOldSecret returns core.ErrSecretStands if a record of a table still has its previous secret. Another new secret
-// would invalidate the one in use.
+// NoOldSecret returns core.ErrSecretStands if the record with the given key in a table still has its previous secret.
+// Another new secret would invalidate the one in use.
 func NoOldSecret(tx *db.Tx, table, key, id string) error {
 	var stands bool
 	err := tx.Get(&stands, "SELECT length(old_secret) > 0 FROM "+table+" WHERE "+key+" = ?", id)
