@@ -10,21 +10,21 @@ import (
 // Affected counts the records that the deletion of a record affects.
 type Affected struct {
 	Lists       int64 `db:"lists"`
-	Subscribers int64 `db:"subscribers"` // subscriptions of any status
+	Subscribers int64 `db:"subscribers"` // subscriptions, whatever their status
 	Jobs        int64 `db:"jobs"`        // send jobs that have not ended and are canceled
 	Clients     int64 `db:"clients"`
 	Endpoints   int64 `db:"endpoints"`
 	Roles       int64 `db:"roles"`
 	Devices     int64 `db:"devices"`
 	Models      int64 `db:"models"`
-	SignIns     int64 `db:"sign_ins"` // live token families
+	SignIns     int64 `db:"sign_ins"` // token families that are still valid
 }
 
 const countedSubscribers = `coalesce((SELECT sum(c.active + c.pending + c.unsubscribed) FROM list AS l INDEXED BY list_tenant
 	CROSS JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = l.id)
 	WHERE l.tenant_id = ?1 AND l.deleted_at = 0), 0) AS subscribers`
 
-// affected holds the counting query for each noun. ?1 is the id, ?2 the time.
+// affected holds the counting query for each noun. ?1 is the record's id, ?2 the current time.
 var affected = map[Noun]string{
 	NounTenant: `SELECT (SELECT count(*) FROM list WHERE tenant_id = ?1 AND deleted_at = 0) AS lists, ` + countedSubscribers + `,
 		(SELECT count(*) FROM send_job INDEXED BY send_job_tenant WHERE tenant_id = ?1 AND status IN ('pending', 'running'))

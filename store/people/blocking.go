@@ -10,9 +10,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. It
-// disables the address on the member side, with events, and blocks it on the send side in the same transaction. It
-// returns the number of subscriptions that ended. If there is no such tenant, it returns core.ErrNotFound.
+// Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. One
+// transaction disables the address on the member side, with events, and blocks it on the send side. Suppress returns
+// the number of subscriptions that ended. If the tenant doesn't exist, it returns core.ErrNotFound.
 func (s *Store) Suppress(
 	ctx context.Context,
 	d members.DisableRequest,
@@ -38,7 +38,7 @@ func (s *Store) Suppress(
 		if err != nil {
 			return err
 		}
-		if d.TenantID != "" { // a global entry is in disabled, which every claim checks
+		if d.TenantID != "" { // a block for all tenants is in the table disabled, which every claim checks
 			if err := suppress(tx, d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
 				return err
 			}
@@ -51,8 +51,8 @@ func (s *Store) Suppress(
 	return n, err
 }
 
-// Disable blocks an address and ends all its subscriptions, each with an event. It returns how many subscriptions of
-// the counted tenants it ended; a repeated call returns 0. Its only error is core.ErrStorage.
+// Disable blocks an address and ends all its subscriptions, each with an event. It returns the number of subscriptions
+// that it ended for the tenants in d.Counted. A repeated call returns 0. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d members.DisableRequest, now core.Instant) (n int, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if d.Actor == "" {

@@ -13,9 +13,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SearchReads is the maximum number of subscriptions that one page of MatchingSubscriptions reads. The limit is
-// fieldReads if the search parses the preferences of each, and blockReads if it checks other tables for blocks.
-// searchLists is the maximum number of lists that one page searches.
+// SearchReads is the maximum number of subscriptions that one page of MatchingSubscriptions reads. The maximum is
+// fieldReads if the search parses the preferences of each subscription, and blockReads if it looks for blocks in other
+// tables. searchLists is the maximum number of lists that one page searches.
 const (
 	SearchReads = 5000
 	fieldReads  = 2000
@@ -26,27 +26,28 @@ const (
 // SubscriptionFilter selects subscriptions. The zero value of a field means any.
 type SubscriptionFilter struct {
 	Tenants []string
-	All     bool   // subscriptions of all tenants
+	All     bool   // whether to select subscriptions of all tenants
 	ListID  string // only subscriptions to this list
-	// Status is a subscription status, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed. The
-	// latter select active subscriptions that are blocked. StatusSuppressed also selects unsubscribed ones, since
+	// Status is a subscription status, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed. The last
+	// three select active subscriptions that are blocked. StatusSuppressed also selects unsubscribed ones, since
 	// blocking an address ends its subscriptions.
 	Status string
-	Email  core.Email // only this address, found without a search
+	Email  core.Email // only this address, which is found without a search
 	Prefix string     // prefix of the folded address
 	Field  string     // member of the preferences whose text must be Value
 	Value  string
-	Search string // prefix of the address or of a word of the name
-	// Sort is one of SubscriptionSorts; empty means by list and id. The searched lists may have at most
+	Search string // prefix of the address or of a word in the name
+	// Sort is one of SubscriptionSorts; empty means sorted by list and id. The searched lists may have at most
 	// core.MaxSorted subscriptions in total.
 	Sort string
-	// Rule selects active subscriptions that a campaign to a segment with this rule would reach; each is judged on its
-	// list as of Now. It needs exactly one tenant, and allows no Sort.
+	// Rule selects the active subscriptions that a campaign to a segment with this rule would reach. The rule is
+	// evaluated for each subscription's list as of Now. A filter with a Rule needs exactly one tenant, and must have no
+	// Sort.
 	Rule *core.Rule
 	Now  core.Instant
 }
 
-// SubscriptionSorts are the sort orders of MatchingSubscriptions. A minus means descending order.
+// SubscriptionSorts are the sort orders of MatchingSubscriptions. A leading minus means descending order.
 var SubscriptionSorts = []string{"email", "-email", "created_at", "-created_at", "status_at", "-status_at"}
 
 // ListedSubscription is a subscription as list managers see it.
@@ -54,12 +55,12 @@ type ListedSubscription struct {
 	core.Subscription
 	TenantID string `db:"tenant_id"`
 	Block    string `db:"block"` // why an active subscription gets no email; empty if it is not blocked
-	// Mirrored reports that another member service manages the subscription, and only the send side's record is known.
+	// Mirrored is true if another member service manages the subscription. Only the send side's record of it is known.
 	Mirrored bool     `db:"mirrored"`
-	Tags     []string `db:"-"` // names; see ReadTags
+	Tags     []string `db:"-"` // names of tags; set by ReadTags
 }
 
-// ReadTags reads the tags of subscriptions. Its only error is core.ErrStorage.
+// ReadTags sets the Tags of rows. Its only error is core.ErrStorage.
 func (s *Store) ReadTags(ctx context.Context, rows []ListedSubscription) error {
 	people := make([][2]string, len(rows))
 	for i := range rows {
@@ -85,10 +86,10 @@ const (
 		p.email_key = s.email_key), '')`
 	listedColumns = members.SubscriptionColumns + ", l.tenant_id, " + blockOf + " AS block"
 	listedJoin    = " LEFT JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id WHERE l.deleted_at = 0"
-	// searchSpan counts the subscriptions of a list after an id, up to a limit, and returns the last id.
+	// searchSpan counts the subscriptions of a list after an id, up to a limit, and finds the last id.
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
 		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
-	// searchedLists selects the lists to search, starting with an id.
+	// searchedLists selects the lists to search, sorted by id, starting with a given id.
 	searchedLists   = "SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 ORDER BY id LIMIT +?2"
 	searchedListsOf = `SELECT id FROM list INDEXED BY list_tenant WHERE deleted_at = 0 AND id >= ?1 AND tenant_id IN
 		(SELECT value FROM json_each(?3)) ORDER BY id LIMIT +?2`
@@ -104,7 +105,7 @@ const (
 		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
 )
 
-// searchList selects the first matches among the subscriptions of a list, after one id and up to another.
+// searchList selects the first matches among the subscriptions of a list, in a range of ids.
 var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
 	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
@@ -117,8 +118,8 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 		ORDER BY s.id LIMIT +?8`
 
 // ListedSubscription returns a subscription by its id, on the lists of the given tenants or, if all is true, of any
-// tenant. If another member service manages the subscription, it returns the send side's record. If there is none, it
-// returns core.ErrSubscriptionNotFound.
+// tenant. If another member service manages the subscription, it returns the send side's record. If there is no such
+// subscription, it returns core.ErrSubscriptionNotFound.
 func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []string, all bool) (l ListedSubscription,
 	err error,
 ) {
@@ -129,11 +130,11 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 	return l, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// MatchingSubscriptions returns a page of the subscriptions that match a filter, ordered by list and id. page.After is
-// the next of the previous page. It reads a limited number of records, so a page can contain fewer subscriptions than
-// its limit, or none, even if more follow. next is the position to continue from; it is empty after the last page. With
-// f.Sort, it returns core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors
-// of audience.CountSegment. Its only other error is core.ErrStorage.
+// MatchingSubscriptions returns a page of the subscriptions that match a filter, sorted by list and id. page.After is
+// the value next that came with the previous page. A call reads a limited number of records, so a page can be shorter
+// than its limit, or empty, even if more pages follow. next is empty after the last page. With f.Sort, it returns
+// core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors of
+// audience.CountSegment. Its only other error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -255,8 +256,8 @@ func memberPath(name string) string {
 	return `$."` + name + `"`
 }
 
-// NotePersonExport records in the audit log that all data of a tenant about a person was exported. Its only error is
-// core.ErrStorage.
+// NotePersonExport records in the audit log that someone exported all data that a tenant has about a person. Its only
+// error is core.ErrStorage.
 func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
 ) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "person.export", tenantID, email.Mask()) })

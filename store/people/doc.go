@@ -1,8 +1,9 @@
-// Package people holds what spans all stores: a person's data in all of them, the deletion of records, and statistics.
+// Package people contains the operations that span all stores: export and erasure of a person's data, deletion of
+// records, and statistics.
 //
 //	store.go                             New
 //	directory.go sorted.go ruled.go      subscriptions
-//	history.go references.go             emails sent to a person, records by id or name
+//	history.go references.go             emails sent to a person, and records found by id or name
 //	why.go                               why an address got no email
 //	person*.go                           export and erasure of a person
 //	votes.go                             answers to polls, which also change the subscription

@@ -9,19 +9,19 @@ import (
 	"newsletterd/store/db"
 )
 
-// driftStep is the number of rows of one side that a read compares.
+// driftStep is the maximum number of rows of one side that one read compares.
 const driftStep = 2000
 
-// driftPause is the pause between two reads. The comparison is not urgent.
+// driftPause is the pause between two reads. It leaves time for other work, because the comparison is not urgent.
 const driftPause = 2 * time.Millisecond
 
-// inFlight is an SQL condition: an event of the subscription is still pending. Within one statement, a changed row
-// and its event are either both visible or neither.
+// inFlight is the SQL condition that an event about the subscription is still pending. Within one statement, a changed
+// row and its event are either both visible or neither.
 const inFlight = "EXISTS (SELECT 1 FROM outbox AS o INDEXED BY outbox_subscription WHERE o.list_id = ?1 AND " +
 	"o.subscription_id = m.id AND " +
 	"o.endpoint_id = '' AND o.dead_at = 0)"
 
-// Drift compares both sides of a list, page by page, and returns at most sample differing subscriptions. If there is no
+// Drift compares both sides of a list, page by page, and returns up to sample subscriptions that differ. If there is no
 // such list, it returns core.ErrListNotFound.
 func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Drift, err error) {
 	if _, err = s.ListWithTenant(ctx, listID); err != nil {
@@ -73,7 +73,7 @@ func (s *Store) ranges(ctx context.Context, table, listID string, visit func(aft
 	return nil
 }
 
-// driftRow is a subscription that differs. Waits is true if a pending event will fix the difference.
+// driftRow is a subscription that differs. Waits is true if a pending event is expected to end the difference.
 type driftRow struct {
 	core.DriftSample
 	Waits bool `db:"waits"`
@@ -134,7 +134,7 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 }
 
 // TakeOver makes the daemon's own member service manage a list again that another webhook client has fed. If no client
-// has fed it, it returns core.ErrNotFound.
+// has fed the list, TakeOver returns core.ErrNotFound.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {

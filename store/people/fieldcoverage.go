@@ -11,13 +11,13 @@ import (
 // every save, and reading this many rows takes a few milliseconds.
 const coverageRows = 1000
 
-// newestOfList selects the preferences of a list's newest subscribers, without those who may not be emailed.
+// newestOfList selects the preferences of a list's newest subscribers, without those who get no email.
 const newestOfList = `SELECT preferences FROM (SELECT word, block, preferences FROM subscriber WHERE list_id = ?1
 	ORDER BY id DESC LIMIT +?2) WHERE word = 'active' AND block = ''`
 
 // FieldCoverage counts which fields have a value among the subscribers of lists. It checks the newest subscribers of
-// each list, coverageRows in total. readers is the number checked; all reports whether the lists have no others. Its
-// only error is core.ErrStorage.
+// each list, coverageRows in total. readers is the number of subscribers checked, and all reports whether these are all
+// subscribers of the lists. Its only error is core.ErrStorage.
 func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[string]int64, readers int64, all bool,
 	err error,
 ) {
@@ -43,7 +43,7 @@ func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[
 	return known, readers, all, nil
 }
 
-// filled adds the names of members that have a value.
+// filled adds the names of members that have a value to into.
 func filled(into map[string]bool, prefix string, members map[string]json.RawMessage, depth int) map[string]bool {
 	if into == nil {
 		into = map[string]bool{}

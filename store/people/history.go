@@ -20,10 +20,10 @@ const selectListsOf = `SELECT json_group_array(json_array(s.list_id, s.id)) FROM
 	CROSS JOIN list AS l ON l.id = s.list_id CROSS JOIN tenant AS t ON t.id = l.tenant_id AND t.deleted_at = 0
 	WHERE ?2 OR t.id IN (SELECT value FROM json_each(?3))`
 
-// selectHistory selects the jobs to a subscriber's lists, newest first. seq is 0 if the subscriber is not a
-// recipient. ?1 is a JSON array of pairs of list and subscriber id, ?2 the number of the previous job. "next" holds
-// each list's newest job that was not read yet, so only as many jobs are read as requested. Jobs with the list as
-// their first and jobs with it as a further one are walked separately.
+// selectHistory selects the jobs to a subscriber's lists, newest first. seq is 0 if the subscriber is not a recipient.
+// ?1 is a JSON array of pairs of list and subscriber id, ?2 the number of the previous job. In the statement, next is
+// the newest job of each list that was not read yet, so the statement reads only as many jobs as requested. For each
+// list, it reads jobs with the list as their first list separately from jobs with the list as a further one.
 const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id) AS (
 	SELECT (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = p.value->>0 AND no < ?2), 0,
 		p.value->>0, p.value->>1 FROM json_each(?1) AS p
@@ -52,8 +52,8 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LIMIT +?3`
 
 // History returns a page of the emails sent to an address, newest first. It covers the tenants in among or, if all is
-// true, all tenants. page.After is the number of the previous page's last job, as text. If it is not a number,
-// History returns core.ErrInvalidCursor.
+// true, every tenant. page.After is the number of the last job on the previous page, as text. If page.After is not a
+// number, History returns core.ErrInvalidCursor.
 func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Retention sets the time for which rows are stored that are no longer needed.
+// Retention sets how long rows are stored after they are no longer needed.
 type Retention struct {
 	Pending    time.Duration // subscriptions that were never confirmed
 	Recipients time.Duration // recipient rows of ended jobs
@@ -57,7 +57,7 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 	return s.Shrink(ctx)
 }
 
-// sweepOnce deletes one batch and returns its number of rows.
+// sweepOnce deletes one batch of rows and returns their number.
 func sweepOnce(tx *db.Tx, sw *sweep, before core.Instant) (int64, error) {
 	st, err := tx.Stmt(sw.find)
 	if err != nil {

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// hygieneRows is the approximate number of recipients that a search for inactive subscribers reads, in about 50 ms.
+	// hygieneRows is the approximate number of recipients that a search for inactive subscribers reads. Reading them
+	// takes about 50 ms.
 	hygieneRows = 50_000
-	// fewestLooks and hygieneLooks are the least and the most subscribers that a search checks.
+	// fewestLooks and hygieneLooks are the minimum and maximum numbers of subscribers that a search checks.
 	fewestLooks, hygieneLooks = 100, 5000
-	// asksAtOnce is the maximum number of subscribers that one call asks or unsubscribes, and askStep the most in one
-	// operation.
+	// asksAtOnce is the maximum number of subscribers that one call asks or unsubscribes, and askStep the maximum in
+	// one operation.
 	asksAtOnce, askStep = 5000, 100
-	// askApart is the interval between these emails, so that more urgent emails are sent in between.
+	// askApart is the interval between emails that ask again, so that more urgent emails are sent in between.
 	askApart = 100 * time.Millisecond
 	// pendingLooks is the maximum number of unconfirmed subscriptions that are counted.
 	pendingLooks = 20_000
@@ -35,24 +36,24 @@ type silence struct {
 	// everyone is the number of jobs that identify all recipients. A job that identifies only those who agreed shows who
 	// is active, but not who is inactive.
 	everyone int
-	window   int64 // number of subscribers that one step checks
+	window   int64 // number of subscribers that each step checks
 }
 
 // silentReader is a subscriber who may be inactive.
 type silentReader struct {
 	ID        string       `db:"id"`
-	ChangedAt core.Instant `db:"changed_at"` // of the subscription
+	ChangedAt core.Instant `db:"changed_at"` // time of the subscription's last change
 	AskedAt   core.Instant `db:"asked_at"`
 	HeardAt   core.Instant `db:"heard_at"`
 }
 
-// may reports whether the subscriber may be asked again.
+// may reports whether the subscriber can be asked again. since is the start of the period of inactivity.
 func (r *silentReader) may(since core.Instant) bool {
 	return r.AskedAt < max(r.ChangedAt, 1) || r.HeardAt > 0 && r.HeardAt < since
 }
 
-// silenceOf prepares a search. If the stored campaigns don't suffice to find inactive subscribers, known is
-// false.
+// silenceOf prepares a search for subscribers who have been inactive for a number of months. known is false if the
+// stored campaigns don't suffice for that.
 func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
 	err error,
 ) {
@@ -88,8 +89,8 @@ const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesc
 // heard reports whether a person opened the email or clicked a link, or may have done so.
 func heard(m core.Marks) bool { return m.Opens() >= core.ClassUnclear || m.Clicked() }
 
-// step checks the next subscribers after an id. It returns the inactive ones, the number checked and the last id,
-// which is empty at the end of the list.
+// step checks the next subscribers after an id. It returns the inactive ones, the number of subscribers checked, and
+// the last id, which is empty at the end of the list.
 func (q *silence) step(r db.Querier, after string) (silent []silentReader, looked int64, next string, err error) {
 	var all []silentReader
 	err = r.All(&all, readersOf, q.list.ID, after, q.window, nil, nil, q.list.TenantID)
@@ -128,9 +129,10 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
-// ListHygiene counts the subscribers of a list who can't be reached, or who have been inactive for a number of months.
-// In a long list it checks only a part and returns the number checked. Ids are practically random, so the part is a
-// fair sample. If there is no such list, it returns core.ErrListNotFound.
+// ListHygiene counts the subscribers of a list who are blocked, who have not confirmed, or who have been inactive for a
+// number of months. In a long list, it checks only some subscribers for inactivity and returns their number. Ids are
+// practically random, so these subscribers are a fair sample. If there is no such list, it returns
+// core.ErrListNotFound.
 func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now core.Instant) (h core.Hygiene,
 	err error,
 ) {
@@ -171,7 +173,7 @@ func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now 
 	return h, err
 }
 
-// countAsked counts those who were asked while active and are still active.
+// countAsked counts the subscribers who were asked again while active and are still active.
 const countAsked = `SELECT count(*) FILTER (WHERE heard_at = 0 AND asked_at > ?2) AS waiting,
 	count(*) FILTER (WHERE heard_at > 0) AS answered, count(*) FILTER (WHERE heard_at = 0 AND asked_at <= ?2) AS no_answer
 	FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND
@@ -181,17 +183,17 @@ const countAsked = `SELECT count(*) FILTER (WHERE heard_at = 0 AND asked_at > ?2
 type AskAgain struct {
 	ListID string
 	Who    string // core.AskUnconfirmed or core.AskSilent
-	Months int    // of inactivity
+	Months int    // number of months of inactivity
 	After  string // id at which an earlier call ended
 	Actor  string
 	Budget time.Duration // time after which the call stops and returns its position; 0 means no limit
 }
 
-// AskAgain queues an email with a confirmation link for each of these subscribers, at most 5,000. It returns their
-// number and where to continue; next is empty after the last one. A person is asked once per subscription, and again
-// only if they answered and became inactive again. Unsubscribed and blocked addresses are not asked, nor are those that
-// already got the daily maximum of such emails. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict if
-// inactivity is unknown.
+// AskAgain queues an email with a confirmation link for each of these subscribers, at most 5,000 per call. It returns
+// their number and the id from which to continue. next is empty after the last subscriber. A person is asked once per
+// subscription, and again only if they answered and became inactive again. Unsubscribed and blocked addresses are not
+// asked, nor are those that already got the daily maximum of such emails. It returns core.ErrListNotFound,
+// core.ErrListInactive, or a Conflict if it can't determine who is inactive.
 func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (asked int64, next string, err error) {
 	list, err := s.ListWithTenant(ctx, a.ListID)
 	if err != nil {
@@ -231,7 +233,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 	id := a.After
 	err := s.Get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
 		"status = 'pending' AND generation = 1", a.ListID, id)
-	if err != nil && !errors.Is(err, core.ErrNotFound) { // if the person is gone, start over
+	if err != nil && !errors.Is(err, core.ErrNotFound) { // if the person no longer exists, start over
 		return err
 	}
 	for *next = ""; ; {
@@ -258,7 +260,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 	}
 }
 
-// eachSilent is eachUnconfirmed for inactive subscribers.
+// eachSilent is like eachUnconfirmed, for inactive subscribers.
 func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, next *string,
 	ask func([]string) error, over func() bool,
 ) error {
@@ -294,15 +296,15 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 	}
 }
 
-// askable selects those of the given subscriptions that may get such an email. They must have the requested status,
-// must not be blocked, and must not have reached the limit per address.
+// askable selects those of the given subscriptions that may get an email that asks again. They must have the requested
+// status, must not be blocked, and must not have reached the limit per address.
 const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
 	s.id = j.value ` + campaigns.Barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
 	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// askOnce asks some subscribers to confirm, or whether they want to stay. n is the number of people whom the same call
-// has already asked.
+// askOnce asks some subscribers to confirm their subscription, or whether they want to keep it. n is the number of
+// people whom the same call has already asked.
 func askOnce(
 	tx *db.Tx,
 	list *core.ListWithTenant,
@@ -355,7 +357,7 @@ func askOnce(
 }
 
 // UnsubscribeSilent unsubscribes the subscribers of a list who were asked again and have not answered within 14 days,
-// at most 5,000. It returns their number and whether there are more. If there is no such list, it returns
+// at most 5,000 per call. It returns their number and whether there are more. If there is no such list, it returns
 // core.ErrListNotFound.
 func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	left int64, more bool, err error,
@@ -410,7 +412,7 @@ func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instan
 	return left, len(ids), tx.Audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
 }
 
-// LeftSinceAsked reports whether the recipient of an email that asks again has unsubscribed since it was queued. Its
+// LeftSinceAsked reports whether the recipient of m, an email that asks again, has unsubscribed since m was queued. Its
 // only error is core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
 	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+

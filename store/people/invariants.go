@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/files"
 )
 
-// Check looks for damage, broken references and contradictory rows, and returns one line per finding. If there is
-// none, the database is intact. It changes nothing. Its only error is core.ErrStorage.
+// Check looks for damage, broken references and contradictory rows, and returns one line per finding, or none if the
+// database is intact. It changes nothing. Its only error is core.ErrStorage.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	found, err := s.CheckFile(ctx, invariants)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // Unsubscribe ends a subscription and returns it. A repeated call can only add a reason. If the subscription does not
-// exist, it returns core.ErrSubscriptionNotFound; callers should respond as if it existed. If the token was one that
-// anyone could request, an active subscriber gets an email with an undo link, within a limit per address.
+// exist, it returns core.ErrSubscriptionNotFound; callers should respond as if it existed. If anyone could have
+// requested the token, an active subscriber gets an email with an undo link. The number of these emails per address is
+// limited.
 func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
 	err error,
 ) {
@@ -36,7 +37,7 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 	return sub, err
 }
 
-// EndMirrored unsubscribes a subscriber known only to the send side, because another member service manages the
+// EndMirrored unsubscribes a subscriber who is known only to the send side because another member service manages the
 // subscription. The tenant's endpoints are notified, and so is the member service if this server knows its address.
 // Later events from the member service apply again.
 func EndMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {

@@ -21,7 +21,7 @@ type Overview struct {
 	Mails      QueueState          `json:"mails"`     // transactional emails
 	Jobs       []JobState          `json:"jobs"`      // jobs that have not ended
 	JobCounts  []StatusCount       `json:"job_counts"`
-	Restored   int64               `json:"restored_jobs"` // paused because the file is a copy or was restored
+	Restored   int64               `json:"restored_jobs"` // jobs paused in a copied or restored file
 	Records    RecordCounts        `json:"records"`
 	Lists      []tenants.ListState `json:"lists"`
 }
@@ -39,7 +39,7 @@ type DiskState struct {
 type QueueState struct {
 	Waiting  int64        `db:"waiting"   json:"waiting"`
 	Failed   int64        `db:"failed"    json:"failed"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // oldest queued email; 0 if there is none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // time of the oldest queued email; 0 if there is none
 }
 
 // JobState is a job that has not ended.
@@ -54,8 +54,8 @@ type JobState struct {
 	Skipped    int64        `db:"skipped"    json:"skipped"`
 	Deferred   int64        `db:"deferred"   json:"deferred"`
 
-	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred recipients
-	GivesUpAt     core.Instant `db:"gives_up_at"     json:"gives_up_at,omitzero"`     // of the last deferred recipient
+	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // for deferred recipients
+	GivesUpAt     core.Instant `db:"gives_up_at"     json:"gives_up_at,omitzero"`     // last attempt for all of them
 }
 
 // StatusCount is the number of jobs with a status.
@@ -71,7 +71,8 @@ type RecordCounts struct {
 	Users   int64 `db:"users"   json:"users"`
 }
 
-// overviewLists is the maximum number of lists in an overview. Those with the most mailable subscribers come first.
+// overviewLists is the maximum number of lists in an overview. It contains the lists with the most mailable
+// subscribers.
 const overviewLists = 20
 
 // overviewJobs is the maximum number of jobs in an overview.
@@ -136,7 +137,7 @@ type RecipientCounts struct {
 	Left       int64 `db:"unsubscribed"`
 }
 
-// RecipientCounts adds up the counts of all jobs. Its only error is core.ErrStorage.
+// RecipientCounts returns the sums of the counts of all jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
 		coalesce(sum(skipped), 0) AS skipped,
@@ -167,8 +168,8 @@ func (s *Store) DiskState() (d DiskState, err error) {
 	return d, err
 }
 
-// NewestChange returns the time of the newest audit entry, or 0 if there is none. If the clock shows an earlier time,
-// it is wrong now or was wrong then. Its only error is core.ErrStorage.
+// NewestChange returns the time of the newest audit entry, or 0 if there is none. If the clock now shows an earlier
+// time, it is wrong or was wrong when the entry was written. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
 	err = s.Get(ctx, &at,
 		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")

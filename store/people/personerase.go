@@ -18,13 +18,13 @@ import (
 //
 // Blocks of the address stay as a keyed hash. An address that was on a list can't be imported again, but the person may
 // subscribe again. Undelivered events about the person are deleted too. The tenant's endpoints, and a remote send
-// service, are notified that the address was unsubscribed. Only that event keeps the address until it is delivered. If
-// this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are deleted in
-// steps soon after. Its only error is core.ErrStorage.
+// service, are notified that the address was unsubscribed. Only the event for that keeps the address, until it is
+// delivered. If this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are
+// deleted in steps soon after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
 	err error,
 ) {
-	var seen personReach // found outside the operation, because an operation blocks other writers
+	var seen personReach // read before the operation, which blocks other writers
 	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
 		seen, err = s.reach(r, p, &personReach{})
 		return err
@@ -83,15 +83,15 @@ func (e *erasing) do(args []any, queries ...string) error {
 	return nil
 }
 
-// doPairs is ExecPairs with the person's pairs. It counts the affected rows.
+// doPairs is like ExecPairs with the person's pairs, and counts the affected rows.
 func (e *erasing) doPairs(find, query string) error {
 	n, err := e.ExecPairs(e.pairs, find, query)
 	e.rows += n
 	return err
 }
 
-// keepBlocks stores the hashes of the address's blocks before their rows are deleted. Global blocks stay unchanged if
-// another tenant knows the address, because they still apply to that tenant's emails.
+// keepBlocks stores the hashes of the address's blocks before their rows are deleted. If another tenant knows the
+// address, blocks for all tenants stay unchanged, because they still apply to that tenant's emails.
 func (e *erasing) keepBlocks() error {
 	elsewhere, err := e.knownElsewhere()
 	if err != nil {
@@ -139,7 +139,7 @@ func (e *erasing) keepBlocks() error {
 			"(?2 = '' OR tenant_id = ?2)")
 }
 
-// knownElsewhere reports whether the address is on a list of another tenant than the one that erases it.
+// knownElsewhere reports whether the address is on a list of a tenant other than the one that erases it.
 func (e *erasing) knownElsewhere() (known bool, err error) {
 	if e.TenantID == "" {
 		return false, nil
@@ -173,7 +173,7 @@ func (e *erasing) sendSide() error {
 }
 
 // recipient anonymizes a row of a job's recipients, which stays in the counts. It keeps the part of the subscriber id
-// that determines the order of the rows, because searches depend on that order.
+// that determines the order of the rows, because searches depend on it.
 func (e *erasing) recipient(place personPlace) error {
 	var id, before string
 	err := e.Get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
@@ -241,7 +241,7 @@ func (e *erasing) memberSide() error {
 	for i := range left {
 		told[i] = left[i].ID
 	}
-	if err == nil { // except events of an earlier erasure that others still have to get
+	if err == nil { // except events of an earlier erasure that receivers have not got yet
 		err = e.removeEvents(told)
 	}
 	for i := range left {

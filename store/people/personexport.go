@@ -19,7 +19,7 @@ type personReach struct {
 	core.Person
 	key     string
 	pairs   string // pairs of list and subscription id for all searched lists, as JSON
-	userID  string // of the account, if it was requested and exists
+	userID  string // id of the account, if the account was requested and exists
 	places  []personPlace
 	settled map[int64]bool // jobs that get no more recipients
 	tokens  []string       // ids of confirm tokens; token is the newest of all tokens
@@ -42,7 +42,7 @@ const (
 		p.value->>1 AS subscriber_id, `
 )
 
-// reach finds a person's rows, scanning tables that have no index for them. It copies the rows that seen already
+// reach finds a person's rows, scanning tables that have no index for them. It copies the positions that seen already
 // contains.
 func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
@@ -133,7 +133,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 	return d, err
 }
 
-// readInto is a query with the destination of its rows.
+// readInto is a query and the destination of its rows.
 type readInto struct {
 	dest  any
 	query string
@@ -206,7 +206,7 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 	})
 }
 
-// newsletter reads the data of the member side.
+// newsletter reads the member side's data about the person.
 func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 	pairs, tenant := []any{at.pairs}, []any{at.key, at.TenantID}
 	err := each(r, []readInto{
@@ -269,7 +269,7 @@ func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 	return err
 }
 
-// sending reads the data of the send side.
+// sending reads the send side's data about the person.
 func (at *personReach) sending(r *db.Reader, d *core.PersonData) error {
 	err := r.All(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+

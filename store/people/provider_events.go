@@ -13,9 +13,9 @@ import (
 // reportStep is the number of reports that one operation applies.
 const reportStep = 200
 
-// ApplyReports applies reports in order. A repeated report changes nothing. A report has no effect, but is stored, if
-// its address is on none of the tenant's lists or its email is unknown. After an error, the caller can pass the same
-// reports again. Its only error is core.ErrStorage.
+// ApplyReports applies reports in order. A repeated report changes nothing. If the address of a report is on none of
+// the tenant's lists, or its email is unknown, the report is stored without effect. After an error, the caller can pass
+// the same reports again. Its only error is core.ErrStorage.
 func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
@@ -70,7 +70,7 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	switch {
 	case engaged && named:
 		return campaigns.MarkReported(tx, r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
-	case engaged: // of the provider's own pixel or links, indistinguishable from ours
+	case engaged: // from the provider's own pixel or links; they can't be told from newsletterd's
 		return nil
 	}
 	first, err := mark(tx, r.JobNo, r.Seq, m)
@@ -89,8 +89,8 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// recipientOf finds the recipient of a report and the tenant that it belongs to. If the provider belongs to another
-// tenant, the email is treated as unknown. If the report has no address, the recipient's address is used.
+// recipientOf finds the recipient of a report and the recipient's tenant. If the provider belongs to another tenant,
+// the email is treated as unknown. If the report has no address, the recipient's address is used.
 func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campaigns.SentTo, err error) {
 	if r.JobNo == 0 {
 		if err := recipientByQueueID(tx, r); err != nil {
@@ -112,7 +112,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campai
 		return campaigns.SentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
-	if to.EmailKey == "" { // erased; the report counts for the job, but belongs to no address
+	if to.EmailKey == "" { // the address was erased; the report counts only for the job
 		r.Event.Email, to.ListID = "", ""
 		return to, nil
 	}
@@ -122,7 +122,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campai
 	return to, nil
 }
 
-// recipientByQueueID looks for the email by the queue ID in the provider's reply.
+// recipientByQueueID finds the email of a report by the queue ID from the provider's reply.
 func recipientByQueueID(tx *db.Tx, r *core.ProviderReport) error {
 	var found struct {
 		JobNo int64 `db:"job_no"`
@@ -169,7 +169,7 @@ func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// providerWord is the reason stored with a suppression that a provider reported.
+// providerWord is the text of the reason stored with a suppression that a provider reported.
 const providerWord = "provider event"
 
 // suppress blocks an address for all lists of a tenant, including those that it joins later.
@@ -183,7 +183,7 @@ func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason str
 	return err
 }
 
-// mark sets a mark of a recipient. When the mark is first set, it counts in the job's statistics.
+// mark sets a mark of a recipient. The job's statistics count it the first time.
 func mark(tx *db.Tx, jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {
@@ -204,8 +204,8 @@ var countMark = map[core.Marks]string{
 	core.MarkComplained: "UPDATE send_job SET complained = complained + 1 WHERE no = ?",
 }
 
-// leaveByProvider ends the subscription of an email's recipient who used the provider's own unsubscribe link. If
-// another member service manages the subscription, only the send side is updated.
+// leaveByProvider unsubscribes the recipient of an email who has used the provider's own unsubscribe link. If another
+// member service manages the subscription, only the send side is updated.
 func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to campaigns.SentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil

@@ -39,14 +39,14 @@ const (
 	NounDeletedList   Noun = "deleted list"
 )
 
-// Reference identifies a record well enough to choose among several.
+// Reference describes a record in enough detail to choose it among several.
 type Reference struct {
 	ID       string `db:"id"`
 	Name     string `db:"name"`
 	TenantID string `db:"tenant_id"` // empty means no tenant
 }
 
-// MinReference is the minimum number of an id's characters that can name a record.
+// MinReference is the minimum length of a prefix of an id that identifies a record.
 const MinReference = 4
 
 // ReferenceQueries holds, for each noun, a query over all its records with the columns of Reference.
@@ -80,17 +80,17 @@ var ReferenceQueries = map[Noun]string{
 	NounEvent: "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
-// References returns at most limit records that word names. These are records with this id, with this name, or, if word
-// has at least MinReference characters, with an id that starts with word. Names are compared without regard to ASCII
-// case, unless a record has exactly this name. If tenantID is not empty, records of other tenants are left out. An
-// empty word matches every record. Its only error is core.ErrStorage.
+// References returns up to limit records whose id or name is word. If word has at least MinReference characters, it
+// also returns records whose id starts with word. ASCII case in names is ignored, unless a record has exactly this
+// name. If tenantID is not empty, References leaves out the records of other tenants. An empty word matches every
+// record. Its only error is core.ErrStorage.
 func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference,
 	err error,
 ) {
 	begin, end := "", ""
 	if len(word) >= MinReference && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
 		begin = strings.ToLower(word)
-		end = begin + "g" // sorts after all ids that start with it, since digits end at f
+		end = begin + "g" // sorts after all ids that start with begin, because the last hex digit is f
 	}
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
 		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR id = ?2 OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// deletedTenants and deletedLists select deleted records. Those deleted more than core.RestorableFor ago can't be
-// restored.
+// deletedTenants and deletedLists select deleted records. Records that were deleted more than core.RestorableFor ago
+// can't be restored.
 const (
 	deletedTenants = "SELECT id, id AS tenant_id, name, deleted_at FROM tenant INDEXED BY tenant_deleted WHERE deleted_at > 0"
 	deletedLists   = "SELECT l.id, l.tenant_id, l.name, l.deleted_at FROM list AS l INDEXED BY list_deleted CROSS JOIN tenant AS t " +
@@ -20,16 +20,15 @@ const (
 
 func restorableSince(now core.Instant) core.Instant { return now.Add(-core.RestorableFor) }
 
-// DeletedTenants returns a page of the tenants that can be restored, ordered by id. Its only error is
-// core.ErrStorage.
+// DeletedTenants returns a page of the tenants that can be restored, sorted by id. Its only error is core.ErrStorage.
 func (s *Store) DeletedTenants(ctx context.Context, now core.Instant, page core.Page) (ds []core.Deleted, err error) {
 	err = s.All(ctx, &ds, deletedTenants+" AND deleted_at >= ? AND id > ? ORDER BY id LIMIT +?",
 		int64(restorableSince(now)), page.After, page.Limit)
 	return restorable(ds), err
 }
 
-// DeletedLists returns a page of the lists that can be restored, ordered by id. It covers the tenants in among or, if
-// all is true, all tenants. It leaves out lists that were deleted with their tenant, because they are restored with
+// DeletedLists returns a page of the lists that can be restored, sorted by id. It covers the tenants in among or, if
+// all is true, every tenant. It leaves out lists that were deleted with their tenant, because they are restored with
 // it. Its only error is core.ErrStorage.
 func (s *Store) DeletedLists(ctx context.Context, among []string, all bool, now core.Instant, page core.Page) (
 	ds []core.Deleted, err error,
@@ -46,14 +45,14 @@ func restorable(ds []core.Deleted) []core.Deleted {
 	return ds
 }
 
-// DeletedTenant returns a tenant that can be restored. If there is none, it returns core.ErrNotFound.
+// DeletedTenant returns a tenant that can be restored. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) DeletedTenant(ctx context.Context, id string, now core.Instant) (d core.Deleted, err error) {
 	d, err = deletedRecord(s.Reads(ctx), "SELECT id, id AS tenant_id, name, deleted_at FROM tenant WHERE id = ? AND "+
 		"deleted_at > 0 AND deleted_at >= ?", id, now)
 	return d.Restorable(), err
 }
 
-// DeletedList returns a list that can be restored. If there is none, or if its tenant is deleted, it returns
+// DeletedList returns a list that can be restored. If there is no such list, or its tenant is deleted, it returns
 // core.ErrListNotFound.
 func (s *Store) DeletedList(ctx context.Context, id string, now core.Instant) (d core.Deleted, err error) {
 	d, err = deletedList(s.Reads(ctx), id, now)
@@ -106,7 +105,7 @@ func restoreList(tx *db.Tx, id, tenantID string, now core.Instant) (left []core.
 	if err != nil || tx.DB().Options().MemberElsewhere {
 		return left, err
 	}
-	if fedBy, err := tenants.FedBy(tx, id); err != nil || fedBy != "" { // its own member service has to send the copy
+	if fedBy, err := tenants.FedBy(tx, id); err != nil || fedBy != "" { // its own member service has to send the full sync
 		return left, err
 	}
 	// The send side accepts no events of a deleted list, so it has missed the latest changes.

@@ -18,11 +18,12 @@ const (
 	mirroredAmong = mirroredColumns + ` FROM json_each(?2) AS j CROSS JOIN list AS l ON l.id = ?1
 		CROSS JOIN subscriber AS b ON b.list_id = l.id AND b.id = j.value`
 
-	ruledRead = 500 // most matches of a rule that are looked up at once
-	ruledMost = 8   // most such reads for one page
+	ruledRead = 500 // maximum number of a rule's matches in one read
+	ruledMost = 8   // maximum number of such reads for a page
 )
 
-// ruledSubscriptions is MatchingSubscriptions for a rule. Its rows are those of audience.PeopleOf, in the same order.
+// ruledSubscriptions is MatchingSubscriptions for a filter with a rule. Its rows are those of audience.PeopleOf, in the
+// same order.
 func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -67,7 +68,7 @@ func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, p
 				return found, next, nil
 			}
 		}
-		if after == "" || len(matching) < limit { // the end, or one page may not check more
+		if after == "" || len(matching) < limit { // no more subscribers, or the page has reached the limit of reads
 			break
 		}
 	}

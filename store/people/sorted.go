@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Sorting reads all subscriptions, because no index has the order. Another index would make each subscription 10%
-// larger. Sorting is therefore limited to lists that take a few milliseconds.
+// Sorting reads all subscriptions, because no index has their order, and an index would make each subscription 10%
+// larger. Sorting is therefore limited to a number of subscriptions that takes a few milliseconds.
 const (
-	// sortable counts the subscriptions of lists, up to one more than can be sorted.
+	// sortable counts the subscriptions of lists, up to a limit: one more than can be sorted.
 	sortable = `SELECT count(*) FROM (SELECT 1 FROM json_each(?1) AS j CROSS JOIN subscription AS s
 		ON s.list_id = j.value LIMIT +?2)`
-	// sortedIDs selects the keys of a page first and reads the details only for those few rows.
+	// sortedIDs is a statement that first selects the keys of a page, and then reads the details of only those rows.
 	sortedIDs = `WITH top AS (SELECT s.list_id, s.id, %[1]s AS sort_key FROM json_each(?1) AS j
 			CROSS JOIN list AS o ON o.id = j.value CROSS JOIN subscription AS s ON s.list_id = o.id
 		WHERE (?2 = '' OR substr(s.email_key, 1, length(?2)) = ?2)
@@ -56,7 +56,7 @@ var sortedStatements = func() map[string]string {
 	return all
 }()
 
-// sortedSubscriptions is MatchingSubscriptions with f.Sort.
+// sortedSubscriptions is MatchingSubscriptions for a filter with a sort order.
 func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -123,7 +123,7 @@ func (l *ListedSubscription) StatusAt() core.Instant {
 	return l.ChangedAt
 }
 
-// cutLast splits a position into its last two words and the text before them.
+// cutLast splits a position from sortPlace into its last two words (list and id) and the key before them.
 func cutLast(place string) (id, list, key string) {
 	i := strings.LastIndexByte(place, ' ')
 	place, id = place[:max(i, 0)], place[i+1:]

@@ -14,10 +14,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// attemptsKept is the time for which the log of deliveries to endpoints is stored.
+// attemptsKept is how long attempts to deliver to endpoints stay in the log.
 const attemptsKept = 14 * 24 * time.Hour
 
-// queueIDKept is the time for which a provider can refer to an email by queue ID.
+// queueIDKept is how long a provider can refer to an email by its queue ID.
 const queueIDKept = 60 * 24 * time.Hour
 
 // knownDeviceKept is the time for which a known device or address keeps its own counter of failed logins.
@@ -30,14 +30,15 @@ const oldServerKept = 12 * time.Hour
 const OriginKept = 90 * 24 * time.Hour
 
 // sweep deletes expired rows from one table, at most one batch at a time. It selects the keys of the rows and then
-// deletes each by key. With IN, SQLite might scan the whole table.
+// deletes each by key. If one statement used IN instead, SQLite might scan the whole table.
 type sweep struct {
-	table, key string // key: the columns that find selects
-	// find has the parameters (now, limit) or, if keep is set, (before, limit).
+	table, key string // key names the columns that find selects
+	// find is the query for the keys. Its parameters are now and limit or, if keep is set, before and limit.
 	find string
 	keep func(Retention) time.Duration
 	set  string // assignment that changes the rows instead of deleting them
-	// counted is set if the rows are pending subscriptions, with the list first in the key. They then count as to.
+	// counted is set if the rows are pending subscriptions, with the list first in the key. Counts then move them to
+	// the state to.
 	counted bool
 	to      core.CountedState
 	// queued is set if the rows are queued events, with the endpoint first in the key. Their number and size in the
@@ -70,8 +71,8 @@ func keptTracking(r Retention) time.Duration   { return cmp.Or(r.Tracking, r.Rec
 
 var sweeps = slices.Concat(expired, remainsOfJobs, remainsOfDeleted)
 
-// expired holds the sweeps of rows that contain their own time. In a table ordered by time, the first row that has
-// not expired ends the sweep.
+// expired holds the sweeps of rows that contain their own time. If a table is sorted by time, a sweep stops at the
+// first row that has not expired.
 var expired = []sweep{
 	{
 		table: "audit", key: "id", find: "SELECT id FROM audit INDEXED BY audit_origin WHERE origin <> '' AND at " +
@@ -81,7 +82,7 @@ var expired = []sweep{
 	expiredBy("refresh", "hash", "refresh_expires", "expires_at < ?"),
 	expiredBy("family", "id", "family_expires", "expires_at < ?"),
 	expiredBy("browser", "id", "browser_expires", "expires_at < ?"),
-	// A code that is used again must be recognized, so that the tokens issued for it can be revoked.
+	// Used codes are kept, so that tokens can be revoked if someone uses their code again.
 	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(identity.CodeKept)),
 	expiredBy("user_token", "id", "user_token_expires", "expires_at < ?"),
 	expiredBy("email_change", "user_id", "email_change_expires", "expires_at < ?"),
@@ -111,7 +112,7 @@ var expired = []sweep{
 		keep: keptPending, counted: true, to: core.NotCounted,
 	},
 	{
-		// A person who had unsubscribed before stays unsubscribed, so that no import can bring them back.
+		// A person who had unsubscribed before stays unsubscribed, so that imports can't subscribe them again.
 		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
 			"subscription_pending WHERE status = 'pending' AND (generation > 1 OR means = 'left') AND " +
 			"changed_at < ? LIMIT +?",
@@ -150,8 +151,8 @@ var expired = []sweep{
 			WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
 		keep: keptFor(core.EventLife), queued: true,
 	},
-	// Batches go first, so that no operation deletes too many rows. The last sync of a list stays, because stamps of
-	// changes need it.
+	// Batches are deleted first, so that no operation deletes too many rows. The last sync of a list stays, because
+	// stamps of changes need it.
 	{
 		table: "sync_batch", key: "sync_id, batch_no", find: `SELECT b.sync_id, b.batch_no FROM sync AS y CROSS JOIN
 			sync_batch AS b ON b.sync_id = y.id
@@ -167,8 +168,7 @@ var expired = []sweep{
 	},
 	oldest("provider_event", "received_at").after(keptRecipients),
 	{
-		// Tags of people that belong to deleted tags. The query first finds the numbers of all tags that people have or
-		// had.
+		// People's rows of deleted tags. The query first finds the numbers of all tags in these rows.
 		table: "tagged", key: "list_id, id, tag_no", find: `WITH RECURSIVE g (no) AS (SELECT min(tag_no) FROM tagged
 			INDEXED BY tagged_tag UNION ALL
 			SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
@@ -189,8 +189,8 @@ var remainsOfJobs = []sweep{
 	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
 }
 
-// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The record itself is
-// deleted once nothing refers to it.
+// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The list or tenant
+// itself is deleted when nothing refers to it anymore.
 var remainsOfDeleted = []sweep{
 	ofDeleted("list", "subscription", "list_id, id", ""),
 	ofDeleted("list", "subscriber", "list_id, id", ""),
@@ -279,7 +279,7 @@ func inJobsOf(table string) string {
 	return "SELECT 1 FROM send_job j INDEXED BY send_job_list CROSS JOIN " + table + " WHERE j.list_id = l.id"
 }
 
-// expiredBy returns a sweep of the rows that an index finds.
+// expiredBy returns a sweep of the rows that match where, which an index finds.
 func expiredBy(table, key, index, where string) sweep {
 	return sweep{
 		table: table, key: key,
@@ -287,7 +287,7 @@ func expiredBy(table, key, index, where string) sweep {
 	}
 }
 
-// oldest returns a sweep of a table that is ordered by a column.
+// oldest returns a sweep of a table that is sorted by a column.
 func oldest(table, column string) sweep {
 	return sweep{
 		table: table, key: "id",
@@ -306,7 +306,7 @@ func (sw sweep) ofEngagement() sweep {
 	return sw
 }
 
-// keyOf qualifies the columns of a key with x.
+// keyOf qualifies the columns of a key with the table alias x.
 func keyOf(key string) string { return "x." + strings.ReplaceAll(key, ", ", ", x.") }
 
 // ofEndedJobs returns a sweep of rows about recipients of ended jobs.
@@ -316,8 +316,8 @@ func ofEndedJobs(table, key string, keep func(Retention) time.Duration) sweep {
 		" x ON x.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?"}
 }
 
-// ofDeleted returns a sweep of the rows of a deleted list or tenant. index is the index that finds them; empty means
-// that of the key.
+// ofDeleted returns a sweep of the rows of a deleted list or tenant. index is the name of the index that finds them.
+// Empty means the index of the key.
 func ofDeleted(of, table, key, index string) sweep {
 	if index != "" {
 		index = " INDEXED BY " + index
@@ -351,8 +351,8 @@ func ofRecipients(table string) string {
 	return table + " x"
 }
 
-// ofFirstList returns a sweep of rows about recipients reached through a deleted list, in jobs that have it as their
-// first. The jobs stay, because they contain no personal data.
+// ofFirstList returns a sweep of rows about recipients whom a job reached through a deleted list, for jobs that have
+// the list as their first. The jobs stay, because they contain no personal data.
 func ofFirstList(table, key string) sweep {
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
 		"list_deleted CROSS JOIN send_job j INDEXED BY send_job_list ON j.list_id = p.id CROSS JOIN " +
@@ -362,10 +362,10 @@ func ofFirstList(table, key string) sweep {
 		"AND p.deleted_at < ? LIMIT +?"}
 }
 
-// ofFurtherList is ofFirstList for jobs that have the list as a further one.
+// ofFurtherList is like ofFirstList, for jobs that have the list as a further one.
 func ofFurtherList(table, key string) sweep {
 	seq := "x.seq"
-	if table == "recipient_word" { // the word comes before seq in its key
+	if table == "recipient_word" { // the key of this table has the word before seq
 		seq = "+x.seq"
 	}
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +

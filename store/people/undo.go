@@ -17,13 +17,13 @@ type UndoRequest struct {
 	LeftAt         core.Instant // time of the unsubscribe to undo
 	Origin         core.Origin
 	Proof          string           // for the consent ledger; empty means core.ProofUndo
-	Announce       members.Announce // of a bulk action
+	Announce       members.Announce // how the bulk action that undoes it announces the change
 }
 
-// Undo undoes an unsubscribe. The subscription is active again with its earlier proof of consent, and gets a new row in
-// the consent ledger. The job whose email caused the unsubscribe no longer counts it. An undo works once; while the
-// subscription is active, a repeated call changes nothing. Addresses that are disabled, suppressed or have marked an
-// email as spam stay unsubscribed. It returns core.ErrInvalidToken, core.ErrListInactive or
+// Undo undoes an unsubscribe. The subscription becomes active again with its earlier proof of consent, and gets a new
+// row in the consent ledger. The job whose email caused the unsubscribe no longer counts it. An undo works once; while
+// the subscription is active, a repeated call changes nothing. Addresses that are disabled, suppressed or have marked
+// an email as spam stay unsubscribed. It returns core.ErrInvalidToken, core.ErrListInactive or
 // core.ErrSubscriptionNotFound.
 func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
@@ -33,7 +33,7 @@ func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub 
 	return sub, err
 }
 
-// CanUndo reports whether Undo would work, by returning the subscription and the error that Undo would return.
+// CanUndo returns the subscription and the error that Undo would return, without changing anything.
 func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, u.ListID)
 	if err != nil {
@@ -94,7 +94,7 @@ func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	return err
 }
 
-// leavingToUndo returns the subscription that an undo applies to, unless the address is blocked.
+// leavingToUndo returns the subscription that u applies to. If the address is blocked, it returns an error.
 func leavingToUndo(
 	s *db.DB,
 	from db.Querier,

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// whyLimit is the maximum number of emails of each kind in a result, newest first.
+// whyLimit is the maximum number of emails of each kind in a result. The newest are included.
 const whyLimit = 20
 
 const whySubscriptions = `SELECT l.tenant_id, s.list_id, l.name AS list_name, s.status, s.changed_at, coalesce(b.block, '') AS
@@ -24,8 +24,8 @@ const whyMails = `SELECT id, kind, tenant_id, list_id, CASE state WHEN ` + tenan
 	tenant_id IN (SELECT value FROM json_each(?3))) ORDER BY id DESC LIMIT +?4`
 
 // Why returns the reasons why an address may have got no email. These are its subscriptions, its blocks, and the last
-// emails to it with the replies of the receiving server. It covers the tenants in among or, if all is true, all
-// tenants; only then does it include account emails. Its only error is core.ErrStorage.
+// emails to it with the replies of the receiving server. It covers the tenants in among or, if all is true, every
+// tenant. It includes emails about an account only if all is true. Its only error is core.ErrStorage.
 func (s *Store) Why(ctx context.Context, email core.Email, among []string, all bool) (w core.Why, err error) {
 	w = core.Why{
 		Email: email, Subscriptions: []core.WhySubscription{}, Blocks: []core.Suppressed{}, Mails: []core.WhyMail{},
