@@ -30,16 +30,16 @@ type Request struct {
 	ListID string
 	Kind   string
 	Rule   *core.Rule // may refer to segments
-	IDs    []string   // of subscriptions, without duplicates
-	Tag    string     // name or id, for core.BulkTag and core.BulkUntag
+	IDs    []string   // ids of subscriptions, without duplicates
+	Tag    string     // name or id of the tag, for core.BulkTag and core.BulkUntag
 	Of     int64      // number of people who match the rule
 	Actor  string
 }
 
 // StartBulk starts a bulk action and returns it. The rule is frozen, so later changes to its segments have no effect.
-// If the list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of
-// core.Undecided. If there is no such tag, it returns an Invalid error on tag. If the tenant has the maximum number of
-// open actions, it returns core.ErrBulkFull. If another service manages the list, it returns a Conflict.
+// If the list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, a core.Undecided error.
+// If the tag doesn't exist, it returns an Invalid error on tag. If the tenant has the maximum number of open actions,
+// it returns core.ErrBulkFull. If another service manages the list, it returns a Conflict.
 func (s *Store) StartBulk(ctx context.Context, r Request, now core.Instant) (a core.BulkAction, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		a, err = start(tx, &r, now)
@@ -85,7 +85,7 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 			_, err = tx.Exec("INSERT INTO bulk_person (action_id, subscriber_id, at) VALUES (?, ?, 0)", a.ID, id)
 		}
 	}
-	if err == nil && a.Kind == core.BulkRemove { // see members.LeaveUndone
+	if err == nil && a.Kind == core.BulkRemove { // for the reason, see members.LeaveUndone
 		_, err = tx.Exec("UPDATE list SET import_undone = 1 WHERE id = ?", a.ListID)
 		tx.Kick(db.TopicRecords)
 	}
@@ -99,7 +99,7 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 	return a, tx.Audit(now, r.Actor, "bulk_action.start", a.TenantID, a.ID)
 }
 
-// tagOf returns the name and the id of the tag of a request.
+// tagOf returns the name and the id of the tag that a request names.
 func tagOf(tx *db.Tx, tenantID string, r *Request) (name, id string, err error) {
 	if err := core.CheckBulkTag(r.Kind, r.Tag); err != nil || r.Tag == "" {
 		return "", "", err
@@ -111,7 +111,7 @@ func tagOf(tx *db.Tx, tenantID string, r *Request) (name, id string, err error) 
 	return t.Name, t.ID, err
 }
 
-// BulkAction returns a bulk action. If there is none, it returns core.ErrNotFound.
+// BulkAction returns a bulk action. If there is no such action, it returns core.ErrNotFound.
 func (s *Store) BulkAction(ctx context.Context, id string) (a core.BulkAction, err error) {
 	err = s.Get(ctx, &a, selectAction, id)
 	a.SetUndoUntil()
@@ -131,8 +131,9 @@ func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) 
 	return all, err
 }
 
-// NextBulk returns the id of an open action and its tenant. It takes the next tenant after the given one, and the first
-// tenant after the last, so that tenants take turns. If there is no open action, it returns core.ErrNotFound.
+// NextBulk returns the id of an open action and the action's tenant. So that tenants take turns, it takes the next
+// tenant after the given one, and after the last tenant the first one. If there is no open action, it returns
+// core.ErrNotFound.
 func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
 	var next struct {
 		ID       string `db:"id"`

@@ -25,7 +25,7 @@ var leaving = []string{core.BulkUnsubscribe, core.BulkRemove}
 
 const hour core.Instant = 60 * 60 * 1000
 
-// world is a store with a list whose subscribers are on both sides. Every second one lives in Berlin.
+// world is a store with a list whose subscribers are on both sides. Every second subscriber lives in Berlin.
 type world struct {
 	*storetest.Seeder
 	list core.List
@@ -186,8 +186,8 @@ func TestKilledAtAnyStatement(t *testing.T) {
 			w := newWorld(t, s, n)
 			a := w.berlin(kind)
 			id := a.ID
-			// complete runs the action to its end. Each attempt ends at the next statement of a step and is followed
-			// by a restart.
+			// complete runs the action to its end. Each attempt fails one statement later than the last one, and every
+			// tenth failure is followed by a restart.
 			complete := func(done string) {
 				for at, failures := 1, 0; ; {
 					f.FailAt(at)
@@ -246,7 +246,7 @@ func TestKilledAtAnyStatement(t *testing.T) {
 	}
 }
 
-// People can be chosen individually. Unknown ones are skipped, and pending ones are changed as well.
+// People can be chosen individually. Unknown people are skipped, and pending people are changed too.
 func TestChosenPeople(t *testing.T) {
 	for _, kind := range leaving {
 		t.Run(kind, func(t *testing.T) {

@@ -16,15 +16,15 @@ import (
 // syncAfter is the delay after the last change until the full sync of an action is planned.
 const syncAfter = 5 * time.Second
 
-// changing is one commit of an action or of the undo of an action.
+// changing is one commit of an action or of its undo.
 type changing struct {
 	*db.Tx
-	action *core.BulkAction // with the changes made until now
+	action *core.BulkAction // counts include the changes made so far
 	list   *core.ListWithTenant
 	now    core.Instant
 	actor  string
 	tag    core.Tag     // set for an action that tags people
-	sync   bool         // a full sync announces the changes
+	sync   bool         // whether a full sync announces the changes
 	latest core.Instant // time of the latest change that the sync has to announce
 }
 
@@ -42,7 +42,7 @@ func (c *changing) change(id string) error {
 		return err
 	case sub.Status == core.SubscriptionUnsubscribed:
 		return c.skip(id)
-	case c.action.Kind == core.BulkRemove && sub.Left(): // keep the record, so that no file can subscribe them again
+	case c.action.Kind == core.BulkRemove && sub.Left(): // keep the record, so that no import can subscribe them again
 		return c.skip(id)
 	case c.action.Kind == core.BulkRemove:
 		return c.remove(&sub)
@@ -76,13 +76,13 @@ func (c *changing) endMirrored(id string) error {
 	return errors.Join(people.EndMirrored(c.Tx, c.leaving(id, sub.Email), c.now), c.skip(id))
 }
 
-// skip removes the record of a person whom the action doesn't change.
+// skip removes a person whom the action doesn't change from the action's records.
 func (c *changing) skip(id string) error {
 	_, err := c.Exec("DELETE FROM bulk_person WHERE action_id = ? AND subscriber_id = ?", c.action.ID, id)
 	return err
 }
 
-// keep stores the state of a person before the change.
+// keep stores the state that a person had before the change.
 func (c *changing) keep(id string, at core.Instant, was *core.BulkBefore) error {
 	c.action.Changed++
 	_, err := c.Exec(`INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES (?, ?, ?, ?)
@@ -124,10 +124,10 @@ func (c *changing) remove(sub *core.Subscription) error {
 	return c.keep(sub.ID, at, &was)
 }
 
-// announce passes a change on. A send side in this database is updated in the same operation, and older events still
-// queued for it no longer count. A remote send side gets an event or, after many changes, a full sync. A sync doesn't
-// contain removed people, so each removal is an event. The tenant's endpoints get events for the first changes and a
-// summary of the others at the end.
+// announce reports a change to the send side and the tenant's endpoints. A send side in this database is updated in the
+// same operation, and ignores older events that are still queued for it. A remote send side gets an event or, after
+// many changes, a full sync. Each removal is an event, because a full sync doesn't contain removed people. The tenant's
+// endpoints get events for the first changes and, at the end, a summary of the others.
 func (c *changing) announce(tx *db.Tx, tenantID string, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) (err error) {

@@ -1,11 +1,11 @@
-// Package bulk performs bulk actions: the same change for many subscribers of a list, in steps that a worker takes. The
-// position is saved in the commit of the changes, so after a crash no one is changed twice and no one is left out. Each
-// person is changed by the operation for a single person.
+// Package bulk performs bulk actions: the same change for many subscribers of a list, in steps that a worker performs.
+// The commit of the changes also saves the position, so after a crash no one is changed twice or left out. The change
+// of each person is the same operation as for a single person.
 //
 //	store.go    New
-//	actions.go  bulk actions as records: start, cancel, undo
+//	actions.go  records of bulk actions: start, cancel, undo
 //	steps.go    the next step of an action
-//	changes.go  the change of one person
-//	tags.go     the same for a tag
-//	undoing.go  the undo, step by step
+//	changes.go  the change to one person
+//	tags.go     adding and removing a tag
+//	undoing.go  the steps of an undo
 package bulk

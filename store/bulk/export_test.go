@@ -2,5 +2,5 @@ package bulk
 
 import "time"
 
-// HoldFor sets how long a commit may keep other writers waiting.
+// HoldFor sets how long a commit may block other writers.
 func HoldFor(d time.Duration) { holdFor = d }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	stepPeople = 500 // most people of a step
-	// chosenAfter selects chosen people of an action that it has not reached yet.
+	stepPeople = 500 // maximum number of people in a step
+	// chosenAfter selects the chosen people whom an action has not reached yet.
 	chosenAfter = `SELECT subscriber_id FROM bulk_person WHERE action_id = ? AND subscriber_id > ? AND at = 0
 		ORDER BY subscriber_id LIMIT +?`
 )
@@ -23,8 +23,8 @@ const (
 // needs.
 var holdFor = 3 * time.Millisecond
 
-// BulkStep performs the next step of an action and reports whether there is more to do. A rule that can't be evaluated
-// anymore or a deleted tag pauses the action. Its only error is core.ErrStorage.
+// BulkStep performs the next step of an action and reports whether there is more to do. If the rule can't be evaluated
+// anymore, or the tag was deleted, it pauses the action. Its only error is core.ErrStorage.
 func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
 	a, err := s.BulkAction(ctx, id)
 	switch {
@@ -55,8 +55,8 @@ func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more
 	}
 }
 
-// ahead finds the people of the next step on a connection for reading. next is the position after them; it is empty at
-// the end.
+// ahead finds the people of the next step, using a read connection. next is the position after them, or empty at the
+// end.
 func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, next string, err error) {
 	if a.Rule == "" {
 		err = s.All(ctx, &ids, chosenAfter, a.ID, a.DoneID, stepPeople)
@@ -74,7 +74,7 @@ func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, ne
 	for i := range subs {
 		ids = append(ids, subs[i].ID)
 	}
-	_, next, _ = strings.Cut(next, " ") // the list is the action's
+	_, next, _ = strings.Cut(next, " ") // the position's list is always the action's
 	return ids, next, err
 }
 
@@ -89,8 +89,8 @@ func (s *Store) stop(ctx context.Context, id, state, reason string, now core.Ins
 	})
 }
 
-// commit changes as many people of a step as fit into one commit, which also saves the position. It returns their
-// number and whether the action continues. a must be the action's current state; commit updates it.
+// commit changes as many people of a step as fit into one commit, which also saves the position. It returns the number
+// of these people, and whether the action continues. a must be the action's current state; commit updates it.
 func (s *Store) commit(ctx context.Context, a *core.BulkAction, ids []string, next string, now core.Instant) (n int,
 	more bool, err error,
 ) {

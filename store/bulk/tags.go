@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// readTag reads the tag of an action that tags people. If it was deleted, readTag returns core.ErrTagNotFound.
+// readTag sets c.tag for an action that tags people. If the tag was deleted, readTag returns core.ErrTagNotFound.
 func (c *changing) readTag() (err error) {
 	if core.BulkTags(c.action.Kind) {
 		c.tag, err = tenants.ReadTag(c.Tx, c.action.TagID)
@@ -15,7 +15,8 @@ func (c *changing) readTag() (err error) {
 	return err
 }
 
-// setTag adds the action's tag to a person or removes it. It reports whether that changed anything.
+// setTag adds the action's tag to a person if has is true, and otherwise removes it. It reports whether that changed
+// anything.
 func (c *changing) setTag(id string, has bool) (bool, error) {
 	if has {
 		return tenants.TagSubscriber(c.Tx, &c.tag, c.list.ID, id, c.now)

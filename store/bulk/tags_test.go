@@ -22,7 +22,7 @@ func (w *world) tag(name string) core.Tag {
 	return t
 }
 
-// set replaces the tags of readers.
+// set replaces the tags of the given readers.
 func (w *world) set(names []string, readers ...int) {
 	w.Helper()
 	for _, k := range readers {
@@ -199,8 +199,8 @@ func TestTaggingKilledAtAnyStatement(t *testing.T) {
 	w.set([]string{"vip"}, 0)
 	w.Seeder = w.At(w.Time() + hour)
 	id := w.begin(bulk.Request{Kind: core.BulkTag, Tag: "vip", Rule: w.rule(everyone)}).ID
-	// complete runs the action until its state is done. Each attempt ends at the next statement, and every tenth one is
-	// followed by a restart.
+	// complete runs the action until its state is done. Each attempt fails one statement later than the last one, and
+	// every tenth failure is followed by a restart.
 	complete := func(done string) (a core.BulkAction) {
 		for at, failures := 1, 0; a.State != done; {
 			f.FailAt(at)

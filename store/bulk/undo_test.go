@@ -212,8 +212,8 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// Endpoints get an event for each of the first changes and one for the rest. A remote send service gets events for the
-// first thousand unsubscribes and a full sync for the rest. For removals it gets only single events.
+// Endpoints get an event for each of the first changes and one event for the rest. A remote send service gets events
+// for the first thousand unsubscribes and a full sync for the rest. For removals, it gets only single events.
 func TestAnnouncements(t *testing.T) {
 	const events, n = 3, imports.MaxSingle + 5
 	w := newWorld(t, storetest.OpenWith(t, db.Options{ImportEvents: events, SendElsewhere: true}), n)

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	undoPeople = 100 // most people of one commit
+	undoPeople = 100 // maximum number of people in a commit
 	// keptPeople selects the people whom an undo has not reached yet. Each row is deleted in the commit of the undo.
 	keptPeople = "SELECT subscriber_id, at, was FROM bulk_person WHERE action_id = ? ORDER BY subscriber_id LIMIT +?"
-	// barred reports whether an address bounced, complained, or is blocked. The parameters are 1: address, 2: tenant,
-	// 3: list, 4: id, 5: hash of the address.
+	// barred is a query that reports whether an address has bounced, marked an email as spam, or is blocked. Its
+	// parameters are the address, the tenant, the list, the subscription id, and the hash of the address.
 	barred = `SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id IN ('', ?2))
 		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?5 AND tenant_id IN ('', ?2) AND +kind <> 'left')
 		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1)
 		OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?3 AND id = ?4 AND block <> '')`
 )
 
-// keptPerson is the stored state of a person before an action.
+// keptPerson is the stored state that a person had before an action.
 type keptPerson struct {
 	ID  string          `db:"subscriber_id"`
 	At  core.Instant    `db:"at"`
@@ -53,7 +53,7 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 			return err
 		case len(kept) == 0:
 			return end(tx, &current, core.BulkUndone, "", now)
-		case gone || !c.list.Active(): // undoing another action can restore the others
+		case gone || !c.list.Active(): // undoing another action can restore the other people
 			return end(tx, &current, core.BulkCancelled, "", now)
 		}
 		if err := c.readTag(); err != nil && !errors.Is(err, core.ErrTagNotFound) {
@@ -76,7 +76,7 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 
 // undo undoes the change of one person, unless the person has changed since.
 func (c *changing) undo(k *keptPerson) error {
-	if k.At == 0 { // chosen, but the action was stopped before changing them
+	if k.At == 0 { // the action stopped before it changed this person
 		return nil
 	}
 	if core.BulkTags(c.action.Kind) {
@@ -133,8 +133,7 @@ func (c *changing) resume(k *keptPerson) (bool, error) {
 	return err == nil, err
 }
 
-// pend makes an unsubscribed person pending again. The ledger keeps the entry of the unsubscribe, but the entry no
-// longer counts.
+// pend makes an unsubscribed person pending again. The unsubscribe stays in the ledger but no longer counts.
 func (c *changing) pend(sub *core.Subscription, left core.Instant) (bool, error) {
 	was := sub.Status
 	if !sub.PendsBefore(left, c.now) {
@@ -159,8 +158,8 @@ func (c *changing) bringBack(k *keptPerson) error {
 		int64(k.Was.AskedAt), int64(k.Was.HeardAt), c.list.ID, k.ID)
 }
 
-// joinedAt returns the start of a person's subscription on the send side. It is read before reactivating, which changes
-// it. If the send side is remote or has no record, it is nil.
+// joinedAt returns the start of a person's subscription on the send side. Callers read it before they reactivate the
+// person, which changes it. If the send side is remote or has no record, the result is nil.
 func (c *changing) joinedAt(id string) (at *core.Instant, err error) {
 	if c.Store.Options().SendElsewhere {
 		return nil, nil
