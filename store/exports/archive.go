@@ -13,9 +13,9 @@ import (
 const (
 	maxEntries   = 20_000
 	maxUnpacked  = 2 << 30
-	maxRatio     = 100     // unpacked bytes of an entry to packed ones
-	anyRatio     = 1 << 20 // unpacked bytes of an entry up to which its ratio doesn't count
-	maxDirectory = 8 << 20 // bytes of the archive's table of contents
+	maxRatio     = 100     // maximum ratio of an entry's unpacked to packed bytes
+	anyRatio     = 1 << 20 // unpacked size of an entry up to which any ratio is allowed
+	maxDirectory = 8 << 20 // maximum size of the archive's table of contents, in bytes
 )
 
 // openArchive reads the table of contents of a zip archive and returns its files. If the archive is damaged or exceeds
@@ -71,7 +71,7 @@ func unreadable(err error) error {
 // metered limits how much of an archive is read for its table of contents. The zip package keeps all of it in memory.
 type metered struct {
 	io.ReaderAt
-	left int64 // below 0: no more bytes, unless the table of contents was read
+	left int64 // number of bytes that can still be read; below 0 means no limit
 }
 
 var errMetered = errors.New("the table of contents is too large")
@@ -85,8 +85,8 @@ func (m *metered) ReadAt(p []byte, at int64) (int, error) {
 	return m.ReaderAt.ReadAt(p, at)
 }
 
-// openEntry opens an entry for at most its declared number of bytes. If the entry is damaged or longer, opening or
-// reading it returns a core.Invalid error.
+// openEntry opens an entry, of which at most the declared number of bytes can be read. If the entry is damaged or
+// longer, opening or reading it returns a core.Invalid error.
 func openEntry(e *zip.File) (io.ReadCloser, error) {
 	r, err := e.Open()
 	if err != nil {

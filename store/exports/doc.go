@@ -1,6 +1,6 @@
 // Package exports recognizes whole exports of other newsletter programs: a zip archive with files of people and posts,
-// or the JSON file of a Ghost site. It recognizes files by their contents. A file's name only shows the status of the
-// people in it, such as unsubscribed_members.csv, or the post that a page belongs to.
+// or the JSON file of a Ghost site. It recognizes files by their contents. It uses names of files only for the status
+// of the people in a file, such as unsubscribed_members.csv, and for the post that a page belongs to.
 //
 //	exports.go   Open: what an export contains; CSV: its people as one file
 //	archive.go   the entries of a zip archive, within limits

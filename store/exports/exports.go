@@ -30,18 +30,18 @@ type Export struct {
 // ErrUnknown is returned for a file that is not an export.
 var ErrUnknown = errors.New("not an export of a newsletter program")
 
-// headBytes is the number of bytes at the beginning of a file by which Open recognizes it.
+// headBytes is the number of bytes that Open reads from the beginning of a file to recognize it.
 const headBytes = 64 << 10
 
-// MayBe reports whether a file with this beginning can be an export.
+// MayBe reports whether a file that starts with head can be an export.
 func MayBe(head []byte) bool { return isArchive(head) || isGhost(head) }
 
-// isArchive reports whether a file with this beginning is a zip archive.
+// isArchive reports whether a file that starts with head is a zip archive.
 func isArchive(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }
 
-// isWorkbook reports whether an archive with this beginning is a spreadsheet.
+// isWorkbook reports whether an archive that starts with head is a spreadsheet.
 func isWorkbook(head []byte) bool {
 	return bytes.Contains(head, []byte("[Content_Types].xml")) ||
 		bytes.Contains(head, []byte("opendocument.spreadsheet"))
@@ -67,7 +67,7 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(entries, func(e *zip.File) bool { return e.Name == "[Content_Types].xml" }) {
-		return nil, ErrUnknown // a workbook
+		return nil, ErrUnknown // a workbook is a zip archive too
 	}
 	e := &Export{pages: map[string]*zip.File{}, texts: map[string]*zip.File{}}
 	for _, file := range entries {
@@ -92,7 +92,7 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 // HasPeople reports whether the export has files with people.
 func (e *Export) HasPeople() bool { return len(e.people) > 0 }
 
-// note adds an entry if it has people or posts.
+// note adds an entry to the export if the entry has people or posts.
 func (e *Export) note(file *zip.File) error {
 	if file.UncompressedSize64 == 0 {
 		return nil
@@ -155,9 +155,9 @@ func (e *Export) note(file *zip.File) error {
 	return nil
 }
 
-// CSV returns all people of the export as one CSV file. If the export has several files, or the name of its file shows
-// a status, a column contains the status that the names show. The export must have people. The caller must close the
-// file.
+// CSV returns all people of the export as one CSV file. If there are several files of people, or the name of the only
+// one shows a status, the CSV file has a column with the statuses that the names show. The export must have people. The
+// caller must close the file.
 func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { _ = w.CloseWithError(e.write(ctx, w)) }()

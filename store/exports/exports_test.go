@@ -70,7 +70,7 @@ var archives = map[string][]string{
 	},
 }
 
-// people returns the standing of each address in the file made of an export.
+// people returns the status of each address in the CSV file of an export.
 func people(t *testing.T, e *exports.Export) string {
 	t.Helper()
 	r := e.CSV(t.Context())
@@ -208,7 +208,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// An entry that is larger than it claims is cut off with an error.
+	// If an entry is larger than declared, reading it fails.
 	lying := claims(1 << 20)
 	e, err := exports.Open(bytes.NewReader(lying), int64(len(lying)))
 	if err == nil {

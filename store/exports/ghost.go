@@ -17,7 +17,7 @@ func isGhost(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"db"`))
 }
 
-// ghostPost holds the columns that are read of a row of the table posts.
+// ghostPost holds the columns that ghostPosts reads from a row of the table posts.
 type ghostPost struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
@@ -31,16 +31,17 @@ type ghostPost struct {
 	Excerpt     string `json:"custom_excerpt"`
 }
 
-// Limits of what is kept of a Ghost export while its posts are read. More is ignored. More depth is an error.
+// Limits on the data that is kept in memory while the posts of a Ghost export are read. Data beyond a limit is ignored,
+// but deeper nesting is an error.
 const (
 	maxGhostUsers   = 10_000
-	maxGhostAuthors = 50_000 // posts with an author
-	maxGhostID      = 100    // bytes
+	maxGhostAuthors = 50_000 // number of posts whose author is kept
+	maxGhostID      = 100    // bytes of an id
 	maxGhostDepth   = 100
 )
 
-// ghostURL is in place of the site's own address in links and pictures. An export doesn't contain the address, so they
-// get a scheme that cleaning removes.
+// ghostURL replaces the site's own address in the links and images of an export. Because the export doesn't contain the
+// address, these URLs get a scheme that cleaning removes.
 const ghostURL = "__GHOST_URL__"
 
 // ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
@@ -88,7 +89,7 @@ func ghostPosts(open opener, each func(Post) error) error {
 	}})
 }
 
-// rowDecoder limits the memory for a token or value.
+// rowDecoder is a JSON decoder that limits the memory for a token or value.
 type rowDecoder struct {
 	*json.Decoder
 	in *allowance
@@ -106,7 +107,7 @@ func (d *rowDecoder) Decode(v any) error {
 
 var errNotGhost = errors.New("not the form of a Ghost export")
 
-// ghostRows reads {"db": [{"data": {table: [row, …]}}]} and calls the function of a table for each of its rows.
+// ghostRows reads {"db": [{"data": {table: [row, …]}}]} and calls the function in tables for each row of a table.
 func ghostRows(open opener, tables map[string]func(*rowDecoder) error) error {
 	f, err := open()
 	if err != nil {
@@ -180,7 +181,7 @@ func ghostNested(d *rowDecoder, kind json.Delim, each func() error) error {
 	return err
 }
 
-// skipValue skips a value token by token, in bounded memory: the decoder remembers what is open.
+// skipValue skips a value token by token, in bounded memory.
 func skipValue(d *rowDecoder) error {
 	for depth := 0; ; {
 		token, err := d.Token()

@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/htmlclean"
 )
 
-// ghost returns a content export with tables, and a post of the last user.
+// ghost returns a content export with the given tables and a post by the last user.
 func ghost(tables string) opener {
 	return func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(`{"db":[{"data":{` + tables +
@@ -57,7 +57,7 @@ func TestGhostKeepsFewAuthors(t *testing.T) {
 	}
 }
 
-// Addresses of the Ghost site don't become addresses of ours.
+// Addresses of the Ghost site don't become addresses of this server.
 func TestGhostAddresses(t *testing.T) {
 	open := ghost(`"posts":[{"html":"<a href=\"__GHOST_URL__/x\">X</a><img src=\"__GHOST_URL__/y.png\"><b>Z</b>"}]`)
 	posts := 0

@@ -25,7 +25,7 @@ const (
 	maxPostBytes = 2 << 20
 )
 
-// Post is a post of another tool. Its HTML is as the tool wrote it.
+// Post is a post of another tool. Its HTML is unchanged.
 type Post struct {
 	core.ImportedPost
 	HTML     string
@@ -44,7 +44,7 @@ type postTable struct {
 	late bool   // the table has posts that were not published yet, by its name
 }
 
-// postColumns lists the columns of a table of posts by their use, folded.
+// postColumns lists, for each use, the folded names of columns in a table of posts.
 var postColumns = [...][]string{
 	postID:       {"postid", "id"},
 	postTitle:    {"title", "webtitle", "subject", "subjectline"},
@@ -106,7 +106,7 @@ func indexOf(header, names []string) int {
 	return -1
 }
 
-// Posts calls take for each post, up to maxPosts. skipped is the number of other posts, and of posts that are too large
+// Posts calls take for each post, up to maxPosts. skipped is the number of posts beyond maxPosts, or that are too large
 // or have no content. If a file is damaged, Posts returns a core.Invalid error. It also returns the errors of take.
 func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int64, err error) {
 	n := 0
@@ -146,7 +146,7 @@ func (e *Export) HasPosts() bool {
 	return len(e.tables) > 0 || e.ghost != nil || len(e.matters) > 0 || e.Tool == "mailchimp" && len(e.pages) > 0
 }
 
-// oneLine returns a text as one line without NUL and invalid UTF-8, cut to limit characters.
+// oneLine returns a text as one line of at most limit characters, without NUL and invalid UTF-8.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	if r := []rune(s); len(r) > limit {
@@ -292,10 +292,10 @@ func titleOf(page, name string) string {
 	return strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name))
 }
 
-// rowBytes is the maximum size of a row in a table of posts or in JSON. A longer one would be held in memory.
+// rowBytes is the maximum size of a row in a table of posts or in JSON. A row is held in memory.
 const rowBytes = 8 * maxPostBytes
 
-// allowance fails if more than rowBytes are read for a row.
+// allowance is a reader that fails if more than rowBytes are read for a row.
 type allowance struct {
 	io.Reader
 	n int
@@ -311,7 +311,7 @@ func (a *allowance) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeForms are forms of dates in exports. Times without a zone are UTC.
+// timeForms lists the formats of times in exports. Times without a zone are UTC.
 var timeForms = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05 MST", "2006-01-02 15:04",

@@ -40,7 +40,7 @@ func TestStatesOfPosts(t *testing.T) {
 	}
 }
 
-// blogs are exports with posts, and what their posts are.
+// blogs are exports with posts, and the posts expected from them.
 var blogs = map[string]struct {
 	files []string
 	want  []string

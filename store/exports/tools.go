@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// tool is a newsletter program with the columns that only its files of people have.
+// tool is a newsletter program and the columns by which its files of people are recognized.
 type tool struct {
 	name   string
-	marks  []string // one of these sets of columns, separated by spaces; folded
-	spoken bool     // its files have a status column, so names of files don't count
+	marks  []string // sets of folded column names, separated by spaces; a file has all columns of one set
+	spoken bool     // whether its files have a status column, so names of files don't count
 }
 
 var tools = []tool{
@@ -40,13 +40,13 @@ var tools = []tool{
 	{"sendy", []string{"email joined lastactivity", "email lastactivity status"}, false},
 }
 
-// eventColumns are columns of files in which one person has many rows, one for each email or event.
+// eventColumns are columns of files in which a person has several rows, one for each email or event.
 var eventColumns = []string{
 	"postid", "campaignid", "broadcastid", "newsletterid", "automationid", "messageid", "event", "eventtype",
 	"timestamp", "openedat", "clickedat",
 }
 
-// fold folds the name of a column: lower-case letters and digits.
+// fold reduces the name of a column to its letters and digits, in lower case.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -84,7 +84,7 @@ func toolOf(header []string) tool {
 	return tool{}
 }
 
-// statusNames lists words in names of files by the status of all people in the file, the strictest first.
+// statusNames lists statuses with the words that stand for them in names of files, the strictest status first.
 var statusNames = []struct{ status, words string }{
 	{"complained", "complained complaint complaints spam spamreports"},
 	{"suppressed", `suppressed suppression suppressions suppressionlist blocked blocklist blocklisted blacklist
@@ -97,7 +97,7 @@ var statusNames = []struct{ status, words string }{
 	{"subscribed", "subscribed confirmed active"},
 }
 
-// statusOfName returns the status of all people in a file by its name, or an empty string if the name says nothing.
+// statusOfName returns the status that a file's name shows for all people in the file, or an empty string.
 func statusOfName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSuffix(name, path.Ext(name))
