@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The states of a row of model_file as text in statements, whose query plans depend on them.
+// The states of a row of model_file as text for statements. Their query plans depend on literal states.
 const (
 	SQLFileGrowing = "0" // chunks are arriving
 	SQLFileWhole   = "1" // a model refers to the file
@@ -15,26 +15,26 @@ const (
 // ChunkSize is the size of a file's chunks in bytes.
 const ChunkSize = 1 << 20
 
-// UploadPatch is the initial size of an upload's buffer in bytes.
+// UploadPatch is the initial size of an upload's buffer, in bytes.
 const UploadPatch = 64 << 10
 
-const UploadDead = 10 * time.Minute // without a new chunk; by then the uploading process has ended
+const UploadDead = 10 * time.Minute // time without a new chunk after which the uploading process has ended
 
-// UploadKept is the time for which an incomplete upload can wait for the rest of its file. Housekeeping removes it only
-// later.
+// UploadKept is how long an incomplete upload can wait for the rest of its file. Housekeeping removes it after that.
 const UploadKept = UploadDead - time.Minute
 
 // Grow reserves n bytes of memory for a buffer. A negative n releases them.
 type Grow func(n int) error
 
-// Buffer is the memory of one upload. It grows up to a chunk as bytes arrive, so a slow sender uses little memory.
+// Buffer is the memory of one upload. As bytes arrive, it grows up to the size of a chunk, so a slow sender uses little
+// memory.
 type Buffer struct {
 	Bytes []byte
 	Grow  Grow
 }
 
 // Fill reads into the buffer after its first n bytes, until the chunk is full or the file ends. It returns the new
-// number of bytes. At the end of the file it returns io.EOF together with the last bytes.
+// number of bytes. At the end of the file, it returns io.EOF together with the last bytes.
 func (b *Buffer) Fill(r io.Reader, n int) (_ int, err error) {
 	for n < ChunkSize && err == nil {
 		if n == len(b.Bytes) {
@@ -69,4 +69,4 @@ func (b *Buffer) Release() {
 	}
 }
 
-const RemoveBatch = 8 // chunks per operation, which take a few milliseconds
+const RemoveBatch = 8 // number of chunks to remove in one operation; this takes a few milliseconds

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// File reads the file of a model or an image. It is an io.ReadSeeker and not safe for concurrent use. Each piece is a
-// separate read, so that a slow receiver doesn't hold a snapshot.
+// File reads the file of a model or an image. It is an io.ReadSeeker and not safe for concurrent use. It reads each
+// piece in a separate transaction, so that a slow receiver doesn't hold a snapshot.
 type File struct {
 	ctx    context.Context
 	store  *Store
@@ -19,7 +19,7 @@ type File struct {
 	no     int64
 	size   int64
 	offset int64
-	at     int64 // number of the piece in memory; -1: none
+	at     int64 // number of the piece in memory; -1 means none
 	piece  piece
 	err    error
 }
@@ -29,12 +29,14 @@ func (s *Store) OpenFile(ctx context.Context, m *core.Model) *File {
 	return s.OpenPieces(ctx, readPiece, m.FileNo, m.Size)
 }
 
-// OpenPieces returns a File of size bytes that reads its pieces with query, such as ReadMediaPiece.
+// OpenPieces returns a File of size bytes that reads the pieces of the file with number no, using query, such as
+// ReadMediaPiece.
 func (s *Store) OpenPieces(ctx context.Context, query string, no, size int64) *File {
 	return &File{ctx: ctx, store: s, query: query, no: no, size: size, at: -1}
 }
 
-// Err returns the error that ended a Read, except io.EOF. It is for callers whose copying function drops the error.
+// Err returns the error that ended a Read, except io.EOF. Callers need it if they copy the file with a function that
+// drops the error.
 func (f *File) Err() error { return f.err }
 
 // Read implements io.Reader. If the file is removed while it is read, Read returns core.ErrNotFound.
@@ -54,12 +56,13 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// PieceSize is the number of bytes of a file held in memory. It is less than a chunk, because many downloads may run
-// at the same time. SQLite reads the whole chunk for each piece, so smaller pieces would cost more than they save.
+// PieceSize is the number of bytes of a file that a File holds in memory. It is less than a chunk, because many
+// downloads may run at the same time. SQLite reads the whole chunk for each piece, so smaller pieces would cost more
+// than they save.
 const PieceSize = ChunkSize / 2
 
-// chunkReads is the maximum number of concurrent chunk reads. Each one uses some MiB of memory and a connection that
-// other readers wait for.
+// chunkReads is the maximum number of concurrent chunk reads. Each read uses a few MiB of memory, and a connection that
+// other readers need.
 const chunkReads = 2
 
 // piece takes the bytes of a column from the driver without copying them, because a copy would double the memory of a
@@ -107,7 +110,7 @@ func (f *File) load(no int64) error {
 	return nil
 }
 
-// Seek implements io.Seeker. It reads nothing.
+// Seek implements io.Seeker. It doesn't access the database.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:

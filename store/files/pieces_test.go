@@ -23,7 +23,7 @@ func TestPiecesAreReadByKey(t *testing.T) {
 	}
 }
 
-// TestPiecesOutliveTheirRow keeps the bytes from the driver and continues reading on the same connections. The driver
+// TestPiecesOutliveTheirRow keeps bytes from the driver while it continues to read on the same connections. The driver
 // must not overwrite these bytes.
 func TestPiecesOutliveTheirRow(t *testing.T) {
 	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon), t.Context()
