@@ -9,10 +9,11 @@ import (
 	"syscall"
 	"testing"
 
-	_ "modernc.org/sqlite" // the driver, for a program other than newsletterd
+	_ "modernc.org/sqlite" // the SQLite driver, for connections from outside newsletterd
 )
 
-// Foreign runs SQL in the way of another program that has the database open. It returns a function that disconnects it.
+// Foreign runs SQL as another program does that has the database open. It returns a function that closes the other
+// connection.
 func Foreign(t testing.TB, path, query string) (end func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

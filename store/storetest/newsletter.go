@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SeedList returns a Seeder for a fresh store with a tenant, whose domain is example.org, and a list. All records get
+// SeedList returns a Seeder for a fresh store with a list and a tenant, whose domain is example.org. All records get
 // the time now.
 func SeedList(t testing.TB, now core.Instant) *Seeder {
 	t.Helper()
@@ -21,8 +21,8 @@ func SeedList(t testing.TB, now core.Instant) *Seeder {
 	return s
 }
 
-// Request subscribes an address to a list, as a signup form does, and returns the row of its email. The response must
-// be the same whatever is known about the address.
+// Request subscribes an address to a list, as a signup form does, and returns the row of its email. If s.Now is set, it
+// checks that the response is the same whatever is known about the address.
 func (s *Seeder) Request(listID string, email core.Email, p core.Preferences) (rowID string) {
 	s.Helper()
 	sub, rowID, err := s.Subscribe(s.Context(),
@@ -111,7 +111,7 @@ func (s *Seeder) Deliver() {
 	}
 }
 
-// Import imports rows into a list with a status, as from a file.
+// Import imports rows with a status into a list, as an import of a file does.
 func (s *Seeder) Import(listID, status string, rows ...imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), listID, status, "file.csv")
@@ -135,7 +135,7 @@ func (s *Seeder) Plan(listID string) core.Sync {
 	return y
 }
 
-// Synced applies a full sync with a single batch, sent by a client, to the send side.
+// Synced applies a full sync from a client, in a single batch, to the send side.
 func (s *Seeder) Synced(l core.List, clientID string, subscribers ...core.EventSubscriber) {
 	s.Helper()
 	f := s.Batch(l, core.NewID(), 1, 1)
@@ -161,7 +161,7 @@ func (s *Seeder) Audited(action string) (n int) {
 	return n
 }
 
-// SweptImports removes everything that no import needs anymore.
+// SweptImports runs the cleanup of imports until nothing is left to remove.
 func (s *Seeder) SweptImports() {
 	s.Helper()
 	for more := true; more; {

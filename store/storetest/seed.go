@@ -26,13 +26,14 @@ type Seeder struct {
 	*store.Store
 	// Now is the time of all records; 0 means the current time.
 	Now core.Instant
-	// TenantID is the tenant of lists, templates and endpoints without one: the first tenant created.
+	// TenantID is the tenant of lists, templates and endpoints that are created without one. By default, it is the
+	// first tenant created.
 	TenantID string
-	// ListID is the first list created.
+	// ListID is the id of the first list created.
 	ListID string
 }
 
-// Seed returns a Seeder for a store. A nil store means a fresh one (see Open).
+// Seed returns a Seeder for a store. If the store is nil, Seed opens a fresh one (see Open).
 func Seed(t testing.TB, s *store.Store) *Seeder {
 	t.Helper()
 	if s == nil {
@@ -41,7 +42,7 @@ func Seed(t testing.TB, s *store.Store) *Seeder {
 	return &Seeder{TB: t, Store: s}
 }
 
-// Must ends the test if the last of an operation's results is an error.
+// Must ends the test if the last of results, which an operation returned, is an error.
 func (s *Seeder) Must(results ...any) {
 	s.Helper()
 	if err, failed := results[len(results)-1].(error); failed {
@@ -116,7 +117,7 @@ func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.E
 	}
 }
 
-// Tell applies such an event to the send side, for each address.
+// Tell applies, for each address, an event with the status to the send side.
 func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	s.Helper()
 	for _, email := range emails {
@@ -147,11 +148,11 @@ func (s *Seeder) Clean(r people.Retention) {
 	}
 }
 
-// Reader returns address number k of Readers, counted from 0.
+// Reader returns the address of subscriber number k of Readers, counted from 0.
 func Reader(k int) core.Email { return core.Email(fmt.Sprintf("r%06d@example.org", k)) }
 
-// Readers gives a list n mailable subscribers on the send side: Reader(0) and so on, or the addresses that the
-// function address returns. Each has a first_name (R0, R1, …) in the preferences.
+// Readers gives a list n mailable subscribers on the send side: Reader(0) and so on or, if address is given, the
+// addresses that it returns. The preferences of each subscriber have a first_name (R0, R1, …).
 func (s *Seeder) Readers(l core.List, n int, address ...func(k int) core.Email) {
 	s.Helper()
 	address = append(address, Reader)
@@ -179,7 +180,7 @@ func (s *Seeder) Status(listID string, email core.Email) core.Status {
 	return sub.Status()
 }
 
-// NewImportJob uploads a file of subscribers for a list.
+// NewImportJob uploads a file of subscribers for import into a list.
 func (s *Seeder) NewImportJob(listID, file string, change ...func(*core.ImportJob)) core.ImportJob {
 	s.Helper()
 	j := core.ImportJob{ID: core.NewID(), ListID: listID, Name: "people.csv", CreatedBy: "test", CreatedAt: s.Time()}
@@ -203,7 +204,7 @@ func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 	return t
 }
 
-// TryJob creates a send job to a list. By default it is due now and has a short text.
+// TryJob creates a send job to a list. By default, the job is due now and has a short text.
 func (s *Seeder) TryJob(listID string, change ...func(*campaigns.JobRequest)) (core.SendJob, error) {
 	r := campaigns.JobRequest{
 		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
@@ -319,8 +320,8 @@ func (s *Seeder) NewWebhookClient(tenantID string) core.WebhookClient {
 	return c
 }
 
-// NewClient creates an OAuth client, as an operator would. It returns the client's secret, or an empty string if it
-// has none.
+// NewClient creates an OAuth client, as an operator would. It returns the client's secret, or an empty string if the
+// client has none.
 func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
 	s.Helper()
 	if in.Name == nil {
@@ -344,7 +345,8 @@ func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.Use
 	return u
 }
 
-// Forgot requests a new password for an address and leaves the email in the queue. look is the style of the email.
+// Forgot requests a new password for an address and leaves the email in the queue. look contains the style of the
+// email.
 func (s *Seeder) Forgot(email core.Email, look core.MailStyle) {
 	s.Helper()
 	s.Must(s.ForgotPassword(s.Context(), email, identity.UserToken{

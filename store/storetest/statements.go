@@ -13,20 +13,20 @@ import (
 	"newsletterd/store/storetest/faults"
 )
 
-// Faults makes some statements of databases fail as a full disk would, without running them.
+// Faults makes some statements fail, as on a full disk, without running them.
 type Faults struct {
 	Driver string // for db.Options
 
 	mu     sync.Mutex // guards the fields below
 	failed int        // number of statements that have failed
-	calls  int        // number of statements since the failing ones were last set
+	calls  int        // number of statements since the last choice of failing statements
 	fails  func(call int, query string, args []driver.NamedValue) bool
 	err    error
 }
 
 var faultDrivers atomic.Int64
 
-// NewFaults registers a driver that first lets every statement pass.
+// NewFaults registers a driver in which no statement fails until a method of the result is called.
 func NewFaults(t testing.TB) *Faults {
 	t.Helper()
 	if err := db.PrepareProcess(); err != nil { // before SQLite is used at all
@@ -43,24 +43,24 @@ func NewFaults(t testing.TB) *Faults {
 	return f
 }
 
-// FailAt makes only the n-th statement from now on fail, counted from 1. If n is 0, none fails. It returns the number
-// of statements since the failing ones were last set.
+// FailAt makes only the n-th of the next statements fail, counted from 1. If n is 0, none fails. It returns the number
+// of statements since the last choice of failing statements.
 func (f *Faults) FailAt(n int) (calls int) {
 	return f.set(func(call int, _ string, _ []driver.NamedValue) bool { return call == n })
 }
 
-// FailOften makes one statement in n fail at random from now on.
+// FailOften makes each of the next statements fail with a probability of 1/n. seed makes the choice repeatable.
 func (f *Faults) FailOften(n int, seed uint64) {
 	chance := rand.New(rand.NewPCG(seed, 0))
 	f.set(func(int, string, []driver.NamedValue) bool { return chance.IntN(n) == 0 })
 }
 
-// FailWhen makes each statement fail from now on for which fails returns true. fails is never called concurrently.
+// FailWhen makes every statement for which fails returns true fail from now on. fails is never called concurrently.
 func (f *Faults) FailWhen(fails func(query string) bool) {
 	f.set(func(_ int, query string, _ []driver.NamedValue) bool { return fails(query) })
 }
 
-// FailWith is like FailWhen, for statements that are identified by their first argument.
+// FailWith is like FailWhen, but fails also gets the first argument of the statement.
 func (f *Faults) FailWith(fails func(query string, first driver.Value) bool) {
 	f.set(func(_ int, query string, args []driver.NamedValue) bool {
 		return len(args) > 0 && fails(query, args[0].Value)
@@ -81,9 +81,8 @@ func (f *Faults) set(fails func(int, string, []driver.NamedValue) bool) (calls i
 	return calls
 }
 
-// Call counts a statement of an operation. It ignores statements that end a transaction without effect, because these
-// can't fail in SQLite either. It also ignores the check for commits of other processes, which is only repeated
-// later.
+// Call counts a statement of an operation. It ignores statements that end a transaction without effect, because SQLite
+// doesn't fail there either. It also ignores the check for commits of other processes, which is repeated later anyway.
 func (f *Faults) Call(_ driver.Conn, kind, query string, args []driver.NamedValue) error {
 	if kind != "exec" && kind != "query" || strings.HasPrefix(query, "ROLLBACK") || query == "PRAGMA data_version" {
 		return nil

@@ -1,4 +1,5 @@
-// Package storetest opens real databases for tests and fills them: one line, 4 ms, no mocks.
+// Package storetest opens real databases for tests and fills them, without mocks. A test needs one line and 4 ms for a
+// database.
 package storetest
 
 import (
@@ -14,8 +15,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// migrated returns the bytes of a fresh, migrated database. It is created once per process, because migrating took a
-// third of the CPU time of auth's tests under the race detector.
+// migrated returns the bytes of a fresh, migrated database. It is created once per process, because migrations took a
+// third of the CPU time of package auth's tests under the race detector.
 var migrated = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest")
 	if err != nil {
@@ -59,7 +60,7 @@ func OpenAt(t testing.TB, path string) *store.Store {
 	return OpenWith(t, db.Options{Path: path})
 }
 
-// OpenWith is OpenAt with further options. Without a path, the database is in a temporary folder.
+// OpenWith is like OpenAt, with further options. Without a path, the database is in a temporary folder.
 func OpenWith(t testing.TB, o db.Options) *store.Store {
 	t.Helper()
 	if o.Path == "" {
