@@ -1,10 +1,10 @@
-// Package netguard makes connections to addresses that others choose, and permits only public ones. Examples are
-// webhook endpoints, tenants' relays, and certificates that sign the events of email providers. It knows nothing
-// about the data that is sent.
+// Package netguard makes connections to addresses that others choose, and permits only public ones. It is used for
+// webhook endpoints, tenants' relays, and the certificates that sign events from email providers. It doesn't depend on
+// the data that is sent.
 //
-// A Guard is a dialer (DialContext), an HTTP client that uses it (Client), and a function that fetches small files
-// (Fetcher). Check detects addresses that will be refused, without a DNS lookup, for forms and commands that accept
-// an address.
+// A Guard has a dialer (DialContext), an HTTP client that uses it (Client), and a function that fetches small files
+// (Fetcher). For forms and commands that accept an address, Check finds addresses that would be refused, without a DNS
+// lookup.
 //
 // Invariants:
 //
@@ -12,5 +12,5 @@
 //     differently next time.
 //   - Addresses that IANA's special-purpose registries do not list as globally reachable are refused. The only
 //     exception is the server administrator's Allow, which lists host and port as dialed.
-//   - A response is limited in time, and its header in bytes.
+//   - The time for a response, and the size of its header, are limited.
 package netguard

@@ -19,7 +19,7 @@ import (
 // connecting, so it also refuses names that resolve to internal addresses. The zero Guard permits only public
 // addresses. A Guard is safe for concurrent use as long as Allow does not change.
 type Guard struct {
-	// Allow lists non-public addresses to permit, each as host:port as dialed.
+	// Allow lists the non-public addresses to permit, as host:port, with the host as it is dialed.
 	Allow []string
 }
 
@@ -28,7 +28,7 @@ var ErrNotPublic = errors.New("the address is not public")
 
 const (
 	timeout    = 10 * time.Second
-	maxFetched = 64 << 10 // bytes
+	maxFetched = 64 << 10 // bytes of a fetched file
 	maxHead    = 64 << 10 // bytes of a response's header; net/http's default is 10 MiB
 )
 
@@ -48,10 +48,10 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return d.DialContext(ctx, network, addr)
 }
 
-// Allows reports whether addr, host:port, is listed in Allow.
+// Allows reports whether addr (host:port) is in Allow.
 func (g *Guard) Allows(addr string) bool { return slices.Contains(g.Allow, addr) }
 
-// Check returns ErrNotPublic if addr, host:port, is an IP address that DialContext refuses, or a name of this machine
+// Check returns ErrNotPublic if addr (host:port) is an IP address that DialContext refuses, or a name of this machine
 // (localhost). Other names are not resolved; they are checked when they are dialed. An addr without a port is an error.
 func (g *Guard) Check(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
@@ -64,13 +64,14 @@ func (g *Guard) Check(addr string) error {
 	return nil
 }
 
-// isLocalhost reports whether host is localhost or a name below it (RFC 6761 section 6.3).
+// isLocalhost reports whether host is localhost or a subdomain of it (RFC 6761 section 6.3).
 func isLocalhost(host string) bool {
 	name := "." + strings.ToLower(strings.TrimSuffix(host, "."))
 	return strings.HasSuffix(name, ".localhost")
 }
 
-// HostPort returns the address, host:port, that a request to u dials. The port defaults to that of http or https.
+// HostPort returns the address that a request to u dials, as host:port. If u has no port, it is the default port of
+// http or https.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

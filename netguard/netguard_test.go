@@ -24,8 +24,8 @@ func TestGuardAllowsPublicAddresses(t *testing.T) {
 	}
 }
 
-// The cases are all entries of IANA's IPv4 and IPv6 special-purpose address registries, and internal addresses that the
-// registries don't list.
+// The cases are all entries of IANA's IPv4 and IPv6 special-purpose address registries, and internal addresses that are
+// not in the registries.
 func TestGuardRefusesSpecialPurposeAddresses(t *testing.T) {
 	for _, entry := range []struct{ name, first, last string }{
 		{"this network", "0.0.0.0", "0.255.255.255"},
