@@ -17,13 +17,13 @@ import (
 //go:embed 0*.sql
 var files embed.FS
 
-// whole creates the combined result of all migrations on an empty database. This is ten times as fast as applying them,
-// because SQLite reads the schema again after each ALTER. TestGoldenSchema writes the file.
+// whole is the SQL that creates the combined result of all migrations in an empty database. It is ten times as fast as
+// applying them, because SQLite reads the schema again after each ALTER. TestGoldenSchema writes the file.
 //
 //go:embed whole.sql
 var whole string
 
-// ApplicationID identifies our database files (PRAGMA application_id): "NLD1".
+// ApplicationID identifies newsletterd's database files (PRAGMA application_id): "NLD1".
 const ApplicationID = 0x4e4c4431
 
 // These errors are returned for a database that this program must not modify.
@@ -50,7 +50,7 @@ func Migrations() []Migration {
 	for _, name := range names {
 		body, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // can't happen: the file is embedded
+			panic(err) // can't happen, because the file is embedded
 		}
 		number, rest, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
 		n, err := strconv.Atoi(number)
@@ -73,8 +73,8 @@ const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
   applied_at INTEGER NOT NULL
 ) STRICT`
 
-// Pending returns the migrations that the database lacks, up to number to. If to is 0, there is no upper limit. It
-// changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
+// Pending returns the migrations that the database doesn't have yet, up to the one numbered to, or all of them if to is
+// 0. It changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
 func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -109,11 +109,11 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies the pending migrations up to number to, and returns them. If to is 0, it applies all. Otherwise each
-// migration has its own transaction. On a database without tables, all migrations share one transaction. There is no
-// earlier version to return to, and each commit waits for the disk. If such a database is to get all migrations,
-// Migrate creates their combined result directly. now is in milliseconds. After a failure, the database is in the state
-// of the last complete transaction.
+// Migrate applies the pending migrations up to the one numbered to, or all of them if to is 0, and returns them. Each
+// migration has its own transaction. If the database has no tables, all share one transaction, because there is no
+// earlier version to return to and each commit waits for the disk. If such a database gets all migrations, Migrate
+// creates their combined result instead of applying them. now is in milliseconds. After a failure, the database is in
+// the state of the last complete transaction.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -158,7 +158,7 @@ func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) (err er
 	return err
 }
 
-// create creates the result of all migrations on an empty database.
+// create creates the combined result of all migrations in an empty database.
 func create(ctx context.Context, conn *sql.Conn, now int64, all []Migration) error {
 	if _, err := conn.ExecContext(ctx, whole); err != nil {
 		return fmt.Errorf("create the schema: %w", err)
@@ -166,8 +166,8 @@ func create(ctx context.Context, conn *sql.Conn, now int64, all []Migration) err
 	return record(ctx, conn, now, Latest(), all...)
 }
 
-// applyAll applies and records migrations in the current transaction. If an older migration is applied late,
-// user_version stays at the newest one.
+// applyAll applies and records migrations in the current transaction. If an older migration is applied after newer
+// ones, user_version stays at the newest number.
 func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) error {
 	var version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -201,8 +201,8 @@ func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...M
 	return err
 }
 
-// recorded returns the applied migrations as number → checksum. A database without the table must be empty, because a
-// file of another program must not be migrated.
+// recorded returns the applied migrations as a map from number to checksum. If the database has no table of migrations,
+// it must be empty, because a file of another program must not be migrated.
 func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
 	var tables, ours, version, app int
 	row := conn.QueryRowContext(ctx,

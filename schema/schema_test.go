@@ -32,8 +32,8 @@ func testConn(t *testing.T) *sql.Conn {
 	return c
 }
 
-// statementsOf returns the statements that create a database like this one. Tables come first, each with its indexes,
-// then triggers, which can refer to several tables, then rows.
+// statementsOf returns the statements that create a database like this one. Tables with their indexes come first, then
+// triggers, because they can refer to several tables, and then rows.
 func statementsOf(t *testing.T, c *sql.Conn) string {
 	t.Helper()
 	texts := func(q string) (all []string) {
@@ -228,7 +228,8 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 	}
 }
 
-// Migrations are developed in parallel. A database can therefore have later migrations than one that is new to it.
+// Migrations are developed in parallel. A database can therefore have migrations with higher numbers than one that it
+// still needs.
 func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 	c := testConn(t)
 	if _, err := Migrate(t.Context(), c, 1, 68); err != nil {
@@ -306,8 +307,8 @@ func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 	}
 }
 
-// An unsubscribe that was undone before the database had a column for this gets marked. So do the queued emails that
-// ask people again.
+// The migration marks unsubscribes that were undone before the database had a column for this. It also marks the queued
+// emails that ask people again.
 func TestWhatWasTakenBackIsMarkedByItsMigration(t *testing.T) {
 	c := testConn(t)
 	if _, err := Migrate(t.Context(), c, 1, 80); err != nil {
