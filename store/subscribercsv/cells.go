@@ -16,7 +16,7 @@ func cleanCell(s string) string {
 // severalValues separates the values of a cell in exports of Google Contacts.
 const severalValues = " ::: "
 
-// address returns the address text of a record. A contact can have several addresses; address returns the first.
+// address returns the text of a record's address. If a contact has several addresses, it returns the first.
 func (c *Reader) address(record []string) string {
 	address := cleanAddress(record[c.email])
 	for _, i := range c.further {
@@ -28,8 +28,8 @@ func (c *Reader) address(record []string) string {
 	return address
 }
 
-// cleanAddress returns the address in a cell without the text that programs add to it. That can be "Name <address>",
-// mailto: with a query, quotes, a separator at the end, or invisible characters.
+// cleanAddress returns the address in a cell, without what programs add to it: a name as in "Name <address>", mailto:
+// with a query, quotes, a separator at the end, or invisible characters.
 func cleanAddress(cell string) string {
 	s := plainCell(cell)
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) >= 0 {

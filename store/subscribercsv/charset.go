@@ -38,7 +38,7 @@ func charsetOf(name string) *charset {
 	return &charsets[0]
 }
 
-// decode decodes a text. Bytes that the charset lacks become utf8.RuneError.
+// decode decodes a text. Bytes without a character in the charset become utf8.RuneError.
 func (c *charset) decode(s string) string {
 	var b strings.Builder
 	for _, x := range []byte(s) {
@@ -47,8 +47,8 @@ func (c *charset) decode(s string) string {
 	return b.String()
 }
 
-// toUTF8 decodes cells that aren't UTF-8. A cell with bytes that the charset lacks stays unchanged and is rejected
-// later.
+// toUTF8 decodes cells that aren't UTF-8. A cell with bytes that have no character in the charset stays unchanged and
+// is rejected later.
 func (c *charset) toUTF8(cells []string) {
 	for i, cell := range cells {
 		if utf8.ValidString(cell) {
@@ -60,7 +60,7 @@ func (c *charset) toUTF8(cells []string) {
 	}
 }
 
-// charsetScore sums up, for each of charsets, how much the cells that aren't UTF-8 read like words.
+// charsetScore holds, for each of charsets, the sum of the scores of the cells that aren't UTF-8.
 type charsetScore [2]int64
 
 func (s *charsetScore) add(cell string) {
@@ -77,11 +77,11 @@ func (s *charsetScore) best() string {
 	return Windows1252
 }
 
-// frequent lists the non-ASCII letters that are frequent in western European names and words. Others, such as Š and Ë,
-// are rare.
+// frequent lists the non-ASCII letters that are frequent in western European names and words. Other letters, such as Š
+// and Ë, are rare.
 const frequent = "äöüßàâáãåæçèéêëìíîïñòóôõøùúûÿœ" + "ÄÖÜÀÁÂÅÆÇÈÉÊÍÎÑÓÔØÚ"
 
-// score rates how much a cell reads like words. A greater sum is better.
+// score rates how much a cell looks like words when it is decoded with the charset. A higher score is better.
 func (c *charset) score(cell string) (sum int64) {
 	at := func(i int) rune {
 		if i < 0 || i >= len(cell) {
@@ -98,17 +98,17 @@ func (c *charset) score(cell string) (sum int64) {
 		switch {
 		case r == utf8.RuneError, unicode.IsControl(r):
 			sum -= 4
-		case unicode.IsUpper(r) && unicode.IsLower(before), // renÉ
-			unicode.IsLower(r) && unicode.IsUpper(before) && unicode.IsUpper(after): // MüLLER
+		case unicode.IsUpper(r) && unicode.IsLower(before), // as in renÉ
+			unicode.IsLower(r) && unicode.IsUpper(before) && unicode.IsUpper(after): // as in MüLLER
 			sum -= 4
-		case unicode.IsUpper(r) && !unicode.IsLetter(before) && !unicode.IsLetter(after): // 50 Ä
+		case unicode.IsUpper(r) && !unicode.IsLetter(before) && !unicode.IsLetter(after): // as in 50 Ä
 			sum--
 		case strings.ContainsRune(frequent, r):
 			sum += 2
-		case unicode.IsLetter(r), inWord && r == '’', // D’Angelo
+		case unicode.IsLetter(r), inWord && r == '’', // as in D’Angelo
 			!inWord && strings.ContainsRune("“”„‘’‚–—…€«»¿¡\u00a0", r):
 			sum++
-		case unicode.IsLetter(before): // Z¸rich, Ren‰
+		case unicode.IsLetter(before): // as in Z¸rich, Ren‰
 			sum -= 2
 		}
 	}

@@ -6,15 +6,16 @@ import (
 	"unicode"
 )
 
-// nameKind is the meaning of yes and no in columns whose names contain one of some parts.
+// nameKind is the meaning of yes and no in columns whose names contain one of certain parts.
 type nameKind struct {
 	parts    []string
 	yes, no  standing
 	text     bool // any text means that the person has left, for example a reason or an unreadable time
-	dateless bool // only yes and no count, because dates in such a column mean something else
+	dateless bool // only yes and no have this meaning; dates in such a column mean something else
 }
 
-// nameKinds are tried in order; the first match wins. The parts are folded by foldWord; see partOf.
+// nameKinds are tried in order; the first match wins. Their parts are folded by foldWord; for how they match, see
+// partOf.
 var nameKinds = []nameKind{
 	{parts: strings.Fields("bounce rebond rebot rucklauf"), yes: bounced, no: joined, text: true},
 	{parts: strings.Fields("cleaned"), yes: bounced, no: joined},
@@ -45,10 +46,11 @@ var nameKinds = []nameKind{
 	},
 }
 
-// longPart is the number of letters from which a part matches anywhere in a name. Shorter parts must begin a word.
+// longPart is the minimum number of letters of a part that matches anywhere in a name. A shorter part matches only at
+// the beginning of a word.
 const longPart = 6
 
-// kindOf returns the kind of a column by its name, or nil if it has none.
+// kindOf returns the kind of a column by its name, or nil if the name shows none.
 func kindOf(name string) *nameKind {
 	words := nameWords(name)
 	if otherSubject(words) {
@@ -62,9 +64,9 @@ func kindOf(name string) *nameKind {
 	return nil
 }
 
-// partOf reports whether a part begins a word of a name. The part can extend over several words: optin is in Opt-In
-// Date, but not in Options or Adopting. A part of at least longPart letters can also be inside a word, because German
-// joins words. A part that ends in $ must be a whole word.
+// partOf reports whether a part begins a word of a name. A part can span several words: optin matches Opt-In Date, but
+// not Options or Adopting. Because German joins words, a part of at least longPart letters also matches inside a word.
+// A part that ends in $ matches only a whole word.
 func partOf(words []string, part string) bool {
 	if whole, ok := strings.CutSuffix(part, "$"); ok {
 		return slices.Contains(words, whole)
@@ -130,7 +132,8 @@ func negated(name string) bool {
 	return strings.HasPrefix(words[0], "kein")
 }
 
-// subjects lists words, folded by foldWord, in the names of columns that are not about email to a person.
+// subjects lists words, folded by foldWord, that occur in the names of columns about something other than email to a
+// person.
 var subjects = map[string]bool{}
 
 func init() {
@@ -152,7 +155,7 @@ func otherSubject(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return subjects[word] })
 }
 
-// ofEmail lists parts of status words that are about email, whatever the column is about.
+// ofEmail lists parts of status words that always mean email, whatever the topic of the column.
 var ofEmail = []string{
 	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
 	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr",

@@ -40,7 +40,7 @@ func foldedNames(names string) map[string]bool {
 	return out
 }
 
-// isEmailColumn reports whether a column with this name contains addresses.
+// isEmailColumn reports whether the name of a column is one for addresses.
 func isEmailColumn(name string) bool { return emailNames[foldWord(cleanCell(name))] }
 
 // names returns the names of the columns without spaces and invisible characters around them.
@@ -52,8 +52,8 @@ func (t *table) names() []string {
 	return names
 }
 
-// findContacts notes the columns with further addresses if the file is an address book. In an address book, a line
-// without any address is not an error.
+// findContacts notes the columns with further addresses if the file is an address book. A line of an address book needs
+// no address.
 func (c *Reader) findContacts(names []string, rename map[string]string) {
 	for i, name := range names {
 		if _, renamed := rename[name]; !renamed && furtherEmailNames[foldWord(name)] {
@@ -64,7 +64,7 @@ func (c *Reader) findContacts(names []string, rename map[string]string) {
 	c.contacts = c.contacts || len(c.further) > 0
 }
 
-// otherEmail uses a column named in otherEmailNames as the address column, if there is no other.
+// otherEmail makes a column in otherEmailNames the address column, if the file has no other.
 func (c *Reader) otherEmail(names []string, rename map[string]string) {
 	for i, name := range names {
 		_, renamed := rename[name]
@@ -74,9 +74,9 @@ func (c *Reader) otherEmail(names []string, rename map[string]string) {
 	}
 }
 
-// ownKey returns the name of the preference that a column becomes by its name, or an empty string for none. It is a
-// field of the list with this name, the preference that the file's form defines, or first_name or last_name in any
-// language. With Options.KnownOnly, unknown columns become none.
+// ownKey returns the name of the preference that the name of a column stands for, or an empty string if there is none.
+// This is a field of the list with this name, the preference that the file's form defines, or first_name or last_name
+// in any language. With Options.KnownOnly, unknown columns have none.
 func (c *Reader) ownKey(name string, names []string) string {
 	for _, f := range c.options.Fields {
 		if f.Name == name {
@@ -110,7 +110,7 @@ func (c *Reader) ownKey(name string, names []string) string {
 	return ""
 }
 
-// isWholeName reports whether a column named nom contains whole names. That is so if no column contains first names.
+// isWholeName reports whether a column named nom contains whole names. It does if no other column contains first names.
 func (c *Reader) isWholeName(name string, names []string) bool {
 	return foldWord(name) == "nom" && !slices.ContainsFunc(names, func(n string) bool {
 		return core.KnownField(n) == "first_name"

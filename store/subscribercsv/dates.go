@@ -8,7 +8,7 @@ import (
 // DateOrder is the order of day and month in a date such as 3/5/2023.
 type DateOrder string
 
-// The orders of day and month. The order follows only from all rows of a column, because a single 3/5/2023 is
+// The orders of day and month. Only all rows of a column together can show the order, because a single 3/5/2023 is
 // ambiguous.
 const (
 	DayMonth  DateOrder = "dmy"
@@ -16,13 +16,13 @@ const (
 	Ambiguous DateOrder = "ambiguous"
 )
 
-// DateCount counts the dates of a column by what they reveal about the order of day and month.
+// DateCount counts the dates of a column by what they show about the order of day and month.
 type DateCount struct {
-	Plain    int64  `json:"plain,omitempty"`     // the same date in both orders, or with the name of the month
-	DayMonth int64  `json:"day_month,omitempty"` // valid only if the day comes first
+	Plain    int64  `json:"plain,omitempty"`     // dates that are the same in both orders, or with the name of the month
+	DayMonth int64  `json:"day_month,omitempty"` // dates that are valid only if the day comes first
 	MonthDay int64  `json:"month_day,omitempty"`
-	Either   int64  `json:"either,omitempty"` // different dates in the two orders
-	Sample   string `json:"sample,omitempty"` // first of these
+	Either   int64  `json:"either,omitempty"` // dates that differ between the two orders
+	Sample   string `json:"sample,omitempty"` // first date counted in Either
 }
 
 func (d *DateCount) any() bool { return d.Dates() > 0 }
@@ -30,7 +30,7 @@ func (d *DateCount) any() bool { return d.Dates() > 0 }
 // Dates returns the number of cells that are dates.
 func (d *DateCount) Dates() int64 { return d.Plain + d.DayMonth + d.MonthDay + d.Either }
 
-// Order returns the order of day and month in a column, from the dates that are valid in only one order. A column with
+// Order derives the order of day and month in a column from the dates that are valid in only one order. A column with
 // dates of both kinds is ambiguous.
 func (d *DateCount) Order() DateOrder {
 	switch {
@@ -67,8 +67,8 @@ type readDate struct {
 	zoned bool
 }
 
-// maxDateBytes is the length in bytes of the longest form: "Wednesday, September 13, 2023 at 10:11:12.123456 AM +0000
-// UTC".
+// maxDateBytes is the maximum length of a time in bytes. The longest form is "Wednesday, September 13, 2023 at
+// 10:11:12.123456 AM +0000 UTC".
 const maxDateBytes = 64
 
 // readTime reads a time in the forms that programs and spreadsheets write, such as 2023-05-03T10:11:12.000Z, 2023-05-03
@@ -175,7 +175,7 @@ func (s *dateScan) date(order DateOrder) (year, month, day int, ok bool) {
 
 func (s *dateScan) digit() bool { return s.text != "" && s.text[0] >= '0' && s.text[0] <= '9' }
 
-// skipOf skips the word between day, month and year in Spanish and Portuguese dates.
+// skipOf skips the word "de", which is between day, month and year in Spanish and Portuguese dates.
 func (s *dateScan) skipOf() *dateScan {
 	if len(s.text) > 3 && strings.EqualFold(s.text[:3], "de ") {
 		s.text = s.text[3:]
@@ -183,7 +183,7 @@ func (s *dateScan) skipOf() *dateScan {
 	return s
 }
 
-// year reads a year of four digits, or of two digits as in spreadsheets.
+// year reads a year of four digits, or of two digits, which it completes as spreadsheets do.
 func (s *dateScan) year() (int, bool) {
 	n, digits := s.number(4)
 	if digits == 2 {
@@ -228,8 +228,8 @@ func (s *dateScan) named() (year, month, day int, ok bool) {
 	return s.yearLast(month, day)
 }
 
-// yearLast reads the rest of a date in the form of the C library. The scan then returns to the time of day, which comes
-// before the year.
+// yearLast reads the rest of a date in the format of the C library, in which the time of day comes before the year. The
+// scan then continues at the time of day.
 func (s *dateScan) yearLast(month, day int) (int, int, int, bool) {
 	text := strings.TrimRight(s.text, " ")
 	i := strings.LastIndexByte(text, ' ')
@@ -279,7 +279,7 @@ func (s *dateScan) clock() (hour, minute, second, nano int, ok bool) {
 	return hour, minute, second, nano, ok && hour < 24 && minute < 60 && second < 61
 }
 
-// half reads AM or PM.
+// half reads AM or PM and returns the hour on a 24-hour clock.
 func (s *dateScan) half(hour int) (int, bool) {
 	text := strings.TrimLeft(s.text, " \u00a0\u202f")
 	if len(text) < 2 {
@@ -339,8 +339,8 @@ func (s *dateScan) zone() (offset time.Duration, zoned, ok bool) {
 
 var weekdays = map[string]bool{}
 
-// months maps the names of months in lower case to their numbers. It contains the console's languages and neighboring
-// ones.
+// months maps the names of months, in lower case, to their numbers. The names are in the languages of the console and
+// of neighboring countries.
 var months = map[string]int{}
 
 func init() {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// What a column of evidence can become in a mapping. A time can have a suffix for the order of day and month, as in
-// "subscribed_at:dmy".
+// Names in a mapping for columns of evidence. The name of a time can have a suffix for the order of day and month, as
+// in "subscribed_at:dmy".
 const (
 	BecomesSubscribedAt = "subscribed_at"
 	BecomesSubscribedIP = "subscribed_ip"
@@ -20,24 +20,24 @@ const (
 	BecomesConfirmedIP  = "confirmed_ip"
 )
 
-// happenings lists the events in the other system, in the order in which the evidence names them.
+// happenings lists the events in the other system, in their order in the text of the evidence.
 var happenings = [...]string{"subscribed", "opted in", "confirmed", "created"}
 
 // evidenceColumn is a column with the time or the IP address of a consent that was given in another system.
 type evidenceColumn struct {
 	what    string // event in the other system
-	address bool   // the column contains an IP address instead of a time
+	address bool   // whether the column contains IP addresses instead of times
 	index   int
 	order   DateOrder
-	mapped  bool // a mapping declares the column, so an invalid cell is an error of its line
+	mapped  bool // whether a mapping declares the column; an invalid cell is then an error of its line
 }
 
-// evidenceColumns maps column names, folded by foldWord, to the evidence in these columns. Programs use them for the
-// time and the IP address of a subscriber's consent.
+// evidenceColumns maps column names, folded by foldWord, to the evidence in these columns. Programs use these names for
+// the time and the IP address of a subscriber's consent.
 var evidenceColumns = map[string]evidenceColumn{}
 
-// datedColumns maps names that mean evidence only if the column contains times. Otherwise such a column can contain yes
-// and no, or anything else.
+// datedColumns is like evidenceColumns, for names that mean evidence only if the column contains times. Such a column
+// can also contain yes and no, or anything else.
 var datedColumns = map[string]evidenceColumn{}
 
 func init() {
@@ -115,8 +115,8 @@ func init() {
 	}
 }
 
-// noteEvidence notes a column with evidence of a consent. It reports whether the column is one. Only the first column
-// of each kind counts.
+// noteEvidence notes a column with evidence of a consent. It reports whether the column is one. It uses only the first
+// column of each kind.
 func (c *Reader) noteEvidence(i int, name string) bool {
 	col, ok := evidenceColumns[foldWord(name)]
 	if !ok && c.isDated(i) {
@@ -159,7 +159,7 @@ func (c *Reader) dateOrder(i int) DateOrder {
 	return Ambiguous
 }
 
-// mapEvidence applies a mapping to a column and reports whether the column becomes evidence. If its dates are
+// mapEvidence applies a mapping to a column and reports whether the column becomes evidence. If the column's dates are
 // ambiguous, or the mapping is wrong, the error is a MappingError.
 func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	what, order, _ := strings.Cut(to, ":")
@@ -189,7 +189,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	return true, nil
 }
 
-// becomes returns the name of the column in a mapping.
+// becomes returns the name in a mapping for columns of this kind.
 func (col *evidenceColumn) becomes() string {
 	switch {
 	case col.what == "confirmed" && col.address:
@@ -202,10 +202,11 @@ func (col *evidenceColumn) becomes() string {
 	return BecomesSubscribedAt
 }
 
-// TwoDays is a column of evidence with ambiguous dates, which can mean two days. Such dates are stored as written.
+// TwoDays is a column of evidence whose dates can mean two different days. Such dates are stored as written.
 type TwoDays struct{ Column, Sample, Becomes string }
 
-// TwoDays returns the columns for which a person should state whether the day or the month comes first.
+// TwoDays returns the columns of evidence with ambiguous dates. Someone should state for each whether the day or the
+// month comes first.
 func (c *Reader) TwoDays() (columns []TwoDays) {
 	for _, col := range c.proof {
 		if s := c.surveyOf(col.index); s != nil && col.order == Ambiguous && s.Dates.Either > 0 {
@@ -215,10 +216,10 @@ func (c *Reader) TwoDays() (columns []TwoDays) {
 	return columns
 }
 
-// evidence returns the evidence in a record of a consent given in another system, for example "opted in
+// evidence returns a record's evidence of a consent that was given in another system, for example "opted in
 // 2019-05-01T09:58:00Z from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Empty cells are ignored. Unreadable times are
-// stored as written, in quotes. Records with unreadable or future times are counted. In a column that a mapping
-// declares as evidence, such a cell is an error.
+// stored as written, in quotes. The Reader counts records with unreadable or future times. If a mapping declares the
+// column as evidence, such a cell is an error.
 func (c *Reader) evidence(record []string) (string, error) {
 	fault := readable
 	var parts []string
@@ -254,7 +255,7 @@ func (c *Reader) evidence(record []string) (string, error) {
 	return strings.Join(parts, "; "), nil
 }
 
-// cellFault is the reason why a cell is not evidence. A line counts under the greatest value among its cells.
+// cellFault is the reason why a cell is not evidence. A line is counted once, under the greatest value among its cells.
 type cellFault uint8
 
 const (
@@ -263,10 +264,11 @@ const (
 	unreadable
 )
 
-// maxKeptCell is the maximum number of bytes kept of a cell that is not a time.
+// maxKeptCell is the maximum number of bytes of a cell that is kept if the cell is not a time.
 const maxKeptCell = 40
 
-// evidenceCell returns " TIME", " from ADDRESS", ` "CELL"` for an unreadable time, or an empty string.
+// evidenceCell returns the text of a cell in the evidence: " TIME", " from ADDRESS", ` "CELL"` for an unreadable time,
+// or an empty string.
 func evidenceCell(cell string, col *evidenceColumn, now core.Instant) (string, cellFault) {
 	cell = cleanCell(plainCell(cell))
 	switch foldWord(cell) {
@@ -304,7 +306,7 @@ const (
 	easternmost = 14 * time.Hour  // largest offset of a time zone from UTC
 )
 
-// earliest returns the earliest moment that the time can mean.
+// earliest returns the earliest moment that the time can mean, in any time zone.
 func (d readDate) earliest() time.Time {
 	if d.zoned {
 		return d.at.Add(-clockSkew)
@@ -312,13 +314,13 @@ func (d readDate) earliest() time.Time {
 	return d.at.Add(-clockSkew - easternmost)
 }
 
-// evidenceTime reads a time, also in seconds or milliseconds since 1970. If the order of day and month is ambiguous, it
-// rejects a date that can mean two days.
+// evidenceTime reads a time in a form of readTime, or in seconds or milliseconds since 1970. If order is ambiguous, it
+// rejects dates that can mean two days.
 func evidenceTime(cell string, order DateOrder) (d readDate, ok bool) {
 	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
 		switch len(cell) {
 		case 10:
-			return readDate{time.Unix(n, 0).UTC(), true}, n > 631152000 // 1990
+			return readDate{time.Unix(n, 0).UTC(), true}, n > 631152000 // n is the year 1990 or later
 		case 13:
 			return readDate{time.UnixMilli(n).UTC(), true}, n > 631152000_000
 		}

@@ -131,7 +131,7 @@ func FuzzEvidence(f *testing.F) {
 	})
 }
 
-// Reading any cell as a time ends, and returns only times from 1990 to 2100.
+// Reading any cell as a time terminates, and returns only times from 1990 to 2100.
 func FuzzTime(f *testing.F) {
 	for _, s := range []string{
 		"2023-05-03T10:11:12.000Z", "3/5/23 10:11 AM", "3. Mai 2023", "May 3rd, 2023 at 10:11:12 PM +0000 UTC",
@@ -194,7 +194,7 @@ func TestReadTime(t *testing.T) {
 		"203.0.113.7":                          "",
 		"+49 30 1234567":                       "",
 		"03/2023":                              "",
-		"2023-05-03 10:11:12 CET":              "", // countries use the name for different zones
+		"2023-05-03 10:11:12 CET":              "", // different countries use the name for different zones
 		"2023-05-03 25:00":                     "",
 		"2023-05-03x":                          "",
 	} {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestExports reads files that look like the exports of programs. Each file says who is subscribed, or a question is
-// asked. Once the columns in questions are mapped to a status, no one who left is active. A .want file lists, in this
-// order, the columns to map, the columns in questions, and the result for each person.
+// TestExports reads files that look like the exports of programs. Either the file shows who is subscribed, or a
+// question is asked. If the columns in questions are then mapped to a status, no one who left is active. A .want file
+// lists, in this order, the columns to map, the columns in questions, and the result for each person.
 func TestExports(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/exports/*.csv")
@@ -56,7 +56,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// askedOf returns the columns of a file that a question is about.
+// askedOf returns the columns of a file about which a question is asked.
 func askedOf(t *testing.T, csv string, mapping map[string]string) (columns []string) {
 	t.Helper()
 	s := look(t, csv)

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// byteOrderMark at the start of a CSV file makes spreadsheets read the file as UTF-8.
+// byteOrderMark, at the start of a CSV file, makes spreadsheet programs read the file as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// WriteSpreadsheet copies a CSV file in a form for spreadsheets: with a byte order mark, and with comma between cells.
-// For spreadsheets with a decimal comma, comma is ';'. It returns the errors of both files, and an error if r is not
-// CSV.
+// WriteSpreadsheet copies a CSV file in a form for spreadsheet programs: with a byte order mark, and with the character
+// comma between cells. For programs that use a decimal comma, pass ';'. It returns the errors of both files, and an
+// error if r is not CSV.
 func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	if _, err := buffer.WriteString(byteOrderMark); err != nil {
@@ -39,7 +39,7 @@ func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
 	return buffer.Flush()
 }
 
-// FirstFaults reads at most the first n lines with errors from a file written by Faults.
+// FirstFaults reads up to n lines from the beginning of a file written by Faults.
 func FirstFaults(r io.Reader, n int) (faults []LineError, err error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord = -1

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// A file of faults for a spreadsheet has a byte order mark and the spreadsheet's separator. It can be read as a file of
-// subscribers.
+// A file of faults for a spreadsheet program has a byte order mark and the program's separator. It can be imported as a
+// file of subscribers.
 func TestFaultsForSpreadsheets(t *testing.T) {
 	var kept, out strings.Builder
 	f, err := subscribercsv.NewFaults(&kept, []string{"email", "city"})

@@ -13,8 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Files are read as the people and programs that wrote them meant them. A file next to each one contains the expected
-// result.
+// Files are read as their authors meant them. Next to each file is one with the expected result.
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/files/*.csv")

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldCell removes what surrounds the word in a cell and folds it with foldWord. It removes quotes, brackets of lists,
-// symbols and HTML tags. Full-width letters become plain ones, and 1.0 becomes 1. A cell with only symbols stays
-// unchanged, unless the symbols mean nothing.
+// foldCell removes everything around the word in a cell (quotes, brackets of lists, symbols and HTML tags) and folds
+// the word with foldWord. Full-width letters become plain ones, and 1.0 becomes 1. A cell that contains only symbols
+// stays unchanged, unless the symbols mean nothing.
 func foldCell(cell string) string {
 	if isPlain(cell) {
 		return foldWord(cell)
@@ -43,7 +43,7 @@ func isPlain(cell string) bool {
 	return true
 }
 
-// withoutTags removes text that looks like HTML tags.
+// withoutTags removes everything that looks like an HTML tag.
 func withoutTags(s string) string {
 	if strings.IndexByte(s, '<') < 0 {
 		return s

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fates returns the result for a person with one cell in a column. few is the result in a small file, many the one in a
-// file with many other cells. A result is "asked" or a status from standings.
+// fates returns the result for a person with one cell in a column. few is the result in a small file, and many is the
+// result in a file with many other cells. A result is "asked" or a status from standings.
 func fates(t *testing.T, column, cell string) (few, many string) {
 	t.Helper()
 	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
@@ -62,7 +62,7 @@ func TestNobodyIsRevivedSilently(t *testing.T) {
 	}
 }
 
-// Cells that say nothing about leaving neither end a subscription nor cause a question.
+// Cells that don't mean that a person left neither end a subscription nor cause a question.
 func TestOrdinaryPeopleStay(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string]string{
@@ -110,8 +110,8 @@ func TestNoTimeOfLeaving(t *testing.T) {
 	}
 }
 
-// Tags that say that a person left cause a question. If the column is declared a status column, the person left. Other
-// tags then leave people subscribed.
+// Tags that mean that a person left cause a question. If the column is then declared a status column, people with these
+// tags have left, and people with other tags stay subscribed.
 func TestTagsThatSayWhoLeft(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(`"a tag like any other",`, 400)
@@ -161,7 +161,7 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 	}
 }
 
-// A cell with more than the word for leaving is understood or causes a question. A denied word does neither.
+// If a cell contains more than the word for leaving, it is understood or causes a question. A denied word does neither.
 func TestWordsWithExtras(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string][]string{

@@ -10,10 +10,10 @@ import (
 )
 
 // A cell of tags contains several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in
-// others, or the same as JSON. A status cell can contain more than a word: "Unsubscribed (2021-03-01)", "vip /
-// Unsubscribed". One of the words can mean that a person has left.
+// other exports, or a JSON array. A status cell can contain more than one word, too, as in "Unsubscribed (2021-03-01)"
+// or "vip / Unsubscribed". Any of the words can mean that the person has left.
 
-// maxListed is the maximum number of bytes of a part of a list that is read. No status word is longer.
+// maxListed is the number of bytes of a part of a list that are read. No status word is longer.
 const maxListed = 64
 
 // maxPhrase is the maximum number of words in a status such as "no longer subscribed".
@@ -24,9 +24,9 @@ const listSeparators = ",;|:=/#+&()[]{}\u2022\u00b7\n"
 
 // subject is the topic of a column, derived from the column's name.
 type subject struct {
-	tags   bool // its cells are lists of words, most of which are not a status
-	status bool // the name is about a status or a consent
-	chosen bool // a person has declared it a status column, so every word of a list counts
+	tags   bool // cells are lists of words, of which most are not a status
+	status bool // the name means a status or a consent
+	chosen bool // someone has declared it a status column, so every word of a list counts
 }
 
 // subjectOf returns the subject of a column with the given name.
@@ -38,11 +38,11 @@ func subjectOf(name string) subject {
 		!otherSubject(words)}
 }
 
-// listWord returns the strictest word of a cell that means that a person is not a subscriber, folded by foldCell.
-// spelled is the part of the list that contains the word. Both are empty if there is none. A part counts as a whole. In
-// tags and status columns, each word of a part counts as well. In other columns, an unquoted list can be a sentence or
-// a postal address. Only words about email count there, and only dates can be next to them. Denied words, as in
-// "unsubscribed: no", don't count.
+// listWord returns the strictest word of a cell that means that the person is not a subscriber, folded by foldCell.
+// spelled is the part of the list that contains the word. Both are empty if there is no such word. listWord looks at
+// each part of the list as a whole and, in columns of tags and status columns, also at each word. In other columns, an
+// unquoted list can be a sentence or a postal address. There, only words about email count, with only dates next to
+// them. Denied words, as in "unsubscribed: no", don't count.
 func listWord(cell string, about subject) (word, spelled string) {
 	cell = strings.TrimSpace(withoutURLs(cell))
 	loose := about.tags || about.status
@@ -53,7 +53,7 @@ func listWord(cell string, about subject) (word, spelled string) {
 	for rest := cell; rest != ""; {
 		end := strings.IndexAny(rest, listSeparators)
 		part, after := rest, ""
-		answers := false // the next part is a no to this one
+		answers := false // whether the next part says no to this one
 		if end >= 0 {
 			_, size := utf8.DecodeRuneInString(rest[end:])
 			part, after = rest[:end], rest[end+size:]
@@ -77,7 +77,7 @@ func listWord(cell string, about subject) (word, spelled string) {
 	return word, spelled
 }
 
-// withoutURLs removes the URLs from a cell, because an unsubscribe link says nothing about the person.
+// withoutURLs removes the URLs from a cell, because an unsubscribe link doesn't mean that the person has left.
 func withoutURLs(cell string) string {
 	at := strings.Index(cell, "://")
 	if at < 0 {
@@ -108,8 +108,8 @@ func deniedBy(text string) bool {
 	return answers[word] == 'n' || refusals[word] || text != "" && isNothing(word)
 }
 
-// phraseIn returns the strictest status among the words of a part, folded by foldCell, that means that a person is not
-// a subscriber. Unless loose is true, the status must be about email, and only numbers and dates can be next to it.
+// phraseIn returns the strictest status in a part that means that the person is not a subscriber, folded by foldCell.
+// Unless loose is true, the status must be about email, and only numbers and dates can be next to it.
 func phraseIn(part string, loose bool) (word string) {
 	if !hasLetter(part) || strings.IndexByte(part, '@') >= 0 {
 		return ""
@@ -148,7 +148,7 @@ func phraseIn(part string, loose bool) (word string) {
 	return word
 }
 
-// denials lists words, folded by foldWord, that negate a status word after them. One word can be in between.
+// denials lists words, folded by foldWord, that negate a later status word. At most one word can be between the two.
 var denials = map[string]bool{}
 
 func init() {
@@ -175,8 +175,9 @@ var tagNames = strings.Fields(`tag tags label labels schlagwort schlagworte schl
 var statusNames = strings.Fields(`status statut state zustand stato estado staat stan stav stato situacao situation etat tilstand
 	durum статус состояние`)
 
-// listed reads the words of a cell in a declared status column if the whole cell is not understood. Tags that are not a
-// status count as a subscriber; in other columns, such words are unknown.
+// listed reads the words of a cell in a declared status column. Callers use it if they don't understand the cell as a
+// whole. If tags don't contain a status, the person counts as a subscriber. In other columns, the result is then
+// unknown.
 func listed(cell string, about subject) standing {
 	about.chosen = true
 	if word, _ := listWord(cell, about); word != "" {

@@ -11,8 +11,8 @@ import (
 )
 
 // Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
-// a faulty line to report with its cells. Import.Write skips a line if another line says that its subscriber has left.
-// Load reports such a line without its cells, because importing the file of faults would otherwise add the address.
+// each faulty line to report, with the line's cells. Import.Write skips a line if another line says that its subscriber
+// has left. Load reports such a line without cells, so that an import of the reported lines can't add the address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {
@@ -69,7 +69,8 @@ func (f *Faults) Report(fault LineError, record []string) error {
 	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, shown(record)...))
 }
 
-// shown returns the cells in a form that a spreadsheet doesn't run as formulas. Reader restores the original cells.
+// shown returns the cells in a form that spreadsheet programs don't run as formulas. Reader restores the original
+// cells.
 func shown(record []string) []string {
 	cells := make([]string, len(record))
 	for i, s := range record {

@@ -14,17 +14,17 @@ import (
 // FileStatus is the column with the status that the name of a file gives to all of its people.
 const FileStatus = "file_status"
 
-// Part is one of several files that become one.
+// Part is one of several files to merge.
 type Part struct {
 	Open   func() (io.ReadCloser, error)
-	Status string // of all people in the file; empty if their rows say it
+	Status string // status of all people in the file; empty if the rows contain it
 }
 
 // PartError is an error in a file that is merged.
 type PartError struct{ error }
 
-// HeaderOf returns the columns of a file with the given beginning, and reports whether one of them has addresses. If
-// the file is no CSV file, there are no columns.
+// HeaderOf returns the columns of a file that starts with head, and reports whether one of them has addresses. If the
+// file is not a CSV file, header is empty.
 func HeaderOf(head []byte) (header []string, people bool) {
 	c, err := NewReader(bytes.NewReader(head), Options{})
 	if c == nil || err != nil && !IsMapping(err) {
@@ -33,8 +33,9 @@ func HeaderOf(head []byte) (header []string, people bool) {
 	return c.names(), c.email >= 0
 }
 
-// Merge writes the rows of several files as one CSV file with the columns of all. Columns of the same name become one,
-// and so do the columns of addresses. Lines with errors have too many cells, so that they stay errors.
+// Merge writes the rows of several files as one CSV file that has the columns of all files. Columns with the same name
+// become one column, and so do the columns of addresses. Merge writes lines with errors with too many cells, so that
+// they stay errors.
 func Merge(ctx context.Context, w io.Writer, parts []Part) error {
 	m := merging{ctx: ctx, columns: map[string]int{}}
 	for i := range parts {
@@ -68,14 +69,14 @@ type merging struct {
 	columns map[string]int // index in header by key
 	address string         // name of the column of addresses
 	status  int
-	// by column: the cell for rows of a file without it. A status column says then that the person has not left. An
-	// empty cell would be an error.
+	// for each column, the cell for rows of a file without the column. In a status column, this cell says that the
+	// person has not left. An empty cell would be an error.
 	absent  []string
 	at      [][]int // for each part, the index in header of its columns
 	surveys []*Survey
 }
 
-// numbered returns the index of the nth column of a name, counted from 0, and adds it if it is new.
+// numbered returns the index of the nth column with the given name, counted from 0. It adds the column if it is new.
 func (m *merging) numbered(name string, n int) int {
 	key := name + "\x00" + strconv.Itoa(n)
 	i, ok := m.columns[key]
@@ -86,7 +87,7 @@ func (m *merging) numbered(name string, n int) int {
 	return i
 }
 
-// columnsOf surveys a file and assigns its columns.
+// columnsOf surveys a file and assigns its columns to those of the merged file.
 func (m *merging) columnsOf(p *Part) error {
 	r, err := p.Open()
 	if err != nil {
@@ -169,7 +170,7 @@ func (m *merging) rows(out *csv.Writer, p *Part, no int) error {
 	}
 }
 
-// faultOf marks an error as one of a file, unless the context has ended.
+// faultOf marks err as an error in a file, unless err means that the context has ended.
 func faultOf(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Files that become one have no more columns together than one file can have.
+// Merged files can't have more columns in total than one file can have.
 func TestMergedColumnsAreLimited(t *testing.T) {
 	part := func(from, to int) Part {
 		var header strings.Builder

@@ -19,7 +19,7 @@ const (
 	UseNone        = "none"
 )
 
-// Column is the use that an import makes of a column.
+// Column describes how an import uses a column.
 type Column struct {
 	Name string `json:"name"`
 	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
@@ -27,18 +27,18 @@ type Column struct {
 	Becomes string `json:"becomes,omitempty"`
 	// order of day and month that follows from all dates of the column
 	Dates DateOrder `json:"dates,omitempty" enum:"dmy|mdy|ambiguous"`
-	// what the column becomes by its name, without a mapping
+	// use of the column according to its name, without a mapping
 	ByName ColumnMeaning `json:"by_name"`
 }
 
-// ColumnMeaning is the use of a column by its name.
+// ColumnMeaning is the use of a column according to its name.
 type ColumnMeaning struct {
 	Use string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
 	// name of the preference or, for evidence, the column's name in a mapping
 	Becomes string `json:"becomes,omitempty"`
 }
 
-// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status,
+// Columns returns the use of each column of the file. After a MappingError, it returns only the use of status,
 // evidence, tags and preferences columns.
 func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
@@ -75,15 +75,15 @@ func nameOfKey(key string) (name string) {
 	return name
 }
 
-// Preview is the beginning of a file with the use of its columns in an import.
+// Preview is the beginning of a file, with the use that an import makes of the columns.
 type Preview struct {
 	Columns []Column
 	Samples [][]string // first lines, with long cells cut
 	// why the meaning of the columns can't be derived from their names; empty if it can
 	Problem string
-	// columns that may say who unsubscribed and that the mapping doesn't mention
+	// columns that may say who has unsubscribed and that are not in the mapping
 	Questions []Question
-	AllLeft   bool // no row is of a subscriber; see Reader.AllLeft
+	AllLeft   bool // no person in the file is a subscriber; see Reader.AllLeft
 }
 
 // sampleLength is the maximum length of a cell in a preview, in characters. A row can have megabytes.

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Question is a column whose meaning a person must state before the import, because some cells mean that a person is
-// not a subscriber.
+// Question is a column that the user must explain before the import, because some of its cells can mean that a person
+// is not a subscriber.
 type Question struct {
 	Column string  `json:"column"`
 	Values []Value `json:"values"` // such cells, at most shownValues
-	Rows   int64   `json:"rows"`   // number of rows with one of all these cells
+	Rows   int64   `json:"rows"`   // number of rows with any such cell, including those not in Values
 }
 
 // shownValues is the maximum number of different cells shown with a question.
@@ -25,21 +25,21 @@ var consentTimes = map[string]bool{
 	"consentedat": true, "optindate": true, "optinat": true, "optintimestamp": true, "doubleoptindate": true,
 }
 
-// bookkeeping reports whether a column contains only internal data of the exporting program. Such a column says nothing
-// about who has left that another column doesn't say.
+// bookkeeping reports whether a column contains only internal data of the exporting program. If such a column shows
+// that a person has left, another column shows it too.
 func (f *form) bookkeeping(name string) bool {
 	return slices.Contains(f.drop, name) && name != "NOTES" && name != f.quoted
 }
 
-// paysFor reports whether a column of a Substack file says who pays. Another column says who has left.
+// paysFor reports whether a column of a Substack file shows who pays. Another column shows who has left.
 func paysFor(name string, names []string) bool {
 	return foldWord(name) == "activesubscription" && slices.ContainsFunc(names, func(other string) bool {
 		return slices.Contains([]string{"plan", "expiry", "emaildisabled"}, foldWord(other))
 	})
 }
 
-// Questions returns the columns that say or may say who has left. It leaves out columns whose use is declared by their
-// name or by the Reader's mapping. s is the Survey of the same file.
+// Questions returns the columns that may show who has left. It leaves out columns whose name or mapping declares their
+// use. s is the Survey of the same file.
 func (c *Reader) Questions(s *Survey) (asked []Question) {
 	names := c.names()
 	for i := range s.Columns {
@@ -61,8 +61,8 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 	return asked
 }
 
-// AllLeft reports whether a status column says in every row that the person is not a subscriber. s is the Survey of the
-// same file. A file with many different cells that are not dates counts as one that may have subscribers.
+// AllLeft reports whether no person in the file is a subscriber, because a status column says so in every row. s is the
+// Survey of the same file. A column with many different cells that are not dates doesn't count.
 func (c *Reader) AllLeft(s *Survey) bool {
 	return s.Rows > 0 && slices.ContainsFunc(c.status, func(col statusColumn) bool {
 		if col.dated || col.index >= len(s.Columns) {
@@ -82,8 +82,9 @@ func (c *Reader) AllLeft(s *Survey) bool {
 	})
 }
 
-// leaving returns the cells of a column that say who is not a subscriber. rows is the number of rows of the file. If
-// only the column's name gives yes, no and dates a meaning, cells that mean a subscriber are left out.
+// leaving returns the cells of a column that mean that a person is not a subscriber. rows is the number of rows in the
+// file. If the column's name gives yes, no and dates their meaning, leaving leaves out the cells that mean a
+// subscriber.
 func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
 	other := otherSubject(nameWords(c.Name))
 	for _, v := range c.Words {
@@ -132,7 +133,7 @@ var refusals = map[string]bool{
 	"\u2717": true, "\u2718": true, "\u2716": true, "\u274c": true, "\u2610": true, "\u2612": true, // crosses, boxes
 }
 
-// refuses reports whether a cell, folded by foldCell, is a no or begins like one.
+// refuses reports whether a cell, folded by foldCell, means no or begins like a cell that does.
 func refuses(word string) bool {
 	if refusals[word] {
 		return true
@@ -165,7 +166,7 @@ func (q Question) String() string {
 	return fmt.Sprintf("column %q may contain unsubscribes (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
 }
 
-// Asking returns the text of all questions together.
+// Asking returns one text with all questions.
 func Asking(questions []Question) string {
 	texts := make([]string, len(questions))
 	for i := range questions {
@@ -174,7 +175,7 @@ func Asking(questions []Question) string {
 	return strings.Join(texts, "; ")
 }
 
-// ParseSurvey parses a Survey stored as JSON. If there is none, it returns nil.
+// ParseSurvey parses a Survey stored as JSON. If b contains none, it returns nil.
 func ParseSurvey(b []byte) *Survey {
 	var s Survey
 	if len(b) == 0 || json.Unmarshal(b, &s) != nil {

@@ -5,13 +5,14 @@ import (
 	"io"
 )
 
-// unescape converts quotes escaped by a backslash, as databases and PHP write them, to the doubled quotes of CSV. If \"
-// can't end a cell, it is always an escaped quote. If it can, it is one only in a file that has such quotes elsewhere.
+// unescape converts quotes escaped by a backslash, as databases and PHP write them, to the doubled quotes of CSV. A \"
+// that can't end a cell is always an escaped quote. A \" that can end a cell is an escaped quote only if the file has
+// other escaped quotes.
 type unescape struct {
 	r      io.Reader
 	comma  byte
-	seen   bool // the file contains escaped quotes
-	quoted bool // the text read until now ends inside quotes
+	seen   bool // whether the file contains escaped quotes
+	quoted bool // whether the text read so far ends inside quotes
 	in     []byte
 	buf    []byte
 	out    []byte
@@ -40,7 +41,7 @@ func (u *unescape) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// step moves decided text from u.in to u.out. A backslash can be decided only with the two bytes after it.
+// step moves text from u.in to u.out. To decide about a backslash, it needs the two bytes after it.
 func (u *unescape) step() {
 	at := bytes.IndexByte(u.in, '\\')
 	if at < 0 {

@@ -21,28 +21,28 @@ const MaxColumns = 1000
 // exportColumns are the columns that Writer writes.
 var exportColumns = []string{"email", "status", "created_at", "tags", "preferences"}
 
-// ownColumns lists the columns of both kinds of Writer that an import leaves out, unless they have another meaning.
+// ownColumns lists the columns of both kinds of Writer. An import ignores them unless they have another meaning.
 var ownColumns = append([]string{"list"}, exportColumns...)
 
-// form describes the export files of a program. The header identifies the form.
+// form describes the export files of a program. The header of a file shows its form.
 type form struct {
-	known    []string          // columns that together occur only in this form; if there are none, marks identify it
-	marks    []string          // columns that identify the form: two of them, or one with one of hints
+	known    []string          // columns that occur together only in this form; if empty, marks identify the form
+	marks    []string          // columns of which two, or one together with one of hints, identify the form
 	hints    []string          // columns of this form that other files also have
 	email    string            // address column
 	base     string            // column with a JSON object of preferences; empty if there is none
 	drop     []string          // internal columns, which don't become preferences
 	rename   map[string]string // column names to preferences
-	plainKey bool              // other columns get names for placeholders: "Phone Number" becomes phone_number
+	plainKey bool              // other columns get names that work as placeholders: "Phone Number" becomes phone_number
 	quoted   string            // column with quoted words separated by commas; empty if there is none
 }
 
-// forms are tried in order. In a file without a known form, each column except the address becomes a preference.
+// forms are tried in order. In a file without a known form, each column except the address column becomes a preference.
 var forms = []form{
 	{
 		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
-	{ // an export with some columns removed
+	{ // an export of newsletterd with some columns removed
 		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
 	{ // listmonk
@@ -67,7 +67,7 @@ var forms = []form{
 	},
 }
 
-// formOf returns the form of a file by its header, or the zero form if none fits.
+// formOf returns the form of a file by its header, or the zero form if none matches.
 func formOf(header []string) form {
 	for _, f := range forms {
 		if f.fits(header) {
@@ -108,13 +108,13 @@ func (f *form) key(name string) string {
 
 // Reader reads subscribers line by line, in bounded memory. It is not safe for concurrent use.
 type Reader struct {
-	AskAgain   bool         // import people who never confirmed; each gets a confirmation email
-	Suppress   bool         // no line is a subscriber; each is an address that must not be emailed
+	AskAgain   bool         // whether to import people who never confirmed; each gets a confirmation email
+	Suppress   bool         // whether each line is an address that must not be emailed, not a subscriber
 	Now        core.Instant // latest valid time of evidence; 0 means no limit
 	Unreadable int64        // rows with evidence that is neither a time nor an IP address
 	Future     int64        // rows with evidence of a time in the future
-	BadTags    int64        // invalid names of tags
-	// domains of imported people with a likely typo, at most maxTypos
+	BadTags    int64        // number of invalid names of tags
+	// domains with a likely typo in the addresses of imported people, at most maxTypos
 	Typos []core.DomainTypo
 
 	*table
@@ -127,11 +127,11 @@ type Reader struct {
 	base     int            // column with the form's preferences; -1 if there is none
 	tags     []int          // columns with tags
 	proof    []evidenceColumn
-	keys     []string // by column: `"name":` of its preference; empty if it is not one
-	// by column: whether its name or the mapping declares its use; see Questions
+	keys     []string // for each column, the `"name":` of its preference; empty if it has none
+	// for each column, whether its name or the mapping declares its use; see Questions
 	declared []bool
 	scratch  []byte
-	mapped   bool // the use of the columns is known
+	mapped   bool // whether the use of the columns is known
 }
 
 // LineError is an error in one line. It doesn't end the import.
@@ -142,7 +142,8 @@ type LineError struct {
 
 func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// MappingError is returned if the names of a file's columns don't determine their use. Another mapping fixes it.
+// MappingError is returned if the names of a file's columns don't determine their use. The user can fix it with a
+// mapping.
 type MappingError struct {
 	Text string
 	hint string // about the flag --map
@@ -163,8 +164,8 @@ type Options struct {
 	KnownOnly bool
 }
 
-// NewReader reads the header. If the error is a MappingError, it also returns the Reader, which has a Header but reads
-// no lines.
+// NewReader returns a Reader of r and reads the header. If the error is a MappingError, it also returns the Reader,
+// which then has a Header but can't read lines.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	t, err := open(r, o.Survey)
 	if err != nil {
@@ -188,8 +189,8 @@ func (c *Reader) columns(rename map[string]string) error {
 		used[name] = used[name] || renamed
 		c.declared[i] = renamed || c.form.bookkeeping(name)
 		if !renamed && c.formColumn(i, name) {
-			// A column of times is declared only if it is a status column. Otherwise a no among the times is not
-			// understood; see Questions.
+			// A column of times is declared only if it is a status column. In other columns of times, the meaning of a
+			// no is unknown; see Questions.
 			c.declared[i] = name != "" && (datedColumns[foldWord(name)].what == "" || statusOf(name, names) != nil)
 			continue
 		}
@@ -286,8 +287,8 @@ func (c *Reader) Header() []string { return c.header }
 // ErrNoAddress is returned for the line of a contact without an email address.
 var ErrNoAddress = errors.New("has no address")
 
-// NameColumn returns the column that becomes the preference "name", in any case, if no column is first_name. If there
-// is none, it returns empty strings.
+// NameColumn returns the column that becomes the preference "name", in upper or lower case. If there is none, or a
+// column becomes first_name, it returns empty strings.
 func (c *Reader) NameColumn() (column, preference string) {
 	if slices.Contains(c.keys, `"first_name":`) {
 		return "", ""
@@ -300,10 +301,10 @@ func (c *Reader) NameColumn() (column, preference string) {
 	return "", ""
 }
 
-// Next returns the row of the next line and its cells, which are valid until the next call. If the line is faulty, the
-// error is a LineError. If its subscriber must not be imported, it is ErrLeft or ErrPending. For a contact without an
-// address it is ErrNoAddress, and at the end of the file io.EOF. With ErrLeft, row.Left is set if the address is valid.
-// Any other error ends the import.
+// Next returns the row of the next line and the line's cells, which are valid until the next call. If the line is
+// faulty, the error is a LineError. If the line's person must not be imported as a subscriber, the error is ErrLeft or
+// ErrPending. For a contact without an address, it is ErrNoAddress. At the end of the file, it is io.EOF. With ErrLeft,
+// row.Left is set if the address is valid. Any other error ends the import.
 func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	for {
 		record, err = c.read()
@@ -347,8 +348,8 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	return row, record, nil
 }
 
-// preferences returns the preferences of a line as a JSON object. The line's own columns override the object of an
-// export. If no column overrides it, the object's text stays unchanged. Empty cells are left out.
+// preferences returns the preferences of a line as a JSON object. The line's columns override members of the JSON
+// object in an export. If none does, the text of the object stays unchanged. Empty cells are left out.
 func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {
@@ -405,7 +406,7 @@ func overlay(base, over core.Preferences) (core.Preferences, error) {
 	if over == "" {
 		return base, nil
 	}
-	if err := base.Check("preferences"); err != nil { // the map would hide a duplicate key
+	if err := base.Check("preferences"); err != nil { // unmarshaling into a map would hide a duplicate key
 		return "", err
 	}
 	var all map[string]json.RawMessage
@@ -429,10 +430,10 @@ func plainCell(s string) string {
 
 const formulaStarts = "=+-@\t\r"
 
-// Cell returns s in a form that a spreadsheet shows as text and doesn't run as a formula.
+// Cell returns s in a form that spreadsheet programs show as text and don't run as a formula.
 func Cell(s string) string { return spreadsheetCell(s) }
 
-// spreadsheetCell returns s in a form that a spreadsheet shows as text and doesn't run as a formula.
+// spreadsheetCell returns s in a form that spreadsheet programs show as text and don't run as a formula.
 func spreadsheetCell(s string) string {
 	if s != "" && strings.IndexByte(formulaStarts, s[0]) >= 0 {
 		return "'" + s

@@ -307,7 +307,7 @@ func TestSpreadsheetCells(t *testing.T) {
 	}
 }
 
-// A spreadsheet that opens a file of faults runs no formulas from its lines or column names.
+// When a spreadsheet program opens a file of faults, it runs no formulas from lines or column names.
 func TestFaultsAreNoFormulas(t *testing.T) {
 	var out bytes.Buffer
 	f, err := NewFaults(&out, []string{"email", "=1+1"})
@@ -361,7 +361,7 @@ func TestPreviewTellsNames(t *testing.T) {
 	}
 }
 
-// For every file, each line becomes a valid row or an error, and reading ends.
+// For every file, each line becomes a valid row or an error, and reading terminates.
 func FuzzCSV(f *testing.F) {
 	f.Add("email,first_name\na@b.example,Ann\n")
 	f.Add("email;Stra\xdfe\na@b.example;\x84Bach\x93\n")

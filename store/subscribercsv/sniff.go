@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// delimiters lists the characters that can separate cells, the likeliest first.
+// delimiters lists the characters that can separate cells, most likely first.
 const delimiters = ",;\t|"
 
 // sniffed is the number of records that are checked to find the delimiter.
 const sniffed = 30
 
-// delimiter returns the delimiter of a file. It skips a first line that only names the delimiter ("sep=;"), as Excel
-// reads and other programs write it.
+// delimiter returns the delimiter of a file. It skips a first line such as "sep=;", which only names the delimiter.
+// Some programs write this line for Excel.
 func delimiter(r *bufio.Reader) rune {
 	head, _ := r.Peek(peeked)
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	said := strings.ToLower(strings.TrimLeft(strings.TrimRight(string(line), "\r"), `"`))
 	if d, ok := strings.CutPrefix(said, "sep="); ok {
 		if d != "" && strings.IndexByte(delimiters+" :", d[0]) >= 0 && strings.Trim(d[1:], `",;`+"\t") == "" {
-			_, _ = r.Discard(len(line)) // the line's end stays, so the empty line is counted
+			_, _ = r.Discard(len(line)) // the end of the line stays, so that line numbers include this line
 			return rune(d[0])
 		}
 	}
 	return likeliest(head)
 }
 
-// likeliest returns the delimiter that gives the header an address column. Among several, it prefers the one that gives
-// most records as many cells as the header. The next criterion is the frequency in the header.
+// likeliest returns the delimiter with which the header has an address column. If there are several, it prefers the one
+// with which the most records have as many cells as the header, and then the one that is most frequent in the header.
 func likeliest(head []byte) rune {
 	best, bestScore := rune(delimiters[0]), -1
 	for _, d := range delimiters {

@@ -10,23 +10,23 @@ import (
 	"newsletterd/store/imports"
 )
 
-// ErrLeft is returned for the line of a person who is not a subscriber: they unsubscribed, bounced, complained or never
-// joined.
+// ErrLeft is returned for the line of a person who is not a subscriber because they unsubscribed, bounced, complained
+// or never joined.
 var ErrLeft = errors.New("unsubscribed")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.
 var ErrPending = errors.New("never confirmed")
 
-// statusColumn is a column that says whether a person is a subscriber.
+// statusColumn is a column that shows whether a person is a subscriber.
 type statusColumn struct {
 	index int
 	name  string
 	mean  meaning
-	dated bool // a time means yes: it is when the person subscribed
+	dated bool // whether a time means yes, because it is when the person subscribed
 	about subject
 }
 
-// meaning interprets a cell that foldCell has folded. The result unknown means that the cell is not understood. It
+// meaning interprets a cell that foldCell has folded. The result unknown means that the cell is not understood, and
 // never counts as consent.
 type meaning func(cell string) standing
 
@@ -64,8 +64,8 @@ func init() {
 	}
 }
 
-// exportStatus lists columns that are a status only in the files of one program. Such a file has all of the marks.
-// Names are folded by foldWord.
+// exportStatus lists columns that are a status only in the files of one program. A file is from that program if it has
+// all columns in marks. Names are folded by foldWord.
 var exportStatus = []struct {
 	column string
 	marks  []string
@@ -104,8 +104,8 @@ func statusOf(name string, names []string) meaning {
 	return nil
 }
 
-// meaningOf returns the meaning of a column that is declared as a status column. The column's name gives yes, no and
-// times their meaning. If it doesn't, yes and no are not understood.
+// meaningOf returns the meaning of a column that is declared as a status column. The column's name determines the
+// meaning of yes, no and times. If it doesn't, yes and no are not understood.
 func meaningOf(name string, names []string) meaning {
 	if mean := statusOf(name, names); mean != nil {
 		return mean
@@ -116,7 +116,7 @@ func meaningOf(name string, names []string) meaning {
 	return byWord
 }
 
-// byWord returns the meaning of a status word.
+// byWord is the meaning of columns that contain status words.
 func byWord(cell string) standing { return statusWords[cell] }
 
 // byAnswer returns the meaning of a yes or no column, in which a time means yes. If yes means that a person is not a
@@ -151,8 +151,8 @@ var answers = map[string]byte{
 	"falso": 'n',
 }
 
-// byTime returns the meaning of a column with the time at which a person left. The words of programs for no time mean a
-// subscriber. Other cells without a time are not understood.
+// byTime returns the meaning of a column with the time at which a person left. Words with which programs say that there
+// is no time mean a subscriber. Other cells without a time are not understood.
 func byTime(then standing) meaning {
 	return func(cell string) standing {
 		switch {
@@ -165,7 +165,8 @@ func byTime(then standing) meaning {
 	}
 }
 
-// neverTime reports whether a cell, folded by foldCell, means that something never happened.
+// neverTime reports whether a cell, folded by foldCell, is a time or word with which programs say that something never
+// happened.
 func neverTime(cell string) bool {
 	switch cell {
 	case "", "0", "null", `\n`, "false", "no", "never":
@@ -203,8 +204,7 @@ func init() {
 	}
 }
 
-// isNothing reports whether a cell, folded by foldCell, means that the person has not left. It applies to columns about
-// leaving.
+// isNothing reports whether a cell, folded by foldCell, in a column about leaving, means that the person has not left.
 func isNothing(cell string) bool { return nothings[cell] || neverTime(cell) }
 
 // hasYear reports whether a cell contains a year from 1990 to 2100.
@@ -217,7 +217,8 @@ func hasYear(cell string) bool {
 	return false
 }
 
-// isDate reports whether a cell, folded by foldWord, looks like a date: at least half of it is digits.
+// isDate reports whether a cell, folded by foldWord, looks like a date because at least half of its characters are
+// digits.
 func isDate(cell string) bool {
 	digits := 0
 	for i := range len(cell) {
@@ -228,8 +229,8 @@ func isDate(cell string) bool {
 	return digits >= 4 && 2*digits >= len(cell)
 }
 
-// foldWord returns a canonical form of a word. It is the same for "Subscription Status" and subscription_status, and
-// with and without accents.
+// foldWord returns a canonical form of a word. The form is the same for "Subscription Status" and subscription_status,
+// and for words with and without accents.
 func foldWord(s string) string {
 	plain := true
 	for i := 0; plain && i < len(s); i++ {
@@ -279,14 +280,14 @@ var plainLetters = func() map[rune]string {
 	return letters
 }()
 
-// part is the result of a line's status columns.
+// part is what the status columns of a line say about the person.
 type part struct {
 	err  error // ErrLeft, a LineError or ErrPending; nil means a subscriber
 	left imports.Departure
 }
 
-// takesPart reads the status columns. The strictest result wins: if one column says that the person left, the result is
-// ErrLeft. Otherwise, a LineError for a cell that is not understood comes before ErrPending.
+// takesPart reads the status columns of a line. The strictest result wins. If any column says that the person left, the
+// error is ErrLeft. Otherwise, if a cell is not understood, it is a LineError, even if another column means ErrPending.
 func (c *Reader) takesPart(line int, record []string) (p part) {
 	var fault error
 	gone := false
@@ -329,7 +330,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 	return p
 }
 
-// suppressed returns the part for a line in a file of addresses that must not be emailed.
+// suppressed returns the part for the same line in a file of addresses that must not be emailed.
 func (p part) suppressed() part {
 	p.err = ErrLeft
 	if p.left.Block == core.NotBlocked {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// standing is the status of a person according to a file. It uses the words of package core if there are any.
+// standing is the status of a person according to a file. Its values are those of package core, where core has them.
 type standing string
 
 const (
@@ -20,10 +20,10 @@ const (
 	suppressed   standing = "suppressed"
 )
 
-// leaves reports whether the person is not a subscriber, regardless of AskAgain.
+// leaves reports whether the person is not a subscriber, even with AskAgain.
 func (s standing) leaves() bool { return s != unknown && s != joined && s != pending }
 
-// block returns the status that blocks emails to the person.
+// block returns the status that blocks emails to the person, if any.
 func (s standing) block() core.Status {
 	switch s {
 	case bounced, complained, suppressed:

@@ -11,11 +11,11 @@ import (
 )
 
 // Survey holds facts about a whole file that no single line shows. Its size is bounded for any file. It doesn't depend
-// on a mapping, so one survey serves every dry run and the import.
+// on a mapping, so that all dry runs and the import can use the same survey.
 type Survey struct {
-	Encoding  string         `json:"encoding"`         // of cells that aren't UTF-8; UTF8 if there are none
-	Delimiter string         `json:"delimiter"`        // between cells
-	Backslash bool           `json:"backslash"`        // quotes in cells are escaped by a backslash
+	Encoding  string         `json:"encoding"`         // encoding of the cells that aren't UTF-8; or UTF8
+	Delimiter string         `json:"delimiter"`        // character between cells
+	Backslash bool           `json:"backslash"`        // whether a backslash escapes quotes in cells
 	Rows      int64          `json:"rows"`             // readable rows, without the header
 	Faulty    int64          `json:"faulty,omitempty"` // lines with a CSV error
 	Columns   []ColumnSurvey `json:"columns"`
@@ -25,16 +25,16 @@ type Survey struct {
 type ColumnSurvey struct {
 	Name   string `json:"name"`
 	Filled int64  `json:"filled"` // non-empty cells
-	// distinct cells, folded by foldCell, in file order; empty if there are more than maxValues
+	// distinct cells, folded by foldCell, in the order of the file; empty if there are more than maxValues
 	Values []Value `json:"values,omitempty"`
-	Many   bool    `json:"many,omitempty"` // there are more than maxValues distinct cells, or long ones
+	Many   bool    `json:"many,omitempty"` // whether there are more than maxValues distinct cells, or long ones
 	// cells that are or contain a status word; if Many is set, also cells that mean yes or no
 	Words     []Value   `json:"words,omitempty"`
 	Addresses int64     `json:"addresses,omitempty"` // cells that look like an email address
 	Dates     DateCount `json:"dates,omitzero"`
 }
 
-// Value is a cell with the number of its rows in a column.
+// Value is a cell and the number of rows that have it in a column.
 type Value struct {
 	Text  string `json:"text"` // spelling of the first such cell
 	Word  string `json:"word"` // the text, folded by foldCell
@@ -44,16 +44,16 @@ type Value struct {
 
 // Limits of a Survey.
 const (
-	maxValues     = 32      // distinct cells of a column
-	maxAllValues  = 2048    // distinct cells of all columns
-	maxValueBytes = 64      // bytes of a cell
-	maxWordBytes  = 256     // bytes of a cell with a word among tags
-	surveyStep    = 1 << 10 // rows between two checks of the context
+	maxValues     = 32      // maximum number of distinct cells of a column
+	maxAllValues  = 2048    // maximum number of distinct cells of all columns
+	maxValueBytes = 64      // maximum number of bytes of a cell
+	maxWordBytes  = 256     // maximum number of bytes of a cell with a status word among tags
+	surveyStep    = 1 << 10 // number of rows between two checks of the context
 	undatedAfter  = 1 << 10 // cells without a date after which a column counts as having none
 )
 
 // Look surveys a whole file in bounded memory, until ctx ends. It leaves out lines with errors, and everything after an
-// error that ends an import; the import reports these errors. It returns the errors of r, an error of kind
+// error that ends an import. The import reports these errors. Look returns the errors of r, an error of kind
 // core.MediaType if the file is not text, and the error of an unreadable header.
 func Look(ctx context.Context, r io.Reader) (*Survey, error) {
 	c, err := open(r, nil)
@@ -105,7 +105,7 @@ func allUTF8(cells []string) bool {
 // looking is the state of a Survey while the file is read.
 type looking struct {
 	columns []columnLook
-	values  int // distinct cells of all columns
+	values  int // number of distinct cells of all columns
 	foreign bool
 	score   charsetScore
 }
@@ -152,7 +152,7 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 	}
 	v := c.values[cell]
 	if v == nil && (len(cell) > maxValueBytes || len(c.values) == maxValues || l.values == maxAllValues) {
-		for _, v := range c.values { // status words among them are kept
+		for _, v := range c.values { // the status words among them are kept
 			if word, spelled := c.wordOf(v.Text); word != "" {
 				w := note(&c.words, word, spelled, v.First)
 				w.Rows += v.Rows - 1
@@ -181,11 +181,11 @@ func (c *columnLook) word(cell string, line int) {
 	}
 }
 
-// note counts a cell.
+// note counts a cell under a key in a map, which it creates if necessary.
 func note(in *map[string]*Value, key, cell string, line int) *Value {
 	v := (*in)[key]
 	if v == nil {
-		// cell and key are parts of a record, whose memory is reused
+		// the memory of cell and key belongs to a record and is reused
 		if v = (&Value{Text: strings.Clone(cell), First: line}); *in == nil {
 			*in = map[string]*Value{}
 		}
@@ -205,8 +205,9 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the status word, yes or no in a cell, folded by foldCell, in either charset. The text is the cell or,
-// if the word is in a long list, the part that contains it. Both are empty if there is none.
+// wordOf returns the status word in a cell, or its yes or no, folded by foldCell, if the cell has one in either
+// charset. text is the cell or, if the word is in a long list, the part of the list that contains the word. Both are
+// empty if there is no such word.
 func (c *columnLook) wordOf(cell string) (word, text string) {
 	spelled := []string{cell}
 	if !utf8.ValidString(cell) {
@@ -253,8 +254,8 @@ func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	return s
 }
 
-// foldedValues returns values in file order. It merges cells with different spellings of the same word. named returns
-// the word for a cell and its form folded by foldCell.
+// foldedValues returns values in the order of the file, with different spellings of a word as one value. named returns
+// the word of a cell, given the folded cell and the cell itself.
 func foldedValues(values map[string]*Value, charset *charset, named func(word, cell string) string) (all []Value) {
 	for _, v := range values {
 		cell := []string{v.Text}
@@ -280,8 +281,8 @@ func foldedValues(values map[string]*Value, charset *charset, named func(word, c
 }
 
 // LookWhile returns the text of a file, as Text does, and surveys the file while the caller reads the text. done ends
-// the survey and returns it. The caller must call done, and must not read the text afterwards. An error of the survey
-// is also an error of the text, because such a file is not worth storing.
+// the survey and returns it. The caller must call done, and must not read the text afterwards. If the survey fails,
+// reading the text returns the same error, because such a file need not be stored.
 func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*Survey, error)) {
 	out, in := io.Pipe()
 	var s *Survey
@@ -293,7 +294,7 @@ func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*
 			_ = out.CloseWithError(fault)
 			return
 		}
-		_, _ = io.Copy(io.Discard, out) // the text after a quote that is never closed
+		_, _ = io.Copy(io.Discard, out) // skip the text after a quote that is never closed
 	}()
 	t := &looked{r: Text(r), in: in}
 	return t, func() (*Survey, error) {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxRecord is the maximum number of bytes of a record. A longer one is assumed to contain a quote that was never
+// maxRecord is the maximum number of bytes of a record. A longer record is assumed to have a quote that was never
 // closed.
 const maxRecord = 1 << 20
 
@@ -20,12 +20,13 @@ type table struct {
 	csv    *csv.Reader
 	source *recordLimit
 	quotes *unescape
-	raw    []string // header as bytes of the file
+	raw    []string // header in the encoding of the file
 	header []string // header in UTF-8
-	set    *charset // for cells that aren't UTF-8
+	set    *charset // charset of cells that aren't UTF-8
 }
 
-// open reads the header of a file. s is the survey of the file, or nil if only its beginning is known.
+// open returns the table of a file and reads the header. s is the survey of the file, or nil if only its beginning is
+// known.
 func open(r io.Reader, s *Survey) (*table, error) {
 	buffered := bufio.NewReaderSize(Text(r), peeked)
 	head, err := buffered.Peek(peeked)
@@ -75,7 +76,7 @@ func (s *charsetScore) addAll(cells []string) {
 }
 
 // read returns the cells of the next record as in the file. They are valid until the next call. If the record is
-// faulty, the error is a LineError; at the end, it is io.EOF. Any other error ends the import.
+// faulty, the error is a LineError. At the end of the file, it is io.EOF. Any other error ends the import.
 func (t *table) read() ([]string, error) {
 	t.source.next()
 	record, err := t.csv.Read()
@@ -96,8 +97,8 @@ func (t *table) read() ([]string, error) {
 	return record, t.quoteFault(pe)
 }
 
-// quoteFault returns the error for a wrong quote. A quote that is not closed joins all lines up to the next quote into
-// one cell. At the end of the file, such a quote ends the import, because the cell may contain any number of
+// quoteFault returns the error for a wrong quote. If a quote is not closed, all lines up to the next quote become one
+// cell. If that cell extends to the end of the file, the import ends, because the cell may contain any number of
 // subscribers.
 func (t *table) quoteFault(pe *csv.ParseError) error {
 	switch {
@@ -110,7 +111,8 @@ func (t *table) quoteFault(pe *csv.ParseError) error {
 		`lines %d to %d are read as one`, pe.StartLine, pe.Line)}
 }
 
-// recordLimit fails if a record is longer than maxRecord, because the csv package would hold it in memory.
+// recordLimit is a reader that fails if a record is longer than maxRecord, because the csv package holds a record in
+// memory.
 type recordLimit struct {
 	r     io.Reader
 	n     int

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/imports"
 )
 
-// namesTags reports whether a column contains tags by its name. It does not if it is a field of the list, except in our
-// own exports.
+// namesTags reports whether a column with this name contains tags. A column that is a field of the list doesn't, except
+// in exports of newsletterd.
 func (c *Reader) namesTags(name string) bool {
 	if c.form.base == "preferences" && name == "tags" {
 		return true
@@ -20,11 +20,11 @@ func (c *Reader) namesTags(name string) bool {
 		!slices.ContainsFunc(c.options.Fields, func(f core.Field) bool { return f.Name == name || f.Label == name })
 }
 
-// HasTags reports whether a column contains tags.
+// HasTags reports whether the file has a column of tags.
 func (c *Reader) HasTags() bool { return len(c.tags) > 0 }
 
-// tagsOf returns the tags of a line in the form of ImportRow.Tags, at most core.MaxTagsOfOne. It counts the others and
-// invalid names.
+// tagsOf returns the tags of a line in the form of ImportRow.Tags, at most core.MaxTagsOfOne. It counts tags beyond
+// that and invalid names.
 func (c *Reader) tagsOf(record []string) string {
 	var b strings.Builder
 	n := 0
@@ -66,7 +66,7 @@ func splitTags(cell string) []string {
 			return names
 		}
 	}
-	if strings.Contains(cell, severalValues) { // Google's own groups begin with a star
+	if strings.Contains(cell, severalValues) { // Google's built-in groups begin with a star
 		return slices.DeleteFunc(strings.Split(cell, severalValues), func(s string) bool {
 			return strings.HasPrefix(s, "* ")
 		})

@@ -60,7 +60,8 @@ func TestTagColumns(t *testing.T) {
 	}
 }
 
-// Our own exports bring the tags back, whatever their names, also to a list with a field of that name.
+// An import of newsletterd's own export restores the tags, whatever their names are, even if the list has a field named
+// tags.
 func TestExportedTagsComeBack(t *testing.T) {
 	tags := []string{`"quoted"`, "=sum", "[x]", "a ::: b", "* star", "Zürich"}
 	sub := &core.Subscription{

@@ -13,9 +13,9 @@ import (
 // peeked is the number of bytes read to detect the format of a file.
 const peeked = 64 << 10
 
-// Text returns the text of a file as UTF-8, without a byte order mark and with LF at line ends. It converts UTF-16.
-// Bytes of a one-byte encoding pass through unchanged, because only the whole file shows which encoding it is. A
-// workbook or an archive is rejected with an error of kind core.MediaType.
+// Text returns the text of a file as UTF-8, without a byte order mark and with LF at line ends. It converts UTF-16. It
+// doesn't change bytes of a one-byte encoding, because only the whole file shows which encoding it is. If the file is a
+// workbook or an archive, reading it returns an error of kind core.MediaType.
 func Text(r io.Reader) io.Reader { return &text{raw: r} }
 
 type text struct {
@@ -85,8 +85,8 @@ func refuse(head []byte) error {
 	return &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: what}
 }
 
-// utf16Order reports whether a file is UTF-16, and returns its byte order. Such a file has a byte order mark, or most
-// of its first even or odd bytes are NUL, as in Latin text.
+// utf16Order reports whether a file is UTF-16, and returns its byte order. Such a file begins with a byte order mark,
+// or most even or most odd bytes at its beginning are NUL, as in Latin text.
 func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
@@ -129,10 +129,10 @@ func endsInCR(head []byte) bool {
 	return false
 }
 
-// crLines replaces CR, CR LF and CR CR LF by LF.
+// crLines is a reader that replaces CR, CR LF and CR CR LF with LF.
 type crLines struct {
 	r  io.Reader
-	cr int // pending CRs, which an LF can follow
+	cr int // number of CRs read that an LF may follow
 	in []byte
 }
 
@@ -157,7 +157,7 @@ func (c *crLines) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// take copies as much as fits into p.
+// take copies as much as fits into p. last means that no more text follows.
 func (c *crLines) take(p []byte, last bool) (n int) {
 	for n < len(p) {
 		switch {

@@ -170,7 +170,7 @@ func TestQuotesEscapedByBackslash(t *testing.T) {
 	}
 }
 
-// For all bytes, reading ends, and the text doesn't depend on the sizes of reads.
+// For any bytes, reading terminates, and the text doesn't depend on the sizes of reads.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"email\ra@b.example\r", "\xff\xfee\x00m\x00", "\xfe\xff\x00e", "e\x00m\x00a\x00i\x00l\x00", "\"a\r\nb\"\rc\r\r\nd",
@@ -193,8 +193,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// For every file, a survey ends and counts at most as many rows as there are lines. Reading with the survey finds the
-// same rows.
+// For every file, a survey terminates and counts at most as many rows as there are lines. Reading with the survey finds
+// the same rows.
 func FuzzSurvey(f *testing.F) {
 	for _, s := range []string{
 		"sep=;\nemail;n\na@b.example;1\n", "email\tn\na@b.example\t\"x\\\"y\"\n", "email|n\n\"a\\\"\"|\n",

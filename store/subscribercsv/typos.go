@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// maxTypos is the maximum number of domains with a likely typo that are listed.
+// maxTypos is the maximum number of domains in Reader.Typos.
 const maxTypos = 50
 
 // noteTypo counts the domain of an address if it is likely a typo.

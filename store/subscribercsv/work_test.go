@@ -8,7 +8,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfCSV measures files of 4 MiB. Files are read line by line, so the time per byte is the same for larger ones.
+// TestWorkOfCSV measures files of 4 MiB. Files are read line by line, so larger files take the same time per byte.
 func TestWorkOfCSV(t *testing.T) {
 	const most = 4 << 20
 	filled := func(piece string, n int) string { return strings.Repeat(piece, n/len(piece)) }

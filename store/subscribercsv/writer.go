@@ -24,7 +24,7 @@ type Writer struct {
 var fixedColumns = []string{"email", "list", "status", "created_at", "tags"}
 
 // NewFieldWriter returns a Writer of CSV with a column for each field, and writes the names of the columns. The last
-// column contains the other preferences as JSON, including a field that has the name of another column.
+// column contains all other preferences as JSON, including any field that has the name of another column.
 func NewFieldWriter(out io.Writer, fields []string) *Writer {
 	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 	w.csv = csv.NewWriter(w.buffer)
@@ -41,7 +41,7 @@ func NewFieldWriter(out io.Writer, fields []string) *Writer {
 	return w
 }
 
-// WriteOn writes one subscription with the name of its list and its tags. It requires a Writer from NewFieldWriter.
+// WriteOn writes one subscription with its tags and the name of its list. It requires a Writer from NewFieldWriter.
 func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string) error {
 	values := s.Preferences.Values()
 	record := []string{
@@ -49,7 +49,7 @@ func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string) error
 	}
 	for _, name := range w.fields {
 		value := values[name]
-		if len(value) > 0 && (value[0] == '{' || value[0] == '[') { // a column would turn it into text
+		if len(value) > 0 && (value[0] == '{' || value[0] == '[') { // as a column, it would become text
 			record = append(record, "")
 			continue
 		}
@@ -70,13 +70,13 @@ func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string) error
 // cellOf returns a preference as a cell. A missing value or null becomes an empty cell.
 func cellOf(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) != nil { // a number, a boolean or no value
+	if json.Unmarshal(value, &text) != nil { // a number, a boolean or null
 		return string(value)
 	}
 	return text
 }
 
-// NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV it writes the names of the columns.
+// NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV, it writes the names of the columns.
 func NewWriter(out io.Writer, asJSON bool) *Writer {
 	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 	if asJSON {
@@ -103,7 +103,7 @@ func (w *Writer) Write(s *core.Subscription, tags []string) error {
 	})
 }
 
-// tagsCell returns the cell that splitTags splits into these tags.
+// tagsCell returns a cell that splitTags splits into the given tags.
 func tagsCell(tags []string) string {
 	cell := strings.Join(tags, ", ")
 	if strings.ContainsAny(cell, "\"[") || strings.Contains(cell, severalValues) {
