@@ -16,13 +16,13 @@ type SubscriptionInput struct {
 	ListID string
 	Email  core.Email
 	Status string // core.SubscriptionPending, which sends a confirmation email, or core.SubscriptionActive
-	Source string // for the consent ledger
+	Source string // source for the consent ledger
 
 	Preferences core.Preferences // used only if the address is not on the list yet
 }
 
-// AddSubscription adds one address to a list, like an import of one row, except that the ledger has the proof
-// core.ProofAdmin. It returns the subscription and whether it changed. If there is no such list, it returns
+// AddSubscription adds one address to a list, as an import of one row does, but with the proof core.ProofAdmin in the
+// ledger. It returns the subscription and whether it changed. If there is no such list, it returns
 // core.ErrListNotFound. It returns a Conflict if another member service manages the list, or if the address is blocked
 // or has unsubscribed. Only the subscriber can undo an unsubscribe.
 func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string,
@@ -41,7 +41,7 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 			return err
 		}
 		if was != "" {
-			rows[0].Preferences = "" // the existing preferences may be the person's own choice
+			rows[0].Preferences = "" // the existing preferences may be the person's own
 		}
 		add := importing{Import: im, now: now}
 		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {
@@ -59,8 +59,8 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 	return sub, changed, err
 }
 
-// mayAdd returns the status of the address on the list, or an empty string if it is not on it. If the address must
-// not be added, it returns a Conflict.
+// mayAdd returns the status of the address on the list, or an empty string if the address is not on the list. If the
+// address must not be added, it returns a Conflict.
 func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, err error) {
 	stands, err := campaigns.Suppressions(tx, r.key, list.TenantID)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package imports imports subscriptions from files and undoes imports.
+// Package imports stores and performs imports of subscriptions from files, and undoes imports.
 //
 //	store.go                          New
 //	imports.go importbatch.go         an import, step by step
 //	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
-//	importposts.go                    posts of an export, and the issues that they become
+//	importposts.go                    posts of an export, and the issues made of them
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go importstayed.go   people who
 //	                                  unsubscribed or bounced

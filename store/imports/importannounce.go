@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// summarize queues a summary event for each endpoint that wants the list's events of one of these types.
+// summarize queues a summary event for each endpoint that gets events of the list and of at least one of these types.
 func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...string) error {
 	endpoints, err := tenants.EndpointsOf(tx, e.TenantID)
 	for i := range endpoints {
@@ -27,7 +27,7 @@ func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now c
 	}
 }
 
-// importTypes returns the types of events that an import with these counts has or may have.
+// importTypes returns the types of the events that an import with these counts causes or may cause.
 func importTypes(c *core.ImportCounts) []string {
 	types := []string{core.EventActivated, core.EventPreferences}
 	if c.Unsubscribed > 0 {
@@ -36,7 +36,7 @@ func importTypes(c *core.ImportCounts) []string {
 	return types
 }
 
-// AnnounceImport reports the outcome of an uploaded import, unless each change was reported as a separate event.
+// AnnounceImport reports the outcome of an uploaded import, unless each of its changes was reported as an event.
 func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instant) error {
 	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
 		return nil
@@ -45,8 +45,9 @@ func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instan
 		importTypes(&j.ImportCounts)...)
 }
 
-// announceLater queues the event of an import without a job, to be sent when the import ends. If the process is killed,
-// the event is no longer postponed and is sent. A dropped event has the value 0 in summaries.
+// announceLater queues the event of an import without a job, due after a delay. Each call postpones the event again.
+// The event is therefore sent when the import ends, or if the process is killed. In summaries, 0 means that the event
+// was dropped.
 func (im *importing) announceLater(tx *db.Tx) error {
 	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil
@@ -83,7 +84,7 @@ func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now
 	return nil
 }
 
-// announceNow makes the event due now.
+// announceNow makes the event that announceLater queued due now.
 func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
 	if len(im.summaries) == 0 {
 		return nil

@@ -15,14 +15,14 @@ type importing struct {
 	*Import
 	reads     db.Querier // the operation, or a snapshot in a dry run
 	now       core.Instant
-	at        core.Instant // stamp of the changes
+	at        core.Instant // time stored with the changes
 	counts    core.ImportCounts
-	position  importPosition // of the last row
+	position  importPosition // position of the last row
 	single    int
 	summaries map[string]int64
 	sync      bool
 	latest    core.Instant // time of the latest change that a sync has to announce
-	endpoints bool         // whether the tenant has endpoints; they get the first changes as single events
+	endpoints bool         // whether the tenant has endpoints, which get the first changes as single events
 	noted     []byte       // see keepNoted
 	brought   int64
 	stayed    []byte // see keepStayed
@@ -30,15 +30,15 @@ type importing struct {
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
 	barred int64 // addresses added to the suppression list
-	said   int64 // statements in the file that take effect only when another import is undone
+	said   int64 // number of statements in the file that take effect only if another import is undone
 
-	wanted []*ImportRow        // rows whose tags to give
-	tags   map[string]core.Tag // of the tenant, by TagKey; nil if not read yet
+	wanted []*ImportRow        // rows whose tags are to be given
+	tags   map[string]core.Tag // tags of the tenant by TagKey; nil if not read yet
 
-	consents [][2]string // ids and evidence of subscriptions activated in their first generation
+	consents [][2]string // ids and evidence of activated subscriptions in their first generation
 }
 
-// addSubscriptions and addConsents write many rows per statement. Writing single rows takes twice as long.
+// addSubscriptions and addConsents write many rows per statement. Writing each row separately takes twice as long.
 var (
 	addSubscriptions = db.InsertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
 		generation, means, created_at, changed_at, event_at)
@@ -51,8 +51,8 @@ var (
 	)
 )
 
-// run imports steps. While no other operation waits, it takes more steps from more if they are ready. It returns all
-// steps taken. If the operation is repeated, run must be called with these steps.
+// run imports steps. While no other operation waits, it also imports steps from the channel more, if they are ready. It
+// returns all steps that it imported. If the operation is repeated, run must be called with these steps.
 func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
 	if err := im.there(tx); err != nil { // the list may have been deleted since the import started
 		return steps, err
@@ -97,7 +97,7 @@ func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) 
 	return steps, err
 }
 
-// step imports rows, which are ordered by id. In a dry run tx is nil, and step only counts what would happen.
+// step imports the rows of s, which are sorted by id. In a dry run, tx is nil, and step only counts what would happen.
 func (im *importing) step(tx *db.Tx, s *importStep) error {
 	im.position = s.position
 	im.counts.Kept += s.kept
@@ -177,7 +177,7 @@ func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	}
 	for _, r := range others {
 		sub := there[r.id]
-		if sub == nil { // just added by another row
+		if sub == nil { // another row has just added it
 			s, err := members.Subscription(tx, im.list.ID, r.id)
 			if err != nil {
 				return err
@@ -195,8 +195,8 @@ func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	return nil
 }
 
-// recordsOf returns the existing subscriptions of rows, by id. Most imports contain only new or only known
-// subscribers. Then the records between the first and the last id are exactly those of the rows.
+// recordsOf returns the existing subscriptions of rows, by id. In most imports, either no row or every row has a
+// subscription. The records between the first and the last id are then exactly those of the rows.
 func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription, error) {
 	found := map[string]*core.Subscription{}
 	if len(rows) == 0 {
@@ -331,7 +331,7 @@ func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	})
 }
 
-// record writes the records that a changed subscription requires: the event or the request for a sync and, if moved is
+// record stores what follows from the change of a subscription: the event or the request for a sync and, if moved is
 // true, the consent. A new pending subscription gets a confirmation email.
 func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if err := im.tell(tx, sub, c); err != nil {
@@ -365,7 +365,7 @@ func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *
 	})
 }
 
-// tell announces a change, or leaves it to a full sync and the event at the end of the import.
+// tell announces a change now, or leaves it to the full sync and the event at the end of the import.
 func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) error {
 	if c == nil {
 		return nil
@@ -389,7 +389,7 @@ func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) err
 	return tenants.AddToEndpoints(tx, event, im.now)
 }
 
-// prove adds the evidence of a row to the consent of a subscription that was imported earlier without evidence.
+// prove adds a row's evidence to the consent of a subscription that was imported without evidence.
 func (im *importing) prove(tx *db.Tx, r *ImportRow, sub *core.Subscription) error {
 	if r.Evidence == "" || sub.Proof != core.ProofImport {
 		return nil
@@ -416,7 +416,7 @@ func (im *importing) addConsents(tx *db.Tx) error {
 	return err
 }
 
-// disabledAmong returns the keys of the rows whose address is disabled or on the tenant's suppression list.
+// disabledAmong returns the folded addresses of rows that are disabled or on the tenant's suppression list.
 func disabledAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
 	err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+

@@ -5,11 +5,12 @@ import (
 	"newsletterd/store/members"
 )
 
-// If a file lists a person as unsubscribed, undoing the import reverts this unless the record has changed since. If the
-// person also unsubscribes in another way, the record gets the time of that and no longer depends on the file.
+// If a file lists a person as unsubscribed, undoing the import reverts that, unless the record has changed since. If
+// the person later unsubscribes in another way, the record gets the time of that unsubscribe and no longer depends on
+// the file.
 
-// forget handles the undo of an import that activated a person whom a later import unsubscribed. If the later import is
-// undone as well, the person returns to the state before both imports.
+// forget handles the undo of an import that activated a person whom a later import then unsubscribed. If the later
+// import is undone too, the person returns to the state before both imports.
 func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if sub.Proof != core.ProofImport || sub.Generation != 1 || sub.ChangedAt == at {
 		return nil
@@ -23,7 +24,7 @@ func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	sub.Proof = core.ProofLeft // subscribed but never confirmed
+	sub.Proof = core.ProofLeft // the person subscribed but never confirmed
 	if sub.CreatedAt == at {
 		sub.Proof = ""
 	}

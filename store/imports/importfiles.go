@@ -17,15 +17,15 @@ const (
 	importFile   = 0
 	importFaults = 1
 	importSurvey = 4
-	importPosts  = 6 // no chunks: the rows of import_post
+	importPosts  = 6 // stands for the rows of import_post, not for chunks
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
 type ImportUpload struct {
 	Tool         string // program whose export the file is; empty if unknown
-	PostsOnly    bool   // the export has no people; the import ends with the upload
-	PostsSkipped int64  // posts that were not kept
-	PostRoom     int64  // bytes of posts that can still be kept
+	PostsOnly    bool   // whether the export has no people, so that the import ends with the upload
+	PostsSkipped int64  // number of posts that were not stored
+	PostRoom     int64  // number of bytes of posts that can still be stored
 
 	store *Store
 	job   core.ImportJob
@@ -52,7 +52,7 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 			posts, err = tx.Number(`SELECT count(*) FROM import_job AS j WHERE tenant_id = ? AND status = 'completed'
 				AND started_at = 0 AND posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id)
 				AND NOT EXISTS (SELECT 1 FROM import_post INDEXED BY sqlite_autoindex_import_post_1
-				WHERE import_id = j.id AND issue_no > 0)`, u.job.TenantID) // only posts, and none is an issue
+				WHERE import_id = j.id AND issue_no > 0)`, u.job.TenantID) // only posts, and none of them is an issue
 			n += posts
 		}
 		if err == nil && n >= core.MaxOpenImports {
@@ -68,9 +68,9 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 	})
 }
 
-// ReadFrom reads the whole file, in parts that end at the end of a line. If grow is not nil, it requests memory from
-// grow before using it and releases it at the end. Errors of the reader are returned unchanged. A file over the limit
-// returns an error of kind core.TooLarge.
+// ReadFrom stores the whole file from r, in parts that end at the end of a line. If grow is not nil, ReadFrom requests
+// memory from grow before using it, and releases the memory at the end. It returns errors of r unchanged. If the file
+// is larger than the limit, it returns an error of kind core.TooLarge.
 func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
 	b := files.Buffer{Grow: grow}
 	defer b.Release()
@@ -98,10 +98,10 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Gro
 	}
 }
 
-// beginning is the size in bytes of the first part of a file. A preview of the file usually needs no more.
+// beginning is the size in bytes of the first part of a file. A preview of the file usually needs only this part.
 const beginning = 16 << 10
 
-// addParts writes a part of a file. It writes the beginning of the file as a separate part.
+// addParts stores a part of a file. It stores the beginning of the file as a separate part.
 func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() core.Instant) error {
 	if u.no == 0 && len(part) > beginning {
 		if end := bytes.LastIndexByte(part[:beginning], '\n') + 1; end > 0 {
@@ -115,7 +115,7 @@ func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() cor
 }
 
 func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) error {
-	if err := u.store.Room(2 * int64(len(part))); err != nil { // for the WAL and for the database file
+	if err := u.store.Room(2 * int64(len(part))); err != nil { // space in the WAL and in the database file
 		return err
 	}
 	err := u.store.Bulk(ctx, func(tx *db.Tx) error {
@@ -149,7 +149,7 @@ func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
 // Job returns the current state of the import.
 func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
 
-// Commit keeps the file and returns its import.
+// Commit ends the upload, keeps the file and returns the import.
 func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
 	err = u.store.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("import_job", u.job.ID); err != nil {
@@ -200,12 +200,12 @@ type importReader struct {
 	part  []byte
 }
 
-// ImportFile returns a reader of an uploaded file. If the file is deleted meanwhile, reading ends early.
+// ImportFile returns a reader of an uploaded file. If the file is deleted while it is read, the reader ends early.
 func (s *Store) ImportFile(ctx context.Context, id string) io.Reader {
 	return &importReader{ctx: ctx, store: s, id: id, kind: importFile}
 }
 
-// ImportFaults returns a reader of an import's rows with errors, as CSV. If there are none, it is empty.
+// ImportFaults returns a reader of an import's rows with errors, as CSV. If there are no such rows, it reads nothing.
 func (s *Store) ImportFaults(ctx context.Context, id string) io.Reader {
 	return &importReader{ctx: ctx, store: s, id: id, kind: importFaults}
 }
@@ -239,7 +239,8 @@ type FaultWriter struct {
 	part  []byte
 }
 
-// NewFaultWriter deletes the rows of an earlier run and returns a writer. Its only error is core.ErrStorage.
+// NewFaultWriter deletes the rows with errors of an earlier run and returns a writer for those of this run. Its only
+// error is core.ErrStorage.
 func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, error) {
 	for more := true; more; {
 		var err error
@@ -259,7 +260,8 @@ func (w *FaultWriter) Write(p []byte) (int, error) {
 	return len(p), w.Flush()
 }
 
-// Flush writes the buffered data. It returns core.ErrStorage, also if the disk has no space beyond its reserve.
+// Flush writes the buffered data. It returns core.ErrStorage if that fails, or if the disk has no space beyond its
+// reserve.
 func (w *FaultWriter) Flush() error {
 	if len(w.part) == 0 {
 		return nil
@@ -274,8 +276,8 @@ func (w *FaultWriter) Flush() error {
 	return err
 }
 
-// SweepImports ends stalled uploads and files that were not run in time, and deletes a few chunks that are no longer
-// needed. It reports whether there is more to delete. Its only error is core.ErrStorage.
+// SweepImports ends uploads that have stalled and imports that were not started in time, and deletes a few chunks that
+// are no longer needed. It reports whether there is more to delete. Its only error is core.ErrStorage.
 func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
 	var idle int64
 	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),
@@ -312,7 +314,7 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 		return false, nil
 	case err != nil:
 		return false, err
-	case unneeded.Deleted: // all its chunks are deleted
+	case unneeded.Deleted: // all chunks of the import are deleted
 		return true, s.Bulk(ctx, func(tx *db.Tx) error {
 			_, err := tx.Exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
 			return err
@@ -343,8 +345,8 @@ func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (mo
 	return more, err
 }
 
-// ImportsHolding returns the ids of imports whose file or rows with errors contain an address. An empty tenantID
-// means the imports of all tenants.
+// ImportsHolding returns the ids of imports that contain an address, in the file or in the rows with errors. An empty
+// tenantID means the imports of all tenants.
 func (s *Store) ImportsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
 	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
 		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)

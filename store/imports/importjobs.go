@@ -23,9 +23,9 @@ var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, b
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 const (
-	// ImportIdle is the time for which an uploaded file waits to be run.
+	// ImportIdle is how long an uploaded file waits for its import to be started.
 	ImportIdle = 7 * 24 * time.Hour
-	// FaultsKept is the time after its end for which the rows with errors of an import are stored and the import can be
+	// FaultsKept is the time after the end of an import during which its rows with errors are stored and it can be
 	// undone.
 	FaultsKept = 7 * 24 * time.Hour
 )
@@ -33,7 +33,7 @@ const (
 // ErrImportEnded is returned to a run whose import was canceled or deleted.
 var ErrImportEnded = errors.New("the import was canceled")
 
-// ImportJob returns an uploaded import. If there is none, it returns core.ErrNotFound.
+// ImportJob returns an uploaded import. If there is no such import, it returns core.ErrNotFound.
 func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
 	return j, err
@@ -47,8 +47,8 @@ var importList = tenants.ListByTenant(
 	tenants.NewestFirst,
 )
 
-// ImportJobs returns a page of imports, newest first, of the given tenants or, if all is true, of any. If listID is
-// not empty, it returns only imports for that list. Its only error is core.ErrStorage.
+// ImportJobs returns a page of the imports of the given tenants or, if all is true, of every tenant, newest first. If
+// listID is not empty, it returns only imports for that list. Its only error is core.ErrStorage.
 func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (
 	js []core.ImportJob, err error,
 ) {
@@ -123,7 +123,7 @@ func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Ins
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
 			return core.Conflictf("conflict", "The import has the status %s. Cancel it first.", j.Status)
 		}
-		if j.UndoStatus == core.ImportUndoRunning { // the undo needs its notes
+		if j.UndoStatus == core.ImportUndoRunning { // the undo needs the notes of this import
 			return core.Conflictf("conflict", "The import is being undone. Delete it when that is finished.")
 		}
 		issues, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
@@ -172,8 +172,8 @@ func ImportJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
 	return j, err
 }
 
-// NextImport returns the next import to run: one that an earlier process was running, otherwise the one queued
-// longest. If there is none, it returns core.ErrNotFound.
+// NextImport returns the next import to run: one that an earlier process was running or, if there is none, the one that
+// has been queued longest. If there is no import to run, it returns core.ErrNotFound.
 func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 	for _, status := range []string{core.ImportRunning, core.ImportWaiting} {
 		err = s.Get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',
@@ -198,8 +198,8 @@ func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j
 	return j, err
 }
 
-// ImportOf starts or resumes the run of an uploaded import, like NewImport. Rows that are already imported are
-// skipped.
+// ImportOf is like NewImport, for a run of an uploaded import. If an earlier run was interrupted, it skips the rows
+// that are already imported.
 func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error) {
 	im, err := s.NewImport(ctx, j.ListID, j.SubscriberStatus, j.Source)
 	if err != nil {
@@ -216,8 +216,8 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	return im, nil
 }
 
-// NoteProgress records the progress of a run that no batch records: after reading, and in a dry run. lines is the
-// number of lines in the file. If the import was canceled, it returns ErrImportEnded.
+// NoteProgress records the progress of a run where no batch records it: after reading the file, and in a dry run. lines
+// is the number of lines in the file. If the import was canceled, it returns ErrImportEnded.
 func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core.ImportCounts) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
@@ -249,9 +249,9 @@ func endedOr(err error) error {
 	return err
 }
 
-// FinishImport records the end of a run, its counts and the typos of j. A run is completed or, if reason is not
-// empty, failed. A dry run is checked, with the reason if there is one, and may be run again with another mapping. If
-// the import was canceled, it returns ErrImportEnded.
+// FinishImport records the end of a run with its counts and the typos in j. The import is then completed or, if reason
+// is not empty, failed. After a dry run, it is checked, with the reason if there is one, and can be run again with
+// another mapping. If the import was canceled, it returns ErrImportEnded.
 func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
 	now core.Instant,
 ) error {
@@ -285,13 +285,15 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 	})
 }
 
-// importPosition is the progress of a run in the order of ids: an id and the number of its rows already imported.
+// importPosition is the progress of a run, which imports rows in the order of their ids: an id and the number of rows
+// with that id that are already imported.
 type importPosition struct {
 	id   string
 	rows int64
 }
 
-// reach advances by one row and reports whether an earlier process imported that row.
+// reach advances p by a row with the given id. It reports whether that row is at or before from, so that an earlier
+// process has imported it.
 func (p *importPosition) reach(id string, from importPosition) (done bool) {
 	if id != p.id {
 		p.id, p.rows = id, 0

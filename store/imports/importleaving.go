@@ -11,15 +11,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Departure is the imported state of a person whom a file does not list as a subscriber. If it has neither Unsubscribed
-// nor a Block, the person never joined, and nothing is stored.
+// Departure is the state in which a person is imported who, according to the file, is not a subscriber. A Departure
+// with neither Unsubscribed nor a Block means that the person never joined, and nothing is stored.
 type Departure struct {
 	Unsubscribed bool
 	Block        core.Status  // core.StatusBounced, core.StatusComplaint, core.StatusSuppressed; empty means none
 	LeftAt       core.Instant // when the person unsubscribed, according to the file; 0 if unknown
 }
 
-// departureBlocks lists the values of Departure.Block; a packed value is an index.
+// departureBlocks lists the values of Departure.Block; a packed Departure contains an index into it.
 var departureBlocks = [...]core.Status{core.NotBlocked, core.StatusBounced, core.StatusComplaint, core.StatusSuppressed}
 
 // append packs a Departure for the spool.
@@ -43,7 +43,8 @@ func readDeparture(b []byte) (d Departure, size int) {
 	return Departure{Unsubscribed: code&1 > 0, Block: departureBlocks[code>>1&3], LeftAt: core.Instant(at)}, n + m
 }
 
-// evidence returns the ledger's evidence that a person unsubscribed elsewhere. If the file has none, it is empty.
+// evidence returns the evidence for the ledger that a person unsubscribed in another system, or an empty string if the
+// file has none.
 func (d Departure) evidence() string {
 	if d.LeftAt == 0 {
 		return ""
@@ -51,7 +52,7 @@ func (d Departure) evidence() string {
 	return "unsubscribed " + d.LeftAt.Time().UTC().Format(time.RFC3339)
 }
 
-// splitLeft separates the rows of subscribers from the others and keeps their order.
+// splitLeft separates the rows of subscribers from the other rows and keeps their order.
 func splitLeft(rows []ImportRow) (join, left []ImportRow) {
 	first := 0
 	for first < len(rows) && !rows[first].Left {
@@ -80,7 +81,7 @@ var (
 		SELECT ?, ?, ?, ?, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
 )
 
-// leave imports rows of people who are not subscribers according to the file. The rows are ordered by id.
+// leave imports rows of people who are not subscribers according to the file. The rows are sorted by id.
 func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -134,7 +135,8 @@ type leaving struct {
 	owners map[string]bool // see owned
 }
 
-// row imports one row and counts it once: by its block if that is new, otherwise by the rest.
+// row imports one row and counts it once: by its block if the block is new, otherwise by the change of the
+// subscription.
 func (l *leaving) row(r *ImportRow) error {
 	sub := l.there[r.id]
 	if sub == nil {
@@ -204,8 +206,8 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	return &l.im.counts.Unsubscribed, err
 }
 
-// block blocks an address and returns the counter to increment. A bounce is ignored if the person joined later,
-// because the mailbox existed then.
+// block blocks an address and returns the counter to increment. It ignores a bounce if the person joined later, because
+// the mailbox existed at that time.
 func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instant) (*int64, error) {
 	stands := l.blocks[r.key]
 	switch {
@@ -216,7 +218,7 @@ func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instan
 	case stands == nil:
 		stands = &block{Key: r.key, Kind: r.Block, ImportID: l.im.job, fresh: true}
 		l.blocks[r.key], l.barred = stands, append(l.barred, stands)
-	case stands.Kind >= r.Block: // in alphabetical order: bounced, complaint, suppressed
+	case stands.Kind >= r.Block: // alphabetical order is the order of strictness: bounced, complaint, suppressed
 		return &l.im.counts.Kept, l.blockedToo(r, stands)
 	default:
 		if err := l.strengthen(r, stands); err != nil {
@@ -232,7 +234,8 @@ func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instan
 	return &l.im.counts.Suppressed, nil
 }
 
-// joined returns when a person from another file joined, which is the latest time in the ledger.
+// joined returns when a person whom an earlier file made active joined, according to the latest time in the ledger. For
+// anyone else, it returns 0.
 func (l *leaving) joined(sub *core.Subscription) (at core.Instant, err error) {
 	if sub.Status != core.SubscriptionActive || sub.Proof != core.ProofImport {
 		return 0, nil
@@ -271,7 +274,7 @@ func latestIn(evidence string) (at core.Instant) {
 	return at
 }
 
-// write adds the new subscriptions and the new blocked addresses.
+// write stores the new subscriptions and the newly blocked addresses.
 func (l *leaving) write() error {
 	if len(l.added) > 0 {
 		same := []any{
@@ -330,7 +333,7 @@ func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string
 	return blocks, err
 }
 
-// resume reactivates a subscription that the import ended at an instant.
+// resume reactivates a subscription that the import ended at the instant at.
 func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	off := false
 	err := u.Get(&off, "SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id = '') OR EXISTS (SELECT "+

@@ -17,8 +17,8 @@ const postsStep = 20
 // maxPosts is the maximum size in bytes of the cleaned HTML of all posts of an import.
 const maxPosts = 256 << 20
 
-// KeepPost stores a post of the uploaded export. body is clean HTML. If it is longer than PostRoom, KeepPost counts the
-// post as skipped instead. If the disk has no room, it returns an error of Room.
+// KeepPost stores a post of the uploaded export. body is the post's cleaned HTML. If body is longer than PostRoom,
+// KeepPost doesn't store the post and counts it as skipped. If the disk is full, it returns the error of Room.
 func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string) error {
 	if int64(len(body)) > u.PostRoom {
 		u.PostsSkipped++
@@ -41,8 +41,8 @@ func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body 
 	})
 }
 
-// ImportedPosts returns the posts of an import in the order of the export. A week after the end of the import, there
-// are none. Its only error is core.ErrStorage.
+// ImportedPosts returns the posts of an import in the order of the export. The posts are deleted a week after the end
+// of the import. Its only error is core.ErrStorage.
 func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.ImportedPost, err error) {
 	posts = []core.ImportedPost{}
 	err = s.All(ctx, &posts, `SELECT p.no, p.title, p.summary, p.slug, p.author, p.kind, p.posted_at, p.draft, p.paid,
@@ -51,10 +51,11 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 	return posts, err
 }
 
-// PublishPosts adds the posts of an import to the archive of its list, the oldest first, in steps. A post that is an
-// issue already stays as it is, so an interrupted call can be repeated. text returns what the archive searches and
-// lists of a post with a title and a body; PublishPosts also returns its errors. If the tenant requires a second person
-// and the actor is none or has uploaded the export, it returns core.ErrApprovalRequired.
+// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. It doesn't change posts
+// that are already issues, so an interrupted call can be repeated. text returns the texts that the archive searches and
+// lists for a post with a title and a body. PublishPosts also returns the errors of text. If the tenant requires
+// approval by a second person, and the actor is not a person or has uploaded the export, it returns
+// core.ErrApprovalRequired.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (words, excerpt string, err error),
 ) error {
@@ -83,7 +84,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 	return err
 }
 
-// hasPosts returns a core.Conflict error if the posts of an import aren't stored, or no longer.
+// hasPosts returns a core.Conflict error if the posts of an import are not stored, or no longer stored.
 func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	n, err := tx.Number("SELECT count(*) FROM (SELECT 1 FROM import_post WHERE import_id = ? LIMIT 1)", j.ID)
 	if err == nil && (n == 0 || j.Status == core.ImportUploading) {

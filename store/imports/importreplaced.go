@@ -9,15 +9,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importReplaced stands for the table import_before in places where SweepImports uses a kind of import_chunk.
+// importReplaced stands for the table import_before where SweepImports needs a kind of import_chunk.
 const importReplaced = 3
 
-// MaxReplacedBytes is the maximum number of bytes of replaced fields kept per import. It equals the maximum size of a
-// file.
+// MaxReplacedBytes is the maximum number of bytes of replaced fields that are kept per import. By default, it equals
+// the maximum size of a file.
 var MaxReplacedBytes int64 = core.DefaultImportBytes
 
-// keepReplaced stores the earlier field values that a row replaced. It returns core.ErrStorage, also if the disk has
-// no space beyond its reserve; the import then resumes later.
+// keepReplaced stores the earlier field values that a row replaced. If that fails or the disk has no space beyond its
+// reserve, it returns core.ErrStorage, and the import resumes later.
 func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferences) error {
 	if im.job == "" {
 		return nil
@@ -32,7 +32,7 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 		im.unkept++
 		return nil
 	}
-	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // for the WAL and for the database file
+	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // space in the WAL and in the database file
 		return err
 	}
 	n, err := tx.Exec("INSERT INTO import_before (import_id, subscription_id, fields) VALUES (?, ?, ?) ON CONFLICT DO "+
@@ -45,7 +45,7 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 		im.replaced++
 		return nil
 	}
-	var first core.FieldsBefore // replaced by another row of the same person
+	var first core.FieldsBefore // fields that another row of the same person replaced
 	if err := tx.Get(&first, "SELECT fields FROM import_before"+key, im.job, id); err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ type replacedFields struct {
 	Fields         core.FieldsBefore `db:"fields"`
 }
 
-// replacedBy returns the fields that an import replaced, for at most limit people after an id. It also returns their
-// subscriptions by id.
+// replacedBy returns the fields that an import replaced, for up to limit people whose ids come after the given one. It
+// also returns the people's subscriptions by id.
 func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
 	map[string]*core.Subscription, error,
 ) {
@@ -84,7 +84,7 @@ func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]
 	return rows, found, err
 }
 
-// planReplaced adds to the plan how many replaced fields would be restored. It checks at most 5,000 people.
+// planReplaced adds the number of replaced fields that would be restored to the plan. It checks at most 5,000 people.
 func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) error {
 	p.Replaced = j.Replaced
 	for after := ""; p.ReplacedLooked < undoLooks; {
@@ -121,7 +121,7 @@ func (u *undoing) restore() (more bool, err error) {
 	}
 	for i := range rows {
 		sub := subs[rows[i].SubscriptionID]
-		if sub == nil { // deleted
+		if sub == nil { // the subscription was deleted
 			continue
 		}
 		done, err := u.restoreFields(sub, rows[i].Fields, by)
@@ -141,7 +141,7 @@ func (u *undoing) restore() (more bool, err error) {
 		WHERE id = ?1`, u.job.ID, u.restored, int64(len(rows))-u.restored)
 }
 
-// restoreFields restores the replaced fields of a person. The send side is updated in the same operation.
+// restoreFields restores the replaced fields of a person. The same operation updates the send side.
 func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by string) (done bool, err error) {
 	was := sub.Preferences
 	change, done := sub.RestoreFields(f, u.at)
@@ -163,7 +163,7 @@ func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by 
 	return true, u.hand(tenants.EventOf(u.list.TenantID, sub, change))
 }
 
-// dropReplaced deletes some of the replaced fields of an import that can't be undone anymore.
+// dropReplaced deletes some of the replaced fields that are stored for an import that can no longer be undone.
 func (s *Store) dropReplaced(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`DELETE FROM import_before WHERE import_id = ?1 AND subscription_id IN (SELECT subscription_id FROM

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// ImportBatch is the number of rows in one step of an operation.
+	// ImportBatch is the number of rows in one step. An operation has one or more steps.
 	ImportBatch = 500
-	// ImportSteps is the maximum number of steps of an operation while no other operation waits.
+	// ImportSteps is the maximum number of steps in one operation. An operation has more than one only while no other
+	// operation waits.
 	ImportSteps = 8
-	// MaxSingle is the maximum number of changes of an import that are announced one by one. More rows need a full
+	// MaxSingle is the maximum number of changes of an import that are announced one by one. More changes need a full
 	// sync.
 	MaxSingle = 1000
-	// syncAfter is the delay after the last batch until an import's full sync is planned. It matters if the import
-	// never reports its end because its process was killed.
+	// syncAfter is the delay after the last batch until an import's full sync is planned. The delay matters if the
+	// process of an import was killed, so that the import never reports its end.
 	syncAfter = 5 * time.Second
 )
 
 // ImportRow is one row of an operator's file.
 type ImportRow struct {
 	Email       core.Email
-	Preferences core.Preferences // empty if not in the file
-	Left        bool             // not a subscriber according to the file; overrides the person's other rows
-	Departure                    // if Left, the state in which to import the person
+	Preferences core.Preferences // empty if the file has none
+	Left        bool             // whether the file says that the person is not a subscriber; overrides other rows of the person
+	Departure                    // state in which to import the person if Left is set
 	// When and where the person consented in another system, for the ledger; empty if unknown
 	Evidence string
-	Tags     string // names of tags to add, separated by TagSeparator; none if Left
+	Tags     string // names of tags to add, separated by TagSeparator; empty if Left is set
 	Line     int    // line in the file, for Import.OnContradicted
 	id, key  string
 }
@@ -46,54 +47,55 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 }
 
 // Import is a running import, created by NewImport. It must be used by one goroutine. One way to use it is to call Put
-// for every row, then Write and Close. This sorts the rows and writes each database page once. The other way is to call
-// Add for rows as they arrive.
+// for every row, then Write and Close. The rows are then sorted, so that each database page is written only once. The
+// other way is to call Add for rows as they arrive.
 type Import struct {
 	store  *Store
 	list   *core.ListWithTenant
 	status string
-	proof  string // of subscriptions that become active
+	proof  string // proof stored with subscriptions that become active
 	source string
 	ids    *db.SubscriptionIDs
 	spool  spool
-	put    []ImportRow // not in the spool yet
+	put    []ImportRow // rows that are not in the spool yet
 	spare  []ImportRow // memory for reuse
-	packed chan error  // result for the rows being added to the spool, which are in spare; nil if there are none
-	single int         // changes announced one by one
+	packed chan error  // result of adding the rows in spare to the spool; nil if none are being added
+	single int         // number of changes announced one by one
 	Synced bool
-	held   int64 // rows passed to Put
+	held   int64 // number of rows passed to Put
 	Counts core.ImportCounts
-	DryRun bool // nothing is stored, and Counts has the expected results
+	DryRun bool // whether nothing is stored, and Counts has the expected results
 	// KeepFields keeps the preferences of existing subscribers unchanged.
 	KeepFields bool
-	// MayEnd allows the import to unsubscribe people whom the file lists as unsubscribed. MaySuppress allows it to
-	// add bounced, complained and suppressed addresses to the tenant's suppression list. Without permission, these
+	// MayEnd allows the import to unsubscribe people whom the file lists as unsubscribed. MaySuppress allows it to add
+	// bounced, complained and suppressed addresses to the tenant's suppression list. Without these permissions, the
 	// rows are skipped and counted.
 	MayEnd, MaySuppress bool
-	// OnContradicted, if not nil, is called by Write for each row skipped because another row says that the subscriber
-	// has left. It gets the numbers of both lines. Calls are in no particular order. An error from it ends Write.
+	// OnContradicted, if not nil, is called by Write for each row that is skipped because another row says that the
+	// subscriber has left. It gets the numbers of both lines. The order of the calls is undefined. If it returns an
+	// error, Write ends.
 	OnContradicted func(line, left int) error
 
-	// By creates the tags that the rows name, for the audit log.
+	// By is the actor in the audit log for tags that the import creates.
 	By string
 
-	job    string            // id of the core.ImportJob; empty means none
-	from   importPosition    // where an earlier process stopped
-	before core.ImportCounts // of that process
+	job    string            // id of the core.ImportJob; empty if there is none
+	from   importPosition    // position at which an earlier process stopped
+	before core.ImportCounts // counts of that process
 
-	tried *core.Subscription  // in a dry run: would-be subscription of the last row
-	named map[string]core.Tag // in a dry run: the tags, including would-be ones
+	tried *core.Subscription  // in a dry run, the subscription that the last row would create or change
+	named map[string]core.Tag // in a dry run, all tags, including those that the import would create
 
-	runID     string           // for the event of an import without job
+	runID     string           // id in the event of an import without a job
 	summaries map[string]int64 // see announceLater
 
-	replacedBytes int64 // of the fields kept for an undo
+	replacedBytes int64 // size of the fields kept for an undo
 
-	actor string // of an import into the suppression list only; empty if there is a list
+	actor string // actor of an import into the suppression list; empty if the import has a list
 }
 
-// NewImport starts an import into a list. status is the status of new rows: active, or pending, which sends each a
-// confirmation email. source is stored in the consent ledger. If there is no such list, it returns
+// NewImport starts an import into a list. status is the status of new subscriptions: active or pending. Each pending
+// one gets a confirmation email. source is stored in the consent ledger. If there is no such list, it returns
 // core.ErrListNotFound. If another member service manages the list, it returns a Conflict.
 func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
@@ -113,11 +115,11 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	}, nil
 }
 
-// spoolDir returns the directory for files without a name.
+// spoolDir returns the directory for unnamed files.
 func (s *Store) spoolDir() string { return filepath.Dir(s.Path()) }
 
-// Put adds a row. Beyond some megabytes, rows are kept in unnamed files next to the database, so memory stays
-// bounded. It may return an error of the file system that an earlier row caused.
+// Put adds a row. To bound memory, it keeps rows beyond some megabytes in unnamed files next to the database. Its error
+// can be one of the file system that an earlier row caused.
 func (im *Import) Put(r ImportRow) error {
 	im.held++
 	if im.put = append(im.put, r); len(im.put) < ImportBatch {
@@ -147,7 +149,7 @@ func (im *Import) pack() error {
 	return nil
 }
 
-// settle waits until the rows are in the spool.
+// settle waits until the rows from pack are in the spool.
 func (im *Import) settle() error {
 	if im.packed == nil {
 		return nil
@@ -160,33 +162,33 @@ func (im *Import) settle() error {
 // Fields returns the custom fields of the list.
 func (im *Import) Fields() core.Fields { return im.list.Fields }
 
-// Resumed reports whether an earlier process imported a part of the file.
+// Resumed reports whether an earlier process has imported part of the file.
 func (im *Import) Resumed() bool { return im.from.id != "" }
 
 // Held returns the number of rows passed to Put.
 func (im *Import) Held() int64 { return im.held }
 
-// importStep is a part of an import in the order of ids, with the rows to import and the counts of skipped ones.
+// importStep is a part of an import in the order of ids, with the rows to import and the counts of skipped rows.
 type importStep struct {
 	rows               []ImportRow
 	read               int64 // number of rows read
 	kept, contradicted int64
-	position           importPosition // of the last row
+	position           importPosition // position of the last row
 }
 
-// Write imports the rows in the order of ids, in operations of 500 rows, or more while no other operation waits. It
-// announces the changes. If written is not nil, it is called with the number of rows done. now is called for each
-// operation. Write returns core.ErrStorage or an error of the file system.
+// Write imports the rows in the order of ids, in operations of 500 rows, or of more rows while no other operation
+// waits, and announces the changes. It calls now for each operation and, if written is not nil, written with the number
+// of rows imported so far. Write returns core.ErrStorage or an error of the file system.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err
 	}
 	im.put, im.spare = nil, nil
 	if im.from.id != "" {
-		im.Counts = im.before // including the counts of lines read, which are the same
+		im.Counts = im.before // includes the counts of lines read, which are the same
 	}
 	steps, quit := make(chan importStep, ImportSteps), make(chan struct{})
-	var failed error // error of reading
+	var failed error // error from reading the rows
 	go func() {
 		defer close(steps)
 		failed = im.readSteps(func(s importStep) error {
@@ -266,16 +268,16 @@ func (im *Import) Close() {
 	im.spool.close()
 }
 
-// Add imports at most 500 rows in one operation, after sorting them by id. A repeated call changes nothing. Its only
-// error is core.ErrStorage.
+// Add sorts at most 500 rows by id and imports them in one operation. A repeated call changes nothing. Its only error
+// is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)
 	_, err := im.add(ctx, importStep{rows: rows}, nil, now)
 	return err
 }
 
-// add imports a step in one operation. While no other operation waits, it includes the ready steps from more. read is
-// the number of rows that were read for these steps.
+// add imports a step in one operation. While no other operation waits, it also imports steps from the channel more, if
+// they are ready. read is the number of rows that were read for these steps.
 func (im *Import) add(ctx context.Context, first importStep, more <-chan importStep, now core.Instant) (read int64,
 	err error,
 ) {
@@ -283,7 +285,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 		return first.read, im.try(ctx, first, now)
 	}
 	var add importing
-	steps := append(make([]importStep, 0, ImportSteps), first) // kept if the operation is repeated
+	steps := append(make([]importStep, 0, ImportSteps), first) // stays the same if the operation is repeated
 	err = im.store.BulkRepeatable(ctx, func(tx *db.Tx) (err error) {
 		add = importing{
 			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
@@ -302,7 +304,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 	return read, err
 }
 
-// identify derives the ids of rows without one.
+// identify derives the ids of rows that have none.
 func (im *Import) identify(rows []ImportRow) {
 	for i := range rows {
 		if r := &rows[i]; r.id == "" {
@@ -312,7 +314,7 @@ func (im *Import) identify(rows []ImportRow) {
 	}
 }
 
-// prepare derives the ids outside the operation and sorts the rows by them.
+// prepare derives the ids of rows, outside the operation, and sorts the rows by id.
 func (im *Import) prepare(rows []ImportRow) {
 	im.identify(rows)
 	byID := func(a, b ImportRow) int { return strings.Compare(a.id, b.id) }
@@ -322,7 +324,7 @@ func (im *Import) prepare(rows []ImportRow) {
 }
 
 // End announces the changes that Add did not announce one by one. If another member service also feeds the list, the
-// full sync does not end that service's subscriptions. Its only error is core.ErrStorage.
+// full sync does not end the subscriptions of that service. Its only error is core.ErrStorage.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	if im.actor != "" && !im.DryRun {
 		return im.auditSuppressed(ctx, now)
@@ -337,7 +339,7 @@ func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	return err
 }
 
-// AddSteps is Add for several steps that are all ready.
+// AddSteps is like Add, for several steps that are all ready.
 func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]ImportRow) error {
 	ready := make(chan importStep, len(steps))
 	for _, rows := range steps {

@@ -13,8 +13,8 @@ import (
 // spooledStep is the number of bytes after which the progress of an upload is noted.
 const spooledStep = 1 << 20
 
-// Spool copies a file to a file without a name next to the database, because an archive is read from its end. The
-// caller must close it. A file over the limit of the upload returns an error of kind core.TooLarge.
+// Spool copies a file to an unnamed file next to the database, because archives are read from the end. The caller must
+// close it. If the file is larger than the upload's limit, Spool returns an error of kind core.TooLarge.
 func (u *ImportUpload) Spool(ctx context.Context, r io.Reader, now func() core.Instant) (f *os.File, size int64,
 	err error,
 ) {
@@ -54,7 +54,7 @@ func (u *ImportUpload) spool(ctx context.Context, f *os.File, r io.Reader, now f
 	}
 }
 
-// alive notes that a part of the file has arrived.
+// alive records that a part of the file has arrived.
 func (u *ImportUpload) alive(ctx context.Context, now core.Instant) error {
 	return u.store.Bulk(ctx, func(tx *db.Tx) error {
 		err := tx.One("UPDATE import_job SET touched_at = ? WHERE id = ? AND status = 'uploading'",

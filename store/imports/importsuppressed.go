@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// NewSuppressionImport starts an import of addresses into a tenant's suppression list. Each row must have a Block; no
-// one is added to a list. If there is no such tenant, it returns core.ErrNotFound.
+// NewSuppressionImport starts an import of addresses into a tenant's suppression list. Each row must have a Block, and
+// no one is added to a list. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, actor string) (*Import, error) {
 	if _, err := s.Tenant(ctx, tenantID); err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepSurvey stores the survey of the whole file. The survey may contain data from the file and is deleted with it.
+// KeepSurvey stores the survey of the whole file. The survey may contain data from the file, and is deleted with the
+// file.
 func (u *ImportUpload) KeepSurvey(ctx context.Context, survey []byte) error {
 	if err := u.store.Room(2 * int64(len(survey))); err != nil {
 		return err

@@ -14,24 +14,24 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importTagged is the kind of import_chunk that lists the tags that an import gave. A chunk has the instant of a step
-// in milliseconds, followed by pairs of a subscription id and a tag's number.
+// importTagged is the kind of import_chunk for the tags that an import gave. A chunk contains the instant of a step in
+// milliseconds, followed by pairs of a subscription id and a tag's number.
 const importTagged = 5
 
-// taggedAtOnce is the maximum number of pairs in a chunk, which an undo takes back in one operation.
+// taggedAtOnce is the maximum number of pairs in a chunk, which an undo handles in one operation.
 const taggedAtOnce = 500
 
-// TagSeparator separates the names in ImportRow.Tags. No name contains it.
+// TagSeparator separates the names in ImportRow.Tags. Names of tags can't contain it.
 const TagSeparator = ";"
 
-// wants notes that a row's subscriber gets the tags of the row.
+// wants notes that a row's subscriber is to get the row's tags.
 func (im *importing) wants(r *ImportRow) {
 	if r.Tags != "" {
 		im.wanted = append(im.wanted, r)
 	}
 }
 
-// giveTags gives the tags of a step. In a dry run tx is nil, and giveTags only counts.
+// giveTags gives the tags of a step. In a dry run, tx is nil, and giveTags only counts.
 func (im *importing) giveTags(tx *db.Tx) error {
 	if len(im.wanted) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (im *importing) name(tx *db.Tx, p *tenants.Tagging, names string) error {
 				im.counts.TagsSkipped++
 				continue
 			}
-			if t.No = -int64(len(im.tags)) - 1; !im.DryRun { // no person has it in a dry run
+			if t.No = -int64(len(im.tags)) - 1; !im.DryRun { // in a dry run, no person has this tag
 				if err := im.makeTag(tx, &t); err != nil {
 					return err
 				}
@@ -103,7 +103,7 @@ func (im *importing) name(tx *db.Tx, p *tenants.Tagging, names string) error {
 	return nil
 }
 
-// makeTag creates a tag, and notes that the import did.
+// makeTag creates a tag, and notes that the import created it.
 func (im *importing) makeTag(tx *db.Tx, t *core.Tag) error {
 	if im.job != "" {
 		err := tx.One(`UPDATE import_job SET made_tags = (SELECT json_group_array(value) FROM (SELECT value FROM
@@ -123,7 +123,7 @@ func (im *importing) makeTag(tx *db.Tx, t *core.Tag) error {
 	})
 }
 
-// noteTags records which tags a step gave, so that they can be taken back.
+// noteTags records which tags a step gave, so that an undo can remove them.
 func (im *importing) noteTags(tx *db.Tx, people []tenants.Tagging) error {
 	if im.job == "" {
 		return nil
@@ -156,8 +156,8 @@ func (im *importing) keepTagged(tx *db.Tx, data []byte) error {
 	return addNoted(tx, im.job, importTagged, data)
 }
 
-// untag takes back some of the tags that the import gave and reports whether there were any. A tag that was removed and
-// given again since has another time, and stays.
+// untag removes some of the tags that the import gave, and reports whether there were any. If a tag was since removed
+// and given again, it has another time, and stays.
 func (u *undoing) untag() (more bool, err error) {
 	var c broughtChunk
 	err = u.Get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,

@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importBrought is the kind of import_chunk that lists the subscriptions whose status an import changed. A chunk has
-// the instant of a step in milliseconds, followed by the ids in order.
+// importBrought is the kind of import_chunk for the subscriptions whose status an import changed. A chunk contains the
+// instant of a step in milliseconds, followed by the ids in order.
 const importBrought = 2
 
 const instantBytes = 8
@@ -53,7 +53,7 @@ func addNoted(tx *db.Tx, id string, kind int64, data []byte) error {
 	return err
 }
 
-// broughtChunk is such a chunk: a step of an import with the subscriptions that it changed.
+// broughtChunk is a chunk of kind importBrought: a step of an import and the subscriptions that the step changed.
 type broughtChunk struct {
 	No   int64  `db:"no"`
 	Data []byte `db:"data"`
@@ -71,7 +71,7 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 	return at, ids
 }
 
-// movedBy returns the subscriptions with the given ids, and the outcome of undoing the import for each. at is the
+// movedBy returns the subscriptions with the given ids, and for each the outcome of undoing the import. at is the
 // instant at which the import changed them.
 func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
 	[]core.UndoOutcome, error,
@@ -83,7 +83,7 @@ func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.
 	for i := range subs {
 		asked := false
 		kinds := core.Strings{core.MailConfirm}
-		if subs[i].Status == core.SubscriptionActive { // an active subscriber confirms to lift a bounce
+		if subs[i].Status == core.SubscriptionActive { // an active subscriber has confirmed, to lift a bounce
 			kinds = append(kinds, core.MailAlreadySubscribed)
 		}
 		if err == nil {
@@ -145,7 +145,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 				break
 			}
 			for n := range ids {
-				outcome := core.UndoOutcome(0) // the subscription was deleted
+				outcome := core.UndoOutcome(0) // without a subscription, it was deleted
 				if n < len(outcomes) {
 					outcome = outcomes[n]
 				}
@@ -203,7 +203,7 @@ func (s *Store) NextUndo(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// UndoImportStep undoes one step of an import and reports whether there is more to do. Its only error is
+// UndoImportStep undoes one step of an import, and reports whether there is more to undo. Its only error is
 // core.ErrStorage.
 func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
@@ -232,15 +232,15 @@ type undoing struct {
 	restored               int64
 	resumed, lifted        int64
 	untagged               int64
-	heirs                  map[string][]string // ids of subscriptions, by the import that owns them from now on
+	heirs                  map[string][]string // ids of subscriptions by id of the import that now owns them
 }
 
-// step undoes the first remaining step, or ends the undo.
+// step undoes the first remaining step. If there is none, it ends the undo.
 func (u *undoing) step() (more bool, err error) {
 	if more, err := u.unsay(); more || err != nil {
 		return more, err
 	}
-	// Before people are removed, because their addresses lead to their other lists.
+	// Tags are removed before people, because a person's address is needed to find their other lists.
 	if more, err := u.untag(); more || err != nil {
 		return more, err
 	}
@@ -261,7 +261,7 @@ func (u *undoing) step() (more bool, err error) {
 		if more, err := u.lift(); more || err != nil {
 			return more, err
 		}
-		// All steps are undone. Replaced fields follow, because restoring them makes subscriptions look changed.
+		// Replaced fields are restored after all steps, because restoring them makes subscriptions look changed.
 		if more, err := u.restore(); more || err != nil {
 			return more, err
 		}
@@ -299,7 +299,7 @@ func (u *undoing) step() (more bool, err error) {
 	)
 }
 
-// undo reverts what the import did to a subscription at an instant.
+// undo reverts what the import did to a subscription at the instant at.
 func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
 	switch o {
 	case core.UndoRemoves, core.UndoPends:
@@ -346,8 +346,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	return err
 }
 
-// announce notifies the send side and the tenant's endpoints that a subscription has ended. A local send side is
-// updated in the same operation; any events still queued for it are older.
+// announce notifies the send side and the tenant's endpoints that a subscription has ended. The same operation updates
+// a local send side. Any events still queued for it are older.
 func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
@@ -359,7 +359,7 @@ func (u *undoing) announce(sub *core.Subscription) error {
 	return u.hand(tenants.EventOf(u.list.TenantID, &ended, change))
 }
 
-// hand passes an event to the send side and to the tenant's endpoints. A local send side applies it in the same
+// hand passes an event to the send side and to the tenant's endpoints. A local send side applies the event in the same
 // operation.
 func (u *undoing) hand(event *core.Event) error {
 	var err error
@@ -375,13 +375,13 @@ func (u *undoing) hand(event *core.Event) error {
 	if err != nil {
 		return err
 	}
-	if u.rows() >= u.Store.Options().ImportEvents { // reported in one event at the end
+	if u.rows() >= u.Store.Options().ImportEvents { // these changes are reported in one event at the end
 		return nil
 	}
 	return tenants.AddToEndpoints(u.Tx, event, u.now)
 }
 
-// rows returns the number of subscribers changed until now.
+// rows returns the number of subscribers changed so far.
 func (u *undoing) rows() int64 {
 	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.job.UndoResumed + u.removed + u.pending +
 		u.restored + u.resumed

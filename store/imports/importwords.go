@@ -15,15 +15,15 @@ import (
 	"newsletterd/store/members"
 )
 
-// A file may repeat a statement of an earlier file: that a person unsubscribed or that an address bounced. The first
-// import owns the record, and the statements of the others wait in import_word. When the owner is undone, one of them
-// takes over the record. An import thus undoes only what its own file stated.
+// Several files may state the same: that a person unsubscribed, or that an address bounced. The first import owns the
+// record, and the statements of the other files wait in import_word. When the owner is undone, the import of one of
+// these statements takes over the record. An undo therefore reverts only what its own file stated.
 //
-// A file may also list a person as unsubscribed whom a later statement of another file made active. That statement
-// waits too, and applies once the other import is undone.
+// A file may also list a person as unsubscribed whom a later statement of another file made active. The statement about
+// the unsubscribe waits too, and applies when the other import is undone.
 
-// WordsKept is the time for which such statements are stored. An import that can still be undone ended at most a week
-// ago.
+// WordsKept is how long the statements in import_word are stored. An import that can still be undone ended at most a
+// week ago.
 const WordsKept = 30 * 24 * time.Hour
 
 // importWord is a statement in a file about a record that another import owns.
@@ -43,14 +43,14 @@ var addWords = db.InsertMany(
 	said_at = excluded.said_at`,
 )
 
-// mayBeUndone is an SQL condition on import_job: the import can be undone, or is being undone, at an instant.
+// mayBeUndone is an SQL condition on import_job: at an instant, the import can be undone or is being undone.
 var mayBeUndone = "status <> 'deleted' AND undo_status <> 'done' AND (finished_at = 0 OR undo_status = 'running' OR finished_at + " +
 	strconv.FormatInt(
 		FaultsKept.Milliseconds(),
 		10,
 	) + " > ?)"
 
-// owned reports whether an import still owns its records, that is, can still be undone.
+// owned reports whether an import still owns its records because it can still be undone.
 func (l *leaving) owned(importID string) (yes bool, err error) {
 	if importID == "" {
 		return false, nil
@@ -66,7 +66,7 @@ func (l *leaving) owned(importID string) (yes bool, err error) {
 
 // ownedByOthers reports whether another import of the list can still be undone.
 func (l *leaving) ownedByOthers() (yes bool, err error) {
-	const others = "" // no import has this id
+	const others = "" // import id that no import has
 	if yes, ok := l.owners[others]; ok {
 		return yes, nil
 	}
@@ -89,8 +89,8 @@ func (l *leaving) keepOwner(id string, yes bool) {
 	l.owners[id] = yes
 }
 
-// leftToo records a file's statement that a person unsubscribed, if the person has already left. It also does so if
-// another file made the person active and this import does not end that.
+// leftToo records the file's statement that a person unsubscribed, if the person has already left. It also does so if
+// another file made the person active, and this import does not end the subscription.
 func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
 	asked := sub.Status == core.SubscriptionPending && sub.Proof != core.ProofLeft
 	brought := sub.Status == core.SubscriptionActive && sub.Proof == core.ProofImport
@@ -114,10 +114,10 @@ type block struct {
 	Reason    string       `db:"reason"`
 	CreatedAt core.Instant `db:"created_at"`
 	ImportID  string       `db:"import_id"`
-	fresh     bool         // not written yet
+	fresh     bool         // whether the row is not written yet
 }
 
-// blockedToo records a file's statement about an address if another file stated the same or something stronger.
+// blockedToo records the file's statement about an address, if another file made the same or a stronger statement.
 func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
 	if l.im.DryRun || stands.ImportID == l.im.job {
 		return nil
@@ -131,7 +131,7 @@ func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
 	return err
 }
 
-// strengthen turns a row of the suppression list into one of this import, whose statement is stronger.
+// strengthen makes this import the owner of a row of the suppression list, because its statement is stronger.
 func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 	if stands.fresh || l.im.DryRun {
 		stands.Kind = r.Block
@@ -174,13 +174,13 @@ func (l *leaving) writeWords() error {
 
 // heirWord is the statement that applies when the import that owns an unsubscribe is undone.
 type heirWord struct {
-	// Empty if the import can't be undone anymore, so that its statement is permanent
+	// ImportID is empty if the import can no longer be undone, so that its statement is permanent.
 	ImportID string `db:"import_id"`
-	Source   string `db:"source"` // of that import
+	Source   string `db:"source"` // source of that import
 	Reason   string `db:"reason"`
 }
 
-// heir returns the statement that applies when an import is undone. If there is none, ok is false.
+// heir returns the statement about sub that applies when the import owner is undone. If there is none, ok is false.
 func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (w heirWord, ok bool,
 	err error,
 ) {
@@ -241,7 +241,7 @@ func (w *importWord) append(args []any, _ int) []any {
 	return append(args, w.emailKey, w.listID, w.importID, w.kind, w.reason, int64(w.at))
 }
 
-// unsay deletes some of the import's statements and reports whether it found any.
+// unsay deletes some of the import's statements, and reports whether there were any.
 func (u *undoing) unsay() (more bool, err error) {
 	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
 		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
@@ -249,7 +249,8 @@ func (u *undoing) unsay() (more bool, err error) {
 	return n > 0, err
 }
 
-// bequeath passes the ownership of an unsubscribe to another import. If there is none, the unsubscribe is permanent.
+// bequeath passes the ownership of an unsubscribe to another import. If no other import can own it, the unsubscribe
+// becomes permanent.
 func (u *undoing) bequeath(sub *core.Subscription) error {
 	w, ok, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
 	if err != nil || !ok || w.ImportID == "" {
@@ -264,7 +265,7 @@ func (u *undoing) bequeath(sub *core.Subscription) error {
 	return err
 }
 
-// hold undoes an activation by this import, at an instant, of a person whom another file lists as unsubscribed. The
+// hold undoes this import's activation, at the instant at, of a person whom another file lists as unsubscribed. The
 // person becomes unsubscribed or, if pends is true, pending.
 func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) error {
 	was := *sub
@@ -304,7 +305,7 @@ func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) erro
 	return u.bequeath(sub)
 }
 
-// moveWords updates the statements about a subscription that changed at an instant, so that they refer to its new
+// moveWords updates the statements about a subscription that changed at the instant at, so that they refer to its new
 // state.
 func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Instant) error {
 	if sub.ChangedAt == at {
@@ -315,7 +316,7 @@ func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Insta
 	return err
 }
 
-// keepHeirs records the imports that now own the subscriptions of a step at an instant.
+// keepHeirs records the imports that now own the subscriptions of the step at the instant at.
 func (u *undoing) keepHeirs(at core.Instant) error {
 	for _, id := range slices.Sorted(maps.Keys(u.heirs)) {
 		data := binary.BigEndian.AppendUint64(nil, uint64(at))
@@ -336,7 +337,7 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 	return nil
 }
 
-// lift removes some of the import's addresses from the suppression list and reports whether there were any. A
+// lift removes some of the import's addresses from the suppression list, and reports whether there were any. A
 // statement of another file, or an earlier entry, applies again.
 func (u *undoing) lift() (more bool, err error) {
 	var rows []block

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// spool sorts rows by id in bounded memory. Runs of up to runBytes are sorted, written to unnamed files and then
-// merged. Subscription ids are practically random. In file order, each row would change different database pages, and
-// writing them would take most of an import's time.
+// spool sorts rows by id in bounded memory. It sorts runs of up to runBytes, writes them to unnamed files and then
+// merges them. Imports need the order because subscription ids are practically random: in the order of the file, each
+// row would change different database pages, and writing these would take most of an import's time.
 type spool struct {
 	dir    string
 	rows   packedRows
 	spare  packedRows // memory for reuse
 	runs   []*os.File
-	sorted chan error // result of the run being written, which is in spare; nil if there is none
+	sorted chan error // result of writing the run in spare; nil if none is being written
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	idBytes    = 36 // size of an id as text
 )
 
-// packedRows are consecutive rows without pointers that the garbage collector would have to follow.
+// packedRows holds rows in consecutive memory, without pointers that the garbage collector would have to follow.
 type packedRows struct {
 	text  []byte
 	order []packedRow
@@ -39,12 +39,12 @@ type packedRows struct {
 type packedRow struct {
 	id   uint64 // first bytes of the id, as a number with the same order
 	at   uint32
-	size uint32 // highest bit: the row does not have Left
+	size uint32 // size in bytes; the highest bit is set if the row does not have Left
 }
 
 const stays = 1 << 31
 
-// tagsFollow separates the evidence of a row, which has no such character, from its tags.
+// tagsFollow separates the evidence of a row, which can't contain it, from the row's tags.
 const tagsFollow = 0
 
 func (p *packedRows) add(r *ImportRow) {
@@ -69,13 +69,14 @@ func (p *packedRows) add(r *ImportRow) {
 	p.order = append(p.order, packedRow{binary.BigEndian.Uint64(p.text[at:]), uint32(at), size})
 }
 
-// bytes returns the memory that the rows use.
+// bytes returns the number of bytes of memory that the rows use.
 func (p *packedRows) bytes() int { return len(p.text) + 16*len(p.order) }
 
-// of returns the bytes of a row.
+// of returns the packed bytes of a row.
 func (p *packedRows) of(r packedRow) []byte { return p.text[r.at : r.at+r.size&^stays] }
 
-// sort orders the rows by id, then rows with Left first, then by when they were added.
+// sort sorts the rows by id. Of rows with the same id, those with Left come first, and otherwise the order in which
+// they were added stays.
 func (p *packedRows) sort() {
 	slices.SortFunc(p.order, func(a, b packedRow) int {
 		if a.id != b.id {
@@ -88,13 +89,13 @@ func (p *packedRows) sort() {
 	})
 }
 
-// write writes the rows, each after its size.
+// write writes the rows to f, each after its size.
 func (p *packedRows) write(f *os.File) error {
 	w := bufio.NewWriterSize(f, 64<<10)
 	var size [4]byte
 	for _, r := range p.order {
 		binary.LittleEndian.PutUint32(size[:], r.size)
-		_, _ = w.Write(size[:]) // the writer keeps its error for Flush
+		_, _ = w.Write(size[:]) // Flush returns the error
 		_, _ = w.Write(p.of(r))
 	}
 	if err := w.Flush(); err != nil {
@@ -175,7 +176,7 @@ func (p *spool) close() {
 	p.runs = nil
 }
 
-// compare orders rows by id, then rows with Left first.
+// compare compares rows by id. Of rows with the same id, one with Left comes first.
 func (r *ImportRow) compare(other *ImportRow) int {
 	if c := cmp.Compare(r.id, other.id); c != 0 || r.Left == other.Left {
 		return c
@@ -186,8 +187,8 @@ func (r *ImportRow) compare(other *ImportRow) int {
 	return 1
 }
 
-// inOrder calls fn for every row in the order of ids. Of rows with the same id, those with Left come first, others in
-// file order.
+// inOrder calls fn for every row in the order of ids. Of rows with the same id, those with Left come first, then the
+// others in the order of the file.
 func (p *spool) inOrder(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
 		p.rows.sort()
@@ -223,7 +224,7 @@ func (p *spool) inOrder(fn func(ImportRow) error) error {
 	return nil
 }
 
-// run is a sorted file with its next row.
+// run is a file of sorted rows, and its next row.
 type run struct {
 	no     int
 	r      *bufio.Reader
@@ -231,10 +232,11 @@ type run struct {
 	row    ImportRow
 }
 
-// merge holds the runs, ordered by their next rows. There are only a few dozen, so a sorted slice suffices.
+// merge holds the runs, sorted by their next rows. There are only a few dozen of them, so a sorted slice suffices.
 type merge []*run
 
-// next reads the next row of the first run and moves the run to its new position. It removes a run that has ended.
+// next reads the next row of the first run and moves the run to its new position. If the run has ended, next removes
+// it.
 func (m *merge) next() error {
 	r := (*m)[0]
 	if err := r.next(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Rows come back in the order of ids. Of rows with the same id, those with Left come first, then the others in file
-// order. This is so whether they were spilled or not.
+// The spool returns rows in the order of ids. Of rows with the same id, those with Left come first, then the others in
+// the order of the file. Whether the rows were spilled makes no difference.
 func TestSpoolSorts(t *testing.T) {
 	for _, rows := range []int{0, 1, 3000, 150_000} {
 		if testing.Short() && rows > 100_000 {
@@ -59,7 +59,7 @@ func TestSpoolSorts(t *testing.T) {
 	}
 }
 
-// departureOf returns the departure for the row of a line.
+// departureOf returns the Departure of the row in the given line.
 func departureOf(line int) Departure {
 	return Departure{
 		Unsubscribed: line%2 == 0, Block: departureBlocks[line/3%len(departureBlocks)],
