@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	countStep = 2000 // most subscribers that one read checks
+	countStep = 2000 // maximum number of subscribers that one read checks
 
 	// Each bound of an estimate is wrong for 1% of random samples. All rules share one sample, so their
 	// errors depend on each other: in the worst of 48 samples, the ranges of 4.4% of 1,000 rules were wrong.
@@ -59,7 +59,8 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 	return c, nil
 }
 
-// countAll counts the subscribers of all lists. Ids are evenly distributed, so both halves of them take the same time.
+// countAll counts the subscribers of all lists. It divides the ids into two halves, which take the same time because
+// ids are evenly distributed.
 func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err error) {
 	if of > campaigns.CountedOneByOne {
 		sizes, err := s.ListCounts(ctx, a.Lists())
@@ -89,7 +90,7 @@ func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, rang
 		a := &asked{a.Question, a.Fork()}
 		group.Go(func() (err error) {
 			defer func() {
-				if p := recover(); p != nil { // as in the goroutine of a request
+				if p := recover(); p != nil { // handle a panic as in the goroutine of a request
 					err = fmt.Errorf("panic while counting: %v\n%s", p, debug.Stack())
 				}
 			}()
@@ -110,10 +111,10 @@ func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, rang
 	return tally{n[0].all + n[1].all, n[0].matches + n[1].matches}, err
 }
 
-// tally holds the numbers of all and of matching subscribers.
+// tally holds the number of subscribers and the number of those who match.
 type tally struct{ all, matches int64 }
 
-// count counts the subscribers of a list between two ids, both exclusive, and adds them to n.
+// count counts the subscribers of the list at index place, between two ids (both exclusive), and adds the counts to n.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
 	step := a.Step(a.ListIDs[place], countStep/(1+place))
 	for more := true; more; {

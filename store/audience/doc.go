@@ -1,11 +1,11 @@
-// Package audience stores segments, which are saved rules about subscribers, and says who matches a rule. How rules are
-// evaluated is in campaigns, because send jobs need it as well.
+// Package audience stores segments, which are saved rules about subscribers, and finds the people who match a rule.
+// Package campaigns contains the evaluation of rules, because send jobs need it too.
 //
 //	store.go      New
-//	tags.go       tags as records
-//	segments.go   segments as records
-//	uses.go       campaigns and segments that need a segment
-//	question.go   rules as they are asked about
+//	tags.go       records of tags
+//	segments.go   records of segments
+//	uses.go       campaigns and segments that use a segment
+//	question.go   questions about the subscribers of lists
 //	counting.go   number of people who match
-//	matching.go   people who match, and why one does or doesn't
+//	matching.go   people who match, and why a person does or doesn't match
 package audience

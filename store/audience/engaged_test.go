@@ -9,14 +9,15 @@ import (
 	"newsletterd/core"
 )
 
-// mailing is a campaign that was sent to a subscriber, read from the raw tables.
+// mailing is a campaign that was sent to a subscriber, as the raw tables show it.
 type mailing struct {
 	At      core.Instant `db:"at"`
 	Tracked int          `db:"tracked"`
 	Marks   core.Marks   `db:"marks"`
 }
 
-// expectEngaged applies only the definition to decide if someone opened or clicked: 1 is yes, 0 is no, -1 is undecided.
+// expectEngaged decides by the plain definition whether someone opened or clicked: 1 means yes, 0 means no, and -1
+// means undecided.
 func expectEngaged(all []mailing, clicked bool, last int, since core.Instant) int {
 	received, result := 0, 0
 	for _, l := range all { // newest first
@@ -43,8 +44,8 @@ func expectEngaged(all []mailing, clicked bool, last int, since core.Instant) in
 }
 
 // Conditions on opens and clicks agree with the raw tables. Campaigns without tracking, or with totals only, don't
-// count. Nor do campaigns from before a subscription or to other people. A person whose opens are unknown matches
-// neither the condition nor its opposite.
+// count. Nor do campaigns from before a subscription began, or to other people. A person whose opens are unknown
+// matches neither the condition nor its opposite.
 func TestOpensAndClicks(t *testing.T) {
 	w := newWorld(t)
 	rng := rand.New(rand.NewPCG(5, 7))
@@ -58,7 +59,7 @@ func TestOpensAndClicks(t *testing.T) {
 	}
 	for i := range 14 {
 		lists := []core.List{l}
-		if i%5 == 4 { // reached through a further list
+		if i%5 == 4 { // the person is reached through a further list
 			lists = []core.List{other, l}
 		}
 		tracking := []string{core.TrackingPersons, core.TrackingPersons, core.TrackingOff, core.TrackingTotals}[i%4]

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// person is a subscriber of a list as the independent evaluator represents them.
+// person is a subscriber of a list, as the independent evaluator sees them.
 type person struct {
 	email    core.Email
 	fields   map[string]any // decoded with json.Number
@@ -23,7 +23,7 @@ type person struct {
 	mailable bool
 }
 
-// evaluator evaluates a decoded rule without the code of package core.
+// evaluator evaluates a decoded rule without using package core.
 type evaluator struct {
 	now      time.Time // in the tenant's zone
 	segments map[string]map[string]any
@@ -99,7 +99,7 @@ func textsOf(value any) (texts []string) {
 	return texts
 }
 
-// number writes 1e3 as 1000.
+// number returns a number in decimal notation: 1e3 becomes 1000.
 func number(n json.Number) string {
 	if decimal.MatchString(string(n)) {
 		return string(n)
@@ -138,7 +138,7 @@ func (e *evaluator) field(operator string, limit any, texts []string) bool {
 	})
 }
 
-// onDay compares days as texts, which have the same order as days.
+// onDay compares days as texts, whose order is that of the days.
 func (e *evaluator) onDay(operator string, limit any, is string) bool {
 	ago := func() string {
 		n, _ := limit.(json.Number).Int64()

@@ -12,7 +12,7 @@ import (
 )
 
 // Conditions on consent and source agree with the ledger, which the test reads separately. Only the newest subscription
-// counts, a request is not a consent, and an imported consent is as old as its evidence says.
+// counts, and a request is not a consent. An imported consent is as old as its evidence states.
 func TestConsentAndSource(t *testing.T) {
 	w := newWorld(t)
 	rng := rand.New(rand.NewPCG(3, 8))
@@ -149,7 +149,7 @@ func TestClickedLink(t *testing.T) {
 	}
 	undecided(rule(1))
 	undecided(`{"not":` + rule(2) + `}`)
-	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before sweeps were recorded
+	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before housekeeping recorded what it deletes
 	w.sql("DELETE FROM engagement")
 	undecided(`{"not":` + rule(1) + `}`)
 }

@@ -12,12 +12,13 @@ import (
 	"newsletterd/core"
 )
 
-// figurePerson is a subscriber of the list whose segments are measured. Everything about one follows from a number.
+// figurePerson is a subscriber of the list whose segments are measured. A number determines everything about the
+// person.
 type figurePerson struct {
 	no                        int
 	rank, orders, city, plan  int
-	born, joined              int // in days ago
-	consented                 int // in days ago
+	born, joined              int // number of days ago
+	consented                 int // number of days ago
 	source, domain            int
 	imported, again, onOther  bool
 	vip, rare, half, evidence bool
@@ -71,15 +72,16 @@ func figureTime(ago int) core.Instant { return start - core.Instant(ago)*day }
 
 const (
 	figureJobs = 50 // campaigns that everyone got, one a week
-	figureLink = 49 // the campaign whose clicks are stored, counted from 0
+	figureLink = 49 // index of the campaign whose clicks are stored, counted from 0
 )
 
 func figureJobAt(job int) core.Instant {
 	return start - core.Instant(figureJobs-job)*7*day - 60*60*1000
 }
 
-// figureMark decides on what became of an email: below 300 it failed, and below each of the next limits it was clicked,
-// opened by a person, perhaps by a person, and by a scanner. SQL has the same formula.
+// figureMark returns a number that determines what happened to an email. Below 300, it failed. Below each of the next
+// limits, it was clicked, opened by a person, possibly opened by a person, or opened by a scanner. SQL has the same
+// formula.
 func figureMark(no, job int) int { return (no*7919 + job*104729 + no%997*job*31) % 10007 }
 
 const figureMarkSQL = "(k * 7919 + ?2 * 104729 + k % 997 * ?2 * 31) % 10007"
@@ -89,7 +91,7 @@ type crowd struct {
 	*world
 	n         int
 	list      core.List
-	other     core.List // of three in ten
+	other     core.List // list with 3 in 10 of the people
 	campaigns []string
 }
 
@@ -109,7 +111,7 @@ func newCrowd(w *world, n int) *crowd {
 	return c
 }
 
-// fill writes the people and campaigns: the records by the store, and the many rows by SQL.
+// fill writes the people and campaigns: the records through the store, and the many rows with SQL.
 func (c *crowd) fill() {
 	c.list, c.other = c.NewList(), c.NewList()
 	c.Readers(c.list, 1)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// figureRule is a rule and its definition, applied to the numbers that the people were made from: 0 is no, 1 is
+// figureRule is a rule and its definition as a function of the numbers that people are made from: 0 is no, 1 is
 // undecided and 2 is yes.
 type figureRule struct {
 	text string
@@ -22,7 +22,7 @@ func figureIs(holds bool) int {
 	return 0
 }
 
-// figureLeaves returns a random condition of each kind, by its name.
+// figureLeaves returns a random condition of each kind, by the name of the kind.
 func (c *crowd) figureLeaves(rng *rand.Rand) map[string]figureRule {
 	plain := func(text string, holds func(p *figurePerson) bool) figureRule {
 		return figureRule{text, func(p *figurePerson) int { return figureIs(holds(p)) }}
@@ -107,7 +107,7 @@ func (c *crowd) figureLeaves(rng *rand.Rand) map[string]figureRule {
 	return all
 }
 
-// figureKinds holds the names of figureLeaves, the cheapest first.
+// figureKinds holds the names of figureLeaves, cheapest first.
 var figureKinds = []string{
 	"field is", "field less", "field more", "field contains", "field before", "field on_day", "joined", "domain", "tag",
 	"source", "consented", "received", "clicked_link", "opened last 5", "opened last", "opened within_days",
@@ -121,7 +121,7 @@ func (c *crowd) randomFigureRule(rng *rand.Rand) figureRule {
 	var tests []func(*figurePerson) int
 	for range 1 + rng.IntN(5) {
 		leaf := leaves[figureKinds[rng.IntN(len(figureKinds))]]
-		if rng.IntN(4) == 0 { // any share can be reached
+		if rng.IntN(4) == 0 { // so that any share can be reached
 			leaf = leaves["field less"]
 		}
 		if of := leaf.is; rng.IntN(3) == 0 {
@@ -151,7 +151,8 @@ func (c *crowd) randomFigureRule(rng *rand.Rand) figureRule {
 	}}
 }
 
-// figureShares are the limits of the shares of people who match, between which the rules are spread evenly.
+// figureShares holds limits for the share of people who match. The rules are spread evenly over the intervals between
+// them.
 var figureShares = []float64{0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99}
 
 // figureRules returns n rules whose matches are spread evenly over figureShares.
@@ -180,7 +181,7 @@ func figureShare(sample []figurePerson, r figureRule) float64 {
 		if r.is(&sample[i]) == 2 {
 			matching++
 		}
-		if i == few && matching > few/20 { // it is no rare rule, so that fewer people show the share
+		if i == few && matching > few/20 { // the rule is not rare, so fewer people suffice to show the share
 			return float64(matching) / float64(few)
 		}
 	}

@@ -63,8 +63,8 @@ func spread(name string, all []time.Duration) {
 		figureDuration(all[len(all)-1]))
 }
 
-// TestFiguresOfSegments counts random rules on a long list with 50 campaigns. The people follow from numbers, so that
-// the test knows how many match. On a busy machine, compare the CPU times.
+// TestFiguresOfSegments counts random rules on a long list with 50 campaigns. Numbers determine the people, so that the
+// test knows how many match. On a busy machine, compare the CPU times.
 func TestFiguresOfSegments(t *testing.T) {
 	c := figuresOf(t)
 	line("segments", "%d people, %d campaigns", c.n, figureJobs)
@@ -106,7 +106,7 @@ func (c *crowd) figuresOfKinds(t *testing.T) {
 	walls, cpus := map[string][]time.Duration{}, map[string][]time.Duration{}
 	only := os.Getenv("NEWSLETTERD_FIGURES_CONDITION")
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak of memory is measured from here
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // measure the peak of memory from here on
 	before := memoryPeak()
 	for range figuresNumber("NEWSLETTERD_FIGURES_ROUNDS", 1) {
 		for _, kind := range figureKinds {
@@ -144,7 +144,7 @@ func memoryPeak() int {
 	return n
 }
 
-// matching returns how many people match each of some rules, by definition.
+// matching returns the number of people who match each of the given rules, by definition.
 func (c *crowd) matching(rules ...figureRule) []int64 {
 	n := make([]atomic.Int64, len(rules))
 	var wait sync.WaitGroup

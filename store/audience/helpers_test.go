@@ -86,7 +86,7 @@ func (w *world) people(q audience.Question, limit int) (all []core.Email) {
 	}
 }
 
-// draft creates a campaign to lists and returns its draft.
+// draft creates a campaign to the given lists and returns its draft.
 func (w *world) draft(lists []core.List, change func(*core.CampaignFields)) campaigns.Draft {
 	w.Helper()
 	c := w.NewCampaign(lists[0], func(f *core.CampaignFields) {

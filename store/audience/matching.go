@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	peopleStep = 500    // most subscribers that one read checks
-	peopleMost = 20_000 // most subscribers that one page checks
+	peopleStep = 500    // maximum number of subscribers that one read checks
+	peopleMost = 20_000 // maximum number of subscribers checked for one page
 )
 
-// PeopleOf returns a page of the subscribers of lists who match a rule, ordered by list and id. Each subscriber is
-// judged on their list, so a person on several lists appears for each one on which they match. PeopleOf checks a
-// limited number of subscribers, so a page can contain fewer than its limit, or none, even if more pages follow. next
-// is the position to continue from; it is empty after the last page. Its errors are those of CountSegment.
+// PeopleOf returns a page of the subscribers of lists who match a rule, sorted by list and id. The rule is evaluated
+// for each list, so a person on several lists appears once for each list on which they match. PeopleOf checks a limited
+// number of subscribers, so a page can be shorter than its limit, or empty, even if more pages follow. next is the
+// position to continue from. After the last page, it is empty. Its errors are those of CountSegment.
 func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found []core.Subscriber, next string,
 	err error,
 ) {
@@ -64,7 +64,7 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 // PlaceOf returns the position of a subscriber in the order of PeopleOf.
 func PlaceOf(listID, id string) string { return listID + " " + id }
 
-// peopleAfter returns the next subscribers of a list and whether each matches.
+// peopleAfter returns the next subscribers of a list, and for each whether they match.
 func (s *Store) peopleAfter(ctx context.Context, a *asked, list, after string, step int) (subs []core.Subscriber,
 	matches []bool, err error,
 ) {
@@ -81,7 +81,8 @@ func (s *Store) peopleAfter(ctx context.Context, a *asked, list, after string, s
 	return subs, matches, err
 }
 
-// stateOf selects the reason why a subscriber may not be emailed. Parameters 3 to 6 are those of campaigns.Barred.
+// stateOf is a query for the reason why a subscriber may not be emailed. Parameters 3 to 6 are those of
+// campaigns.Barred.
 const stateOf = `SELECT s.word, coalesce(nullif(s.block, ''), p.kind, iif(d.reason IS NULL, '', 'suppressed')) AS block,
 	coalesce((SELECT m.status FROM subscription AS m WHERE m.list_id = ?1 AND m.id = ?2), '') AS status
 	FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id = ?2 LIMIT 1`
@@ -106,8 +107,8 @@ func (s *Store) statusOf(r *db.Reader, tenantID string, sub *core.Subscriber) (s
 }
 
 // WhySegment reports whether a subscriber of a list matches a rule, and whether they match each condition. It also
-// evaluates the rule for a subscriber who may not be emailed; the status says so. The question must name only this
-// list. In addition to the errors of CountSegment, it returns core.ErrNotFound if the list has no such subscriber.
+// evaluates the rule for a subscriber who may not be emailed. The status in the result shows that. q must name only
+// this list. In addition to the errors of CountSegment, it returns core.ErrNotFound if the list has no such subscriber.
 func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string) (m core.SegmentMembership, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		a, err := s.ask(r, &q)

@@ -58,7 +58,7 @@ func randomRule(r *rand.Rand, depth int) string {
 type population struct {
 	*world
 	lists    []core.List
-	people   []map[core.Email]*person // per list
+	people   []map[core.Email]*person // people of each list, by address
 	campaign string
 	random   *rand.Rand
 }
@@ -180,7 +180,8 @@ func (p *population) tagThem() {
 	}
 }
 
-// want returns the people on the given lists who match a rule. Each is judged on the first list that can email them.
+// want returns the people on the given lists who match a rule. For each person, the first list that can email them
+// counts.
 func (p *population) want(e *evaluator, rule map[string]any, lists ...int) (all []core.Email) {
 	judged := map[core.Email]bool{}
 	for _, i := range lists {
@@ -240,7 +241,7 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 				t.Errorf("%s: %d recipients on %d lists, want %d", text, len(got), len(*lists), len(want))
 			}
 			if relative := strings.Contains(text, "_day"); !relative &&
-				a.Recipients != int64(len(want)) { // want does not depend on a clock
+				a.Recipients != int64(len(want)) { // want doesn't depend on the clock
 				t.Errorf("%s: %+v on %d lists, want %d recipients", text, a, len(*lists), len(want))
 			}
 		}

@@ -19,7 +19,7 @@ type Question struct {
 	Now      core.Instant
 }
 
-// asked is a question with its rule ready for evaluation.
+// asked is a question whose rule is ready for evaluation.
 type asked struct {
 	*Question
 	*campaigns.RuleMatch
@@ -41,8 +41,8 @@ func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 	return &asked{question, match}, err
 }
 
-// mailableOf selects the subscribers of a list who would get a campaign, in order of their ids. Parameters 5 and 6 are
-// those of campaigns.Barred.
+// mailableOf selects the subscribers of a list who would get a campaign, in the order of their ids. Parameters 5 and 6
+// are those of campaigns.Barred.
 const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
 	AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 
@@ -52,10 +52,11 @@ const profileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.
 const peopleOf = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, " +
 	"s.changed_at, " + profileColumns + mailableOf
 
-// profilesOf is peopleOf with what the rule needs. Its last parameter is that of campaigns.SubscriberLine.
+// profilesOf is a query for the lines of mailable subscribers with the data that a rule needs. Its last parameter is
+// that of campaigns.SubscriberLine.
 var profilesOf = campaigns.Lines("SELECT " + campaigns.SubscriberLine + " AS line" + mailableOf)
 
-// profiles returns what the rule needs of the next subscribers of a list between two ids, both exclusive.
+// profiles returns the next subscribers of a list between two ids, both exclusive, with the data that the rule needs.
 func (a *asked) profiles(q db.Querier, list, after, end string, limit int) ([]core.Subscriber, error) {
 	var text string
 	needs := a.Needs()

@@ -25,7 +25,7 @@ func setting(name string, short, long int) int {
 	return short
 }
 
-// moments are the times of random rules: a day of summer time, the last days of February, and an ordinary day.
+// moments are the times of random rules: a day in summer time, the last days of February, and an ordinary day.
 var moments = []core.Instant{
 	start, core.At(time.Date(2026, 2, 28, 23, 30, 0, 0, time.UTC)),
 	core.At(time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC)), core.At(time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)),
@@ -57,7 +57,8 @@ func TestRandomRules(t *testing.T) {
 	}
 }
 
-// Campaigns by consent count only for people who had agreed, also after the tenant stopped asking.
+// Campaigns that identify only people who agreed count only for these people, even after the tenant has stopped asking
+// for agreement.
 func TestRulesAfterATenantStoppedAsking(t *testing.T) {
 	c := ruletest.New(t, 4, 300, moments[4], true)
 	c.StopAsking()
@@ -148,7 +149,7 @@ func matching(c *ruletest.Crowd, q audience.Question) (all []string) {
 	return all
 }
 
-// difference returns some of those who are in only one of two lists.
+// difference returns some of the people who are in only one of got and want.
 func difference(got, want []string) string {
 	var out []string
 	for _, m := range got {

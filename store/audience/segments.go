@@ -12,7 +12,7 @@ import (
 
 var selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
 
-// Segments returns a page of a tenant's segments by id. The only error is core.ErrStorage.
+// Segments returns a page of a tenant's segments, sorted by id. The only error is core.ErrStorage.
 func (s *Store) Segments(ctx context.Context, tenantID string, page core.Page) (all []core.Segment, err error) {
 	err = s.All(ctx, &all, campaigns.SegmentsOfTenant, tenantID, page.After, page.Limit)
 	return all, err
@@ -56,7 +56,7 @@ func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 
 // ChangeSegment changes a segment with rule and returns the changed segment. A change that keeps the name and the rule
 // is not stored. Jobs keep the rule with which they were created. If there is no such segment, it returns
-// core.ErrSegmentNotFound. It also returns the other errors of AddSegment and those of rule.
+// core.ErrSegmentNotFound. It can also return the other errors of AddSegment and the errors of rule.
 func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*core.Segment) error) (g core.Segment,
 	err error,
 ) {
@@ -95,7 +95,7 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 	return g, err
 }
 
-// nameIsFree returns a Conflict if another segment of the tenant has the same name, apart from case.
+// nameIsFree returns a Conflict if another segment of the tenant has the same name, ignoring case.
 func nameIsFree(tx *db.Tx, g *core.Segment) error {
 	var others []struct {
 		ID   string `db:"id"`

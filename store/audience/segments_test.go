@@ -151,7 +151,7 @@ func TestCountsOfALongList(t *testing.T) {
 			t.Fatalf("%s: %+v", rule, n)
 		}
 		exact := w.exact(q)
-		// Ids are random, so 1 of 100 samples is outside the limits, but never far outside.
+		// Ids are random, so 1 of 100 samples is outside the limits, but not far outside.
 		width := *n.High - *n.Low
 		if *n.Low-width > exact || *n.High+width < exact || width > 26_000/4 {
 			t.Errorf("%s: %d to %d, and exactly %d", rule, *n.Low, *n.High, exact)

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// pros adds n subscribers to a list. Every third one has the plan pro; it returns these.
+// pros adds n subscribers to a list. Every third subscriber has the plan pro. pros returns these.
 func (w *world) pros(l core.List, n int) (all []core.Email) {
 	w.Helper()
 	f := w.Batch(l, core.NewID(), 1, 2)
@@ -52,7 +52,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		var err error
-		more, err = w.ExpandJob(t.Context(), j.No, start+core.Instant(steps)*day) // the moment of the rule is the start
+		more, err = w.ExpandJob(t.Context(), j.No, start+core.Instant(steps)*day) // the moment of the rule is the start of the job
 		w.Must(err)
 		w.Must(w.change(g, `{"field": "plan", "is": "free"}`)) // the job keeps its rule
 		w.Must(w.Store.Close())
@@ -64,7 +64,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	}
 }
 
-// An approved campaign is sent by the rule as approved. Changing the rule invalidates what a reviewer saw.
+// An approved campaign is sent with the approved rule. If the rule changes, what a reviewer saw is out of date.
 func TestAnApprovalCoversTheRule(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -104,7 +104,7 @@ func TestAnApprovalCoversTheRule(t *testing.T) {
 	}
 }
 
-// If a second person must approve, the author of a rule can't be that person. Renaming a segment doesn't make someone
+// If a second person must approve, that person can't be the author of a rule. Renaming a segment doesn't make someone
 // its author.
 func TestTheAuthorOfARuleIsNoSecondPerson(t *testing.T) {
 	w := newWorld(t)
@@ -216,7 +216,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 				CampaignEdit: campaigns.CampaignEdit{ID: later.Campaign.ID, Actor: "test", Now: start},
 				Version:      later.Version.Version, Fields: &later.Fields, Copy: &later.Content.Copy,
 			}, campaigns.JobRequest{}, 0)
-			if core.KindOf(err) != core.Invalid { // approval finds the deleted segment
+			if core.KindOf(err) != core.Invalid { // the approval finds that the segment was deleted
 				undecided("send", err)
 			}
 			_, err = w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = g.ID })
@@ -233,7 +233,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 			if err != nil || slices.ContainsFunc(jobs.Running, func(r core.SendJob) bool { return r.ID == j.ID }) {
 				t.Errorf("it is running, %v", err)
 			}
-			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // pauses again, because nothing has changed
+			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // the job pauses again, because nothing has changed
 			if j = w.Start(j); j.Recipients != 0 || j.PausedAt == 0 {
 				t.Errorf("resumed: %+v", j)
 			}
@@ -286,7 +286,7 @@ func TestSendJobsToASegment(t *testing.T) {
 	}
 }
 
-// A retry keeps the narrowing, so the rest of the list is judged by the same rule.
+// A retry keeps the rule, so the same rule decides about the rest of the list.
 func TestARetryKeepsTheRule(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -333,7 +333,7 @@ func TestSegmentsGoWithTheirTenant(t *testing.T) {
 	}
 }
 
-// The number of first recipients of a job to a segment is exact, so the job holds after them.
+// A job to a segment sends to exactly the number of first recipients, and holds after them.
 func TestFirstFewOfASegment(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -399,7 +399,7 @@ func TestLastCampaignsByStart(t *testing.T) {
 	}
 }
 
-// The limits of one segment apply to all segments of a campaign together.
+// All segments of a campaign together must be within the limits of one segment.
 func TestSegmentsOfACampaignTogether(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// judgedInSteps judges subscribers in steps of a size, and skips some steps.
+// judgedInSteps evaluates the rule for subscribers in steps of the given size, and skips some steps.
 func (w *world) judgedInSteps(m *campaigns.RuleMatch, subs []core.Subscriber, size, skip int) (found []string) {
 	w.Helper()
 	step := 0
@@ -29,8 +29,9 @@ func (w *world) judgedInSteps(m *campaigns.RuleMatch, subs []core.Subscriber, si
 	return found
 }
 
-// The result doesn't depend on how many subscribers are judged at a time, nor on whether other lists were read before.
-// Some recipients have left the list, some people joined later, and some get campaigns through another list.
+// The result of a rule doesn't depend on the number of subscribers evaluated at a time, nor on whether other lists were
+// read before. Some recipients have left the list, some people joined later, and some get campaigns through another
+// list.
 func TestRulesJudgeInSteps(t *testing.T) {
 	w := newWorld(t)
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -67,7 +68,7 @@ func TestRulesJudgeInSteps(t *testing.T) {
 	var subs []core.Subscriber
 	w.Must(w.All(t.Context(), &subs, `SELECT list_id, id, email_key, email, preferences, joined_at, created_at, word_at
 		FROM subscriber WHERE list_id = ? ORDER BY id`, l.ID))
-	for i := range subs { // the texts of the ledger may contain anything
+	for i := range subs { // texts in the ledger can contain anything
 		if i%2 == 0 {
 			w.sql(`INSERT INTO consent (list_id, subscription_id, at, what, source, generation, reason)
 				VALUES (?, ?, ?, 'imported', ?, 1, ?)`, l.ID, subs[i].ID, int64(w.Time()-core.Instant(i)*day),

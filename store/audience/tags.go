@@ -26,8 +26,8 @@ func (s *Store) AddTag(ctx context.Context, t core.Tag, actor string) error {
 	})
 }
 
-// RenameTag renames a tag, including in the rules of segments. If there is no such tag, it returns core.ErrTagNotFound.
-// If the tenant has another one with that name, it returns a Conflict.
+// RenameTag renames a tag, also in the rules of segments. If there is no such tag, it returns core.ErrTagNotFound. If
+// the tenant has another tag with that name, it returns a Conflict.
 func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.Instant) (t core.Tag, err error) {
 	err = s.ChangeRecord(ctx, "tag", id, "tag.update", actor, now, func(tx *db.Tx) error {
 		if t, err = tenants.ReadTag(tx, id); err != nil {
@@ -45,8 +45,8 @@ func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.
 	return t, db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// DeleteTag removes a tag from everyone. If there is no such tag, it returns core.ErrTagNotFound. If a segment uses it,
-// it returns core.ErrTagUsed; if a list gives it to new subscribers, core.ErrTagOfList.
+// DeleteTag removes a tag from everyone. If there is no such tag, it returns core.ErrTagNotFound. If a segment uses the
+// tag, it returns core.ErrTagUsed. If a list gives the tag to new subscribers, it returns core.ErrTagOfList.
 func (s *Store) DeleteTag(ctx context.Context, id, actor string, now core.Instant) error {
 	err := s.ChangeRecord(ctx, "tag", id, "tag.delete", actor, now, func(tx *db.Tx) error {
 		t, err := tenants.ReadTag(tx, id)

@@ -13,13 +13,13 @@ import (
 	"newsletterd/store/storetest/ruletest"
 )
 
-// oldDatabase returns a database of the first version in which a list of 30 people got n more campaigns, one a day.
-// They tracked opens and clicks, except each sixth. started is the start of the last one.
+// oldDatabase returns a database of the first version with a list of 30 people who got n more campaigns, one a day. All
+// but every sixth campaign tracked opens and clicks. started is the start of the last campaign.
 func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started core.Instant) {
 	path = dbtest.FirstVersion(t, "../..")
 	sql := ""
 	for i := range n {
-		started = 1_795_253_715_005 + core.Instant(i+1)*day // after the campaign of the file
+		started = 1_795_253_715_005 + core.Instant(i+1)*day // after the campaign that is already in the file
 		sql += fmt.Sprintf(`INSERT INTO campaign (id, tenant_id, subject, body_text, track_open, track_click,
 			created_at) SELECT 'c%[1]d', tenant_id, 'News', 'x', %[2]d, %[2]d, %[3]d FROM send_job WHERE no = 1;
 			INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, started_at,
@@ -28,7 +28,7 @@ func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started c
 			i, min(1, i%6), started)
 		for seq := range 30 {
 			marks := []int{0, 0, 0, 0, 1, 8, 9, 16, 24}[random.IntN(9)] // 1 delivered, 8 opened, 16 clicked
-			if i > seq {                                                // some people are never heard again
+			if i > seq {                                                // some people never react again
 				marks &= 1
 			}
 			sql += fmt.Sprintf(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, marks)
@@ -40,8 +40,8 @@ func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started c
 	return path, started
 }
 
-// Conditions on opens and clicks are right as soon as a database with 50 old campaigns is upgraded. Nothing is counted
-// first: they read the recipients of these campaigns.
+// Conditions on opens and clicks are right as soon as a database with 50 old campaigns is upgraded. They read the
+// recipients of these campaigns, so nothing needs to be counted first.
 func TestRulesAfterAnUpgrade(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 64))
 	path, last := oldDatabase(t, 50, random)

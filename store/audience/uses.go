@@ -21,7 +21,7 @@ const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subj
 	EXISTS (SELECT 1 FROM json_each(v.fields, '$.exclude_segment_ids') WHERE value = ?1))
 	ORDER BY c.no LIMIT +?2`
 
-// relatives selects the other segments of a segment's tenant.
+// relatives is a query for the other segments of a segment's tenant.
 var relatives = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 	WHERE tenant_id = (SELECT tenant_id FROM segment WHERE id = ?1) AND id <> ?1`
 
@@ -50,9 +50,9 @@ func segmentUses(q db.Querier, id string, limit int) (uses []core.SegmentUse, er
 	return uses, nil
 }
 
-// refersTo reports whether the rule of a segment names another one.
+// refersTo reports whether the rule of g names the segment with the given id.
 func refersTo(g *core.Segment, id string) (found bool) {
-	if !strings.Contains(string(g.Rule), id) { // true of most, and cheaper than parsing
+	if !strings.Contains(string(g.Rule), id) { // most rules don't contain the id, and this is cheaper than parsing
 		return false
 	}
 	rule, err := g.ParsedRule()
