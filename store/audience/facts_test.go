@@ -149,7 +149,7 @@ func TestClickedLink(t *testing.T) {
 	}
 	undecided(rule(1))
 	undecided(`{"not":` + rule(2) + `}`)
-	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before housekeeping recorded what it deletes
+	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before sweeps were recorded
 	w.sql("DELETE FROM engagement")
 	undecided(`{"not":` + rule(1) + `}`)
 }

@@ -52,7 +52,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		var err error
-		more, err = w.ExpandJob(t.Context(), j.No, start+core.Instant(steps)*day) // the moment of the rule is the start of the job
+		more, err = w.ExpandJob(t.Context(), j.No, start+core.Instant(steps)*day) // the rule applies as of the start of the job
 		w.Must(err)
 		w.Must(w.change(g, `{"field": "plan", "is": "free"}`)) // the job keeps its rule
 		w.Must(w.Store.Close())
@@ -233,7 +233,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 			if err != nil || slices.ContainsFunc(jobs.Running, func(r core.SendJob) bool { return r.ID == j.ID }) {
 				t.Errorf("it is running, %v", err)
 			}
-			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // the job pauses again, because nothing has changed
+			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // pauses again, because nothing has changed
 			if j = w.Start(j); j.Recipients != 0 || j.PausedAt == 0 {
 				t.Errorf("resumed: %+v", j)
 			}

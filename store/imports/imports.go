@@ -32,7 +32,7 @@ const (
 type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty if the file has none
-	Left        bool             // whether the file says that the person is not a subscriber; overrides other rows of the person
+	Left        bool             // not a subscriber according to the file; overrides other rows of the person
 	Departure                    // state in which to import the person if Left is set
 	// When and where the person consented in another system, for the ledger; empty if unknown
 	Evidence string
