@@ -13,10 +13,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// design is a template or theme that a campaign is compiled with.
+// design is a template or theme with which a campaign is compiled.
 type design struct {
 	ID        string `db:"id"         json:"id"`
-	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when someone who had not changed it approved it
+	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when a person who had not changed it approved it
 }
 
 // layoutsOf selects the template that a campaign names and the layout of that template.
@@ -31,7 +31,7 @@ func layouts(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return all, err
 }
 
-// designs returns the templates and the theme of a campaign. Built-in ones have no record and are left out.
+// designs returns the templates and the theme of a campaign. It leaves out built-in ones, which have no record.
 func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	all, err = layouts(q, tenantID, f)
 	if err != nil || core.IsBuiltInTheme(f.Theme) {
@@ -47,21 +47,21 @@ const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FR
 
 const (
 	// designersOf selects the actors who changed templates, themes, attachment names or rules of segments since another
-	// person last approved each. Renaming a theme or segment does not count, because it changes no email.
+	// person last approved the record. Renaming a theme or segment doesn't count, because it changes no email.
 	designersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM json_each(?1) CROSS JOIN audit
 		INDEXED BY audit_object ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
 		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')
 		OR action = 'media.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'name')
 		OR action = 'segment.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'rule')` + ofWhich
 
-	// removersOf selects the actors who deleted or renamed a template of a given name after an audit entry.
+	// removersOf selects the actors who deleted or renamed a template with a given name after a given audit entry.
 	removersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1
 		AND id > ?2 AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3` + ofWhich
 )
 
-// designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. It returns
-// no one unless the tenant requires a second person. A change counts until another person approves a campaign with it.
-// Renaming an attachment and changing the rule of a segment count as well, if it happened since the campaign was
+// designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. If the
+// tenant doesn't require a second person, it returns no one. A change counts until another person approves a campaign
+// with it. It also returns the actors who renamed an attachment or changed the rule of a segment since the campaign was
 // created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
@@ -87,7 +87,7 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		err = changersOf(q, in, &all)
 	}
-	// A deleted template of this name is replaced by the built-in default, which has no record to check.
+	// The built-in default, which has no record to check, replaces a deleted template of this name.
 	if err == nil && f.Content.Layout == core.DefaultTemplate {
 		var gone []string
 		err = q.All(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
@@ -108,8 +108,8 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns records that a user approved the templates and the theme of a campaign, up to an audit entry. People
-// who made changes before that entry no longer count as writers.
+// vouchForDesigns records that the users in by have approved the templates and the theme of a campaign, as of an audit
+// entry. People who made changes before that entry no longer count as writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by[0]) == "" {
@@ -137,22 +137,22 @@ func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []st
 	return nil
 }
 
-// withDesigners sets the designers of a campaign that is not frozen.
+// withDesigners sets the Designers of a campaign that is not frozen.
 func withDesigners(q db.Querier, c *core.Campaign) (err error) {
 	if !c.Written() {
 		return nil
 	}
 	c.Designers, err = designers(q, c)
-	if errors.Is(err, core.ErrNotFound) { // there is nothing to approve
+	if errors.Is(err, core.ErrNotFound) { // without the record, there is nothing to approve
 		return nil
 	}
 	return err
 }
 
-// ownPictures matches the hash digits in the addresses of our own images.
+// ownPictures matches the hash digits in the addresses of images that this server stores.
 var ownPictures = regexp.MustCompile(core.MediaPath + `([0-9a-f]{32})/`)
 
-// pictureIsThere reports whether an image exists. It finds the same images as Store.MediaFile.
+// pictureIsThere is a query that reports whether an image exists. It finds the same images as Store.MediaFile.
 const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g'
 	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
@@ -169,7 +169,7 @@ func cover(q db.Querier, c *core.Covered) (err error) {
 		err := q.Get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
 			AND m.tenant_id = ?`, id, c.Copy.TenantID)
 		if errors.Is(err, core.ErrNotFound) {
-			continue // the draft can't be approved
+			continue // the draft can't be approved anyway
 		}
 		if err != nil {
 			return err
@@ -230,7 +230,7 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 			}
 		case core.ChangedSettings, core.ChangedPlan:
 			filters = append(filters, core.AuditFilter{Object: c.TenantID, Action: "tenant"})
-		case core.ChangedMedia: // images are only added and deleted
+		case core.ChangedMedia: // images can't change; they are only added and deleted
 			for _, id := range f.Attachments {
 				filters = append(filters, core.AuditFilter{Object: id, Action: "media"})
 			}
@@ -247,8 +247,8 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 	return changes, nil
 }
 
-// lastAudited returns the newest audit entry that matches any of the filters, with its names. If none matches, it
-// returns the zero entry.
+// lastAudited returns the newest audit entry that matches any of the filters, with the names of its records. If no
+// entry matches, it returns the zero entry.
 func (s *Store) lastAudited(ctx context.Context, filters []core.AuditFilter) (last core.AuditEntry, err error) {
 	for _, f := range filters {
 		found, _, err := s.Audit(ctx, f, core.Page{Limit: 1})

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// An approval finds its records by index with any SQLite statistics, even in the long audit log of a large tenant.
+// An approval finds its records by index, with any SQLite statistics, even in the long audit log of a large tenant.
 func TestApprovalsAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	queries := map[string]string{

@@ -27,7 +27,7 @@ func (s *Store) Attachments(ctx context.Context, copyID string) ([]core.Attachme
 	return s.readAttachments(ctx, found)
 }
 
-// AttachmentsOf returns media files of a tenant as email attachments, in order. If one does not exist, it returns an
+// AttachmentsOf returns media files of a tenant as email attachments, in order. If a file does not exist, it returns an
 // Invalid error on attachments.
 func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string) ([]core.Attachment, error) {
 	var found []attachedFile
@@ -74,8 +74,8 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 	return files, nil
 }
 
-// attached returns the media files to attach to a campaign of a tenant. If a file does not belong to the tenant, or
-// their total size is too large, it returns an Invalid error on attachments.
+// attached returns the media files to attach to a campaign of a tenant. If a file does not belong to the tenant, or the
+// files are too large together, it returns an Invalid error on attachments.
 func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {

@@ -21,10 +21,11 @@ type candidate struct {
 const rangeOfList = ` AS line FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
 
-// candidatesOfList selects their ids and addresses. Parameters 4 and 5 are unused.
+// candidatesOfList selects the ids and addresses of the subscribers in rangeOfList. Parameters 4 and 5 are unused.
 var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key)" + rangeOfList)
 
-// candidatesBetween returns the subscribers of a list with ids after one id and up to another who may be emailed.
+// candidatesBetween returns the subscribers of a list who may be emailed and whose ids are after the id after, up to
+// upper.
 func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found []candidate, err error) {
 	var text string
 	err = q.Get(&text, candidatesOfList, list, after, upper, nil, nil, tenantID)
@@ -37,8 +38,8 @@ func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found
 	return found, err
 }
 
-// reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of
-// seqs. It returns their indexes, counted from 0. sentAmong keeps only those who got the email, may have got it or
+// reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of seqs.
+// It returns their indexes, counted from 0. sentAmong selects only those of them who got the email, may have got it or
 // will get it.
 const (
 	reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
@@ -47,7 +48,8 @@ const (
 )
 
 // activeAmong selects, from a JSON array of ids, the active subscribers of a list. It returns their indexes, counted
-// from 0. mailableAmong keeps only those without a block, and judgedAmong only those of them who had joined at ?3.
+// from 0. mailableAmong selects only those of them without a block, and judgedAmong only those of the latter who had
+// joined by the time ?3.
 const (
 	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
 		s.word = 'active'`
@@ -55,15 +57,15 @@ const (
 	judgedAmong   = mailableAmong + " AND iif(s.joined_at = 0, s.created_at, s.joined_at) <= ?3"
 )
 
-// fewestExpanded is the minimum number of subscribers that one operation checks. Looking one up in an earlier list or
-// an exclusion takes about 50 µs while the writer waits. The more searches a step needs, the fewer subscribers it
-// takes.
+// fewestExpanded is the minimum number of subscribers that one operation checks. While the writer waits, searching for
+// a subscriber in an earlier list or an exclusion takes about 50 µs. The more searches each subscriber needs, the fewer
+// subscribers a step checks.
 const fewestExpanded = 10
 
-// nextStep selects the last id of a step through the subscribers of a list.
+// nextStep selects the last id of the next step through the subscribers of a list.
 const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
 
-// stepOf returns the number of subscribers that one step checks of the list at place, at most most.
+// stepOf returns the number of subscribers of the list at place that one step checks. This is at most most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
 	if n.Segmented() { // notJudged searches the earlier lists again; the rule was evaluated before
@@ -191,8 +193,8 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 	return following(s, r, found, n.Audience)
 }
 
-// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those who did not
-// open it. An unclear open counts as an open; an automated one does not.
+// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those of them who
+// did not open it. An unclear open counts as an open, but an automated one does not.
 var (
 	sameAmong     = reachedAmong + " AND (r.state = " + SqlRecipientSent + " OR r.ambiguous > 0)"
 	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+SqlRecipientSent+` AND r.marks & %d = 0
@@ -241,7 +243,7 @@ func recipientsKnown(r db.Querier, p sentPart) (there bool, err error) {
 	return there, err
 }
 
-// mayExclude returns a conflict if the recipients of an excluded campaign are no longer stored.
+// mayExclude returns a Conflict if the recipients of an excluded campaign are no longer stored.
 func mayExclude(tx *db.Tx, campaigns []string) error {
 	for _, id := range campaigns {
 		parts, err := campaignParts(tx, id)
@@ -262,7 +264,7 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 	return nil
 }
 
-// mayFollow returns a conflict if a campaign can't follow another one, or not a second time.
+// mayFollow returns a Conflict if a campaign can't follow another one, or can't follow it a second time.
 func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	if f == nil {
 		return nil
@@ -310,10 +312,10 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 type sentPart struct {
 	jobPart
 	jobNo     int64
-	consentAt core.Instant // start of a job that identifies only those who agreed; 0: it identifies everyone
+	consentAt core.Instant // start of a job that identifies only those who agreed; 0 means everyone
 }
 
-// campaignParts returns the lists of all jobs of a campaign, without those that have no recipients.
+// campaignParts returns the lists of all jobs of a campaign, except lists without recipients.
 func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error) {
 	var jobs []core.SendJob
 	if err := r.All(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
@@ -334,8 +336,8 @@ func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error
 	return parts, nil
 }
 
-// without drops the candidates that query finds. The query gets, as a JSON array, the ids that the candidates'
-// addresses have on the list. It returns the indexes of those that it found.
+// without drops the candidates that query finds. query gets a JSON array of the ids that the candidates' addresses have
+// on the list, and returns the indexes of the ids that it finds.
 func without(s *db.DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
 	if len(found) == 0 {
 		return found, nil
@@ -344,7 +346,7 @@ func without(s *db.DB, found []candidate, list string, query func(ids string) ([
 	return dropped(found, places), err
 }
 
-// dropped removes the elements at some indexes, in place.
+// dropped removes the elements of all at the given indexes, in place.
 func dropped[T any](all []T, places []int) []T {
 	if len(places) == 0 {
 		return all
@@ -372,7 +374,7 @@ func idsOn(s *db.DB, found []candidate, list string) string {
 	return db.JsonOf(ids)
 }
 
-// notReached drops the candidates who are recipients of a job through one of the given lists.
+// notReached drops the candidates whom a job reached through one of the given lists.
 func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
 	for _, p := range parts {
 		if p.To <= p.After {

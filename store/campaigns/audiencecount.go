@@ -13,11 +13,11 @@ import (
 )
 
 // audienceStep is the maximum number of subscribers that one read of CountAudience checks. The more searches each
-// subscriber needs, the fewer a read checks.
+// subscriber needs, the fewer subscribers a read checks.
 const audienceStep = 2000
 
-// countedOfList selects the active subscribers of a list. Column why is 0 for one who may be emailed, 1 for bounced,
-// 2 for a spam complaint and 3 for suppressed.
+// countedOfList selects the active subscribers of a list. The column why is 0 for a subscriber who may be emailed, 1
+// for a bounce, 2 for a spam complaint and 3 for a suppressed address.
 const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
 	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
 	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
@@ -25,13 +25,14 @@ const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' T
 const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
 	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
 
-// CountedOneByOne is the largest number of subscribers that are always counted one by one. Counting more takes seconds.
+// CountedOneByOne is the largest number of subscribers that are always counted one by one. Counting more subscribers
+// takes seconds.
 const CountedOneByOne = 20_000
 
-// CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
-// it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
-// budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. With core.AudienceEstimate, it estimates
-// the audience of long lists. If a segment can't be evaluated, it returns a core.Undecided error, otherwise only
+// CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions,
+// it uses the stored counts of the list, which may include blocked subscribers who have unsubscribed. When the budget
+// is used up, it stops and sets AtLeast. A budget of 0 means no limit. With core.AudienceEstimate, it estimates the
+// audience of long lists. If a segment can't be evaluated, it returns a core.Undecided error, otherwise only
 // core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,
@@ -147,7 +148,7 @@ func countStep(
 	return rows[len(rows)-1].ID, len(rows) == step, nil
 }
 
-// addCounts adds the counts that a list keeps.
+// addCounts adds the stored counts of a list to a.
 func addCounts(a *core.Audience, of core.ListCounts) {
 	a.Bounced, a.Complaint, a.Suppressed = a.Bounced+of.Bounced, a.Complaint+of.Complaint, a.Suppressed+of.Suppressed
 	a.Recipients += of.Mailable
@@ -188,17 +189,17 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 	whole.About, whole.Recipients = true, share(sample.Recipients)
 	whole.Duplicates, whole.Excluded = share(sample.Duplicates), share(sample.Excluded)
 	whole.Outside = max(0, all-whole.Recipients-whole.Duplicates-whole.Excluded)
-	if sample.Outside == 0 { // otherwise rounding could put one person outside
+	if sample.Outside == 0 { // otherwise, rounding could count one person as outside
 		whole.Recipients, whole.Outside = whole.Recipients+whole.Outside, 0
 	}
 	return whole, true, nil
 }
 
-// sampleRanges is the number of ranges of ids that a sample takes from a list. Ids are evenly distributed.
+// sampleRanges is the number of ranges of ids in a sample of a list. Ids are evenly distributed.
 const sampleRanges = 16
 
-// SampledIDs returns the ranges of ids of a sample, which contain one person in core.SegmentSample. Both ends are
-// exclusive.
+// SampledIDs returns the ranges of ids in a sample, which contains 1 person in core.SegmentSample. Both ends of a range
+// are exclusive.
 func SampledIDs() (ranges [sampleRanges][2]string) {
 	for i := range ranges {
 		begin := uint64(i) << 32 / sampleRanges

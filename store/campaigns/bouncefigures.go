@@ -9,8 +9,8 @@ import (
 
 const (
 	bouncedColumns = "SELECT r.email_key, r.reason FROM "
-	// refusedByWord and refusedForNow select recipients of the last job of a campaign. Recipients of earlier jobs are
-	// left out, because they were retried.
+	// refusedByWord and refusedForNow select recipients of the last job of a campaign. They leave out recipients of
+	// earlier jobs, because these were retried.
 	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq " +
 		"WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = " + sqlRecipientFailed + " ORDER BY w.seq LIMIT +?3"
@@ -24,8 +24,8 @@ const (
 		WHERE r.job_no = ?1 AND r.marks & 2 <> 0 AND r.state = ` + SqlRecipientSent + ` ORDER BY r.seq LIMIT +?2`
 )
 
-// CampaignBounces sums up the rejected and bounced emails of a campaign, at most core.BounceSample of each kind and
-// job. Its only error is core.ErrStorage.
+// CampaignBounces summarizes the rejected and bounced emails of a campaign. It reads at most core.BounceSample emails
+// of each kind and job. Its only error is core.ErrStorage.
 func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bounces, error) {
 	var all []core.Bounced
 	partial := false

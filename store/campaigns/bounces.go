@@ -6,8 +6,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ApplyEffect applies what a relay or provider reported about an address to its subscribers in all lists of a tenant.
-// known reports whether there are any.
+// ApplyEffect applies the effect of a relay's or provider's report about an address to the address's subscribers on all
+// lists of a tenant. known reports whether there are any.
 func ApplyEffect(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
 	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {

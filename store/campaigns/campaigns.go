@@ -31,13 +31,14 @@ const newestCampaigns = " WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = ''
 // CampaignFilter selects campaigns.
 type CampaignFilter struct {
 	Tenants []string           // only campaigns of these tenants
-	All     bool               // campaigns of all tenants
+	All     bool               // whether to select campaigns of all tenants
 	State   core.CampaignState // empty means any
 	ListID  string             // only campaigns that go to this list; empty means any
-	Text    string             // contained in the name or the subject, ignoring ASCII case; empty means any
+	Text    string             // text contained in the name or the subject, ignoring ASCII case; empty means any
 }
 
-// Campaign returns a campaign. If there is none or its tenant was deleted, it returns core.ErrCampaignNotFound.
+// Campaign returns a campaign. If the campaign doesn't exist, or its tenant was deleted, it returns
+// core.ErrCampaignNotFound.
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
 	err = s.Get(ctx, &c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+` FROM campaign WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
@@ -62,8 +63,8 @@ func noCampaign(err error) error {
 	return err
 }
 
-// Campaigns returns a page of campaigns, newest first. page.After is the number of the previous page's last campaign,
-// as text. If it is not a number, Campaigns returns core.ErrInvalidCursor.
+// Campaigns returns a page of campaigns, newest first. page.After is the number of the last campaign on the previous
+// page, as text. If it is not a number, Campaigns returns core.ErrInvalidCursor.
 func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page) (cs []core.Campaign, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
@@ -99,9 +100,10 @@ func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.Campai
 	return s.AddCampaignOnce(ctx, c, f, "", nil)
 }
 
-// AddCampaignOnce is AddCampaign for a request with an Idempotency-Key; an empty key means none. If the key was used
-// before with the same bodyHash, it returns the campaign created then, in its current state. In addition to
-// AddCampaign's errors, it returns a Conflict if the key was used with another body or the campaign was deleted.
+// AddCampaignOnce is like AddCampaign, for a request with an Idempotency-Key. An empty key means that there is none. If
+// the key was used before with the same bodyHash, it returns the campaign that the earlier request created, in its
+// current state. In addition to AddCampaign's errors, it returns a Conflict if the key was used with another body or
+// the campaign was deleted.
 func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.CampaignFields, key string,
 	bodyHash []byte,
 ) (core.Campaign, error) {
@@ -133,7 +135,7 @@ func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.Ca
 	return c, err
 }
 
-// madeBefore looks up an Idempotency-Key and stores a new one. If done is true, c is the campaign that the key
+// madeBefore looks up an Idempotency-Key and stores it if it is new. If done is true, c is the campaign that the key
 // created.
 func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
 	made, err := keyed(tx, c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
@@ -211,16 +213,16 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	return f.HasSender(&t)
 }
 
-// CampaignEdit names the campaign to change, the state in which a person saw it, and the actor.
+// CampaignEdit identifies the campaign to change, the state in which the actor saw it, and the actor.
 type CampaignEdit struct {
 	ID       string
-	Revision int64       // revision that the person saw; 0 means any
-	Seen     core.Digest // digest of what an approval is to cover; empty means any
+	Revision int64       // revision that the actor saw; 0 means any
+	Seen     core.Digest // digest of the content that an approval is to cover; empty means any
 	Actor    string
 	Now      core.Instant
 
 	Archive *bool     // for EditCampaign: whether archives show the campaign; nil means no change
-	Head    IssueHead // of the issue, if Archive is true and the campaign has a job
+	Head    IssueHead // head of the issue, if Archive is true and the campaign has a job
 }
 
 // seenAs returns an error if the campaign has a revision other than the one that was seen.
@@ -243,8 +245,8 @@ func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
 	return c, e.seenAs(&c)
 }
 
-// saveCampaign writes a changed campaign. It deletes the earlier copy if the campaign no longer uses it and no job
-// does.
+// saveCampaign writes a changed campaign. It deletes the earlier copy if neither the campaign nor a job uses it
+// anymore.
 func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) error {
 	c.Revision++
 	c.UpdatedBy, c.UpdatedAt = e.Actor, e.Now
@@ -268,7 +270,7 @@ func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) e
 	return err
 }
 
-// changeCampaign changes a campaign by a rule and returns the result. The rule reports whether it has changed anything.
+// changeCampaign changes a campaign with rule and returns the result. rule reports whether it has changed anything.
 func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
 	rule func(*db.Tx, *core.Campaign) (bool, error),
 ) (c core.Campaign, err error) {
@@ -289,10 +291,10 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 	return c, err
 }
 
-// EditCampaign changes the fields of a campaign by a rule and withdraws its approval. The archive setting can change at
-// any time and does not affect the approval. A save without changes does nothing. It returns core.ErrCampaignNotFound,
-// core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is past approval. It also
-// returns errors of the rule and of the checks of its changes.
+// EditCampaign changes the fields of a campaign with rule and withdraws the campaign's approval. The archive setting
+// can change at any time and does not affect the approval. If nothing changes, EditCampaign does nothing. It returns
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is
+// past approval. It also returns the errors of rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
@@ -348,7 +350,7 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	return true, keepVersion(tx, c, &v, string(is), e)
 }
 
-// tellFields adds the changed fields of a campaign to the audit entry. For a long value it adds only the length.
+// tellFields adds the changed fields of a campaign to the audit entry. For a long value, it adds only the length.
 func tellFields(tx *db.Tx, was, is []byte) error {
 	var before, after map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &before), json.Unmarshal(is, &after)); err != nil {

@@ -9,24 +9,24 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// CampaignSending is a request to approve or send a campaign.
+// CampaignSending is a request to approve or send a version of a campaign.
 type CampaignSending struct {
 	CampaignEdit
-	Version  int64                // version that the person saw
+	Version  int64                // version that the actor saw
 	Fields   *core.CampaignFields // fields of the revision
 	Copy     *core.CampaignCopy   // compiled from the fields; used if the version is not approved yet
-	Expected int64                // number of recipients counted before; 0 means not counted
+	Expected int64                // number of recipients that the actor expects; 0 means not counted
 	FirstFew *bool                // whether to send to the first recipients first; nil means the tenant's default
 	Force    bool                 // whether to skip the second person that the tenant requires
-	Head     IssueHead            // of the issue in archives
+	Head     IssueHead            // head of the issue in archives
 }
 
-// ApproveCampaign freezes the copy of a campaign's version; later sends use the frozen copy. It returns
+// ApproveCampaign freezes the copy of a campaign's version. Later sends use the frozen copy. It returns
 // core.ErrCampaignNotFound or, if the revision or the content differs from what was seen (CampaignEdit.Seen),
-// core.ErrPreconditionFailed. It returns core.ErrConflict if another version is the current one or the campaign is
-// past approval. If a layout or sender is no longer the tenant's, it returns an Invalid error. If the tenant requires
-// approval by another person, it returns core.ErrApprovalRequired. If its segments can't be evaluated or are too large
-// together, the error is that of core.Undecided.
+// core.ErrPreconditionFailed. It returns core.ErrConflict if another version is the current one or the campaign is past
+// approval. If a layout or sender is no longer the tenant's, it returns an Invalid error. If the tenant requires
+// approval by another person, it returns core.ErrApprovalRequired. If the campaign's segments can't be evaluated or are
+// too large together, it returns a core.Undecided error.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
 	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		if err := approve(tx, c, &r); err != nil {
@@ -54,7 +54,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err := r.accepted(&tenant, c, by...); err != nil {
 		return err
 	}
-	if c.WrittenBy(by[1:]...) { // this counts even if the tenant requires a second person later
+	if c.WrittenBy(by[1:]...) { // recorded in case the tenant requires a second person later
 		c.AlsoWrittenBy(r.Actor)
 	}
 	if err := judgeCampaign(tx, c.TenantID, r.Fields); err != nil {
@@ -83,7 +83,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err := cover(tx, &covered); err != nil {
 		return err
 	}
-	if covered.Rule == "" && fields.Segmented() { // never approve a segment as everyone
+	if covered.Rule == "" && fields.Segmented() { // never approve a campaign to a segment as one to everyone
 		_, err := ruleOf(tx, c.TenantID, &fields.Narrowing)
 		return err
 	}
@@ -104,7 +104,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	return keep(tx, c.No, r.Version)
 }
 
-// accepted returns core.ErrApprovalRequired if the approval of by does not suffice.
+// accepted returns core.ErrApprovalRequired if an approval by the actors in by does not suffice.
 func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...string) error {
 	if r.Force {
 		return nil
@@ -113,11 +113,11 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...strin
 }
 
 // SendCampaign creates the job of a campaign. If the campaign is not approved yet, it approves it in the same
-// transaction. The times come from n, but the job never starts before undo, the end of the undo period. In addition
-// to ApproveCampaign's errors, it returns core.ErrConflict if a list or the tenant is not active. It also does so if
-// the audience is unknown or was already followed up, or if the Idempotency-Key was used with another body. If a
-// segment can't be evaluated, the error is core.Undecided. If the caller may not send to the list, it is
-// core.Forbidden.
+// transaction. The times of the job come from n, but the job never starts before undo, which is the end of the undo
+// period. In addition to ApproveCampaign's errors, it returns core.ErrConflict if a list or the tenant is not active.
+// It also does so if the audience is unknown or was already followed up, or if the Idempotency-Key was used with
+// another body. If a segment can't be evaluated, it returns a core.Undecided error. If the caller may not send to the
+// list, it returns an error of kind core.Forbidden.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -227,8 +227,8 @@ func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now 
 	return n, err
 }
 
-// UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved,
-// unless only the send had approved it; then it becomes a draft again. It returns core.ErrCampaignNotFound or, for
+// UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved if
+// it was approved before SendCampaign. Otherwise, it becomes a draft again. It returns core.ErrCampaignNotFound or, for
 // another revision, core.ErrPreconditionFailed. If the campaign is not scheduled or its job has started, it returns
 // core.ErrConflict.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {

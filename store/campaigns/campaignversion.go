@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// CampaignVersion returns a version of a campaign with its fields. Version 0 is the current one. If the version no
-// longer exists, it returns core.ErrNotFound.
+// CampaignVersion returns a version of a campaign with its fields. Version 0 means the current version. If the version
+// no longer exists, it returns core.ErrNotFound.
 func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
 	f core.CampaignFields, err error,
 ) {
@@ -45,8 +45,8 @@ func campaignFields(q db.Querier, c *core.Campaign, version int64) (v core.Campa
 	return v, core.FieldsOf(&written, listID), err
 }
 
-// CampaignVersions returns a page of a campaign's versions without their fields, newest first. page.After is the
-// number of the previous page's last version, as text. If it is not a number, CampaignVersions returns
+// CampaignVersions returns a page of a campaign's versions without their fields, newest first. page.After is the number
+// of the last version on the previous page, as text. If it is not a number, CampaignVersions returns
 // core.ErrInvalidCursor.
 func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page core.Page) (vs []core.CampaignVersion,
 	err error,
@@ -64,7 +64,7 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 	return vs, err
 }
 
-// keepVersion stores the saved fields in the version v or in the next one.
+// keepVersion stores the saved fields, either in the version v or in a new version.
 func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields string, e CampaignEdit) error {
 	if v.TakesSave(e.Actor, tx.Client(), e.Now) {
 		return tx.One("UPDATE campaign_version SET fields = ?, saved_at = ? WHERE no = ?", fields, int64(e.Now), v.No)
@@ -128,8 +128,8 @@ func keep(tx *db.Tx, no, version int64) error {
 	return tx.One("UPDATE campaign_version SET kept = 1 WHERE campaign_no = ? AND version = ?", no, version)
 }
 
-// SawVersion records that a person has viewed the current version. Later saves by other people go into a new version.
-// Its only error is core.ErrStorage.
+// SawVersion records that a person has viewed the current version. If other people save the campaign later, they create
+// a new version. Its only error is core.ErrStorage.
 func (s *Store) SawVersion(ctx context.Context, c *core.Campaign, v *core.CampaignVersion, by string) error {
 	if v.Closed || v.Kept || v.SavedBy == by {
 		return nil

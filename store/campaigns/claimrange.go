@@ -9,16 +9,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// Most recipients of a job are in the order of their subscribers, and most of them may still be emailed. Each of the
-// three tables is therefore read as one range, which costs less than looking up each row of two of them. A recipient
-// who may not be emailed, or whose row is unexpected, is then looked up individually.
+// Most recipients of a job are in the order of their subscribers, and most of them may still be emailed. A claim
+// therefore reads one range of each of the three tables, which costs less than looking up each row in two of them. It
+// then looks up each recipient individually who may not be emailed or whose row is not as expected.
 const (
 	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, " +
 		"tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = " + sqlRecipientQueued + " ORDER BY seq LIMIT +?3)"
 
-	// A line holds only the id if the subscriber may not be emailed. Of the parameters of Barred, the fifth is
-	// unused.
+	// A line holds only the id if the subscriber may not be emailed. The fifth of Barred's parameters is unused.
 	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = " +
 		"'active' AND s.block = '' " +
 		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, " +
@@ -32,12 +31,12 @@ const (
 )
 
 const (
-	minClaimRange   = 32 // with fewer recipients, each is looked up individually
-	maxSparseness   = 3  // most subscribers per recipient of a range
-	scatteredClaims = 16 // claims that look for no range after one that found none
+	minClaimRange   = 32 // if there are fewer recipients, each is looked up individually
+	maxSparseness   = 3  // maximum number of subscribers per recipient in a range
+	scatteredClaims = 16 // number of claims that don't look for a range after a claim that found none
 )
 
-// claimRange is ClaimRecipients for a range of subscribers. If there is no usable range, ok is false.
+// claimRange is like ClaimRecipients, but reads ranges. If there is no usable range, ok is false.
 func (k *ClaimKey) claimRange(ctx context.Context, d *db.DB, dst []core.Claim, after int64, limit int) (
 	out []core.Claim, ok bool, err error,
 ) {
@@ -74,7 +73,7 @@ func (k *ClaimKey) claimRange(ctx context.Context, d *db.DB, dst []core.Claim, a
 		if err != nil {
 			return dst, false, err
 		}
-		if len(one) != 1 || one[0].Seq != c.Seq { // it got an outcome meanwhile
+		if len(one) != 1 || one[0].Seq != c.Seq { // the recipient got an outcome in the meantime
 			return dst, false, nil
 		}
 		*c = one[0]
@@ -82,8 +81,8 @@ func (k *ClaimKey) claimRange(ctx context.Context, d *db.DB, dst []core.Claim, a
 	return out, true, nil
 }
 
-// parseClaimRange parses claims and appends them to dst. If a row is malformed or the subscribers are not in order,
-// ok is false.
+// parseClaimRange parses claims and appends them to dst. ok is false if a row is malformed or the subscribers are not
+// in order.
 func parseClaimRange(dst []core.Claim, rows string) (out []core.Claim, ok bool) {
 	previous := ""
 	for rows != "" {
@@ -109,8 +108,8 @@ func parseClaimRange(dst []core.Claim, rows string) (out []core.Claim, ok bool) 
 	return dst, true
 }
 
-// fillClaim completes a claim from the line of its subscriber and advances people past that line. It reports whether
-// the subscriber exists, may be emailed and has the address of the claim.
+// fillClaim completes a claim with data from its subscriber's line in people, and advances people past that line. It
+// reports whether the subscriber exists, may be emailed and has the address of the claim.
 func fillClaim(c *core.Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")
@@ -129,7 +128,7 @@ func fillClaim(c *core.Claim, people *string) bool {
 	return false
 }
 
-// containsID reports whether an ordered list contains an id, and advances the list past it.
+// containsID reports whether a sorted list contains an id, and advances the list past that id.
 func containsID(list *string, id string) bool {
 	for *list != "" {
 		first, rest, _ := strings.Cut(*list, "\x1e")

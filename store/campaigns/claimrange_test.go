@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// rangeHouse creates a list and a job to it. Of 1,000 subscribers, about odd are not as expected, or something has
-// happened to them since the job started.
+// rangeHouse creates a list and a job to it. Of the 1,000 subscribers, about odd are not as expected or have changed
+// since the job started.
 func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -120,7 +120,7 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 	}
 }
 
-// Recipients are looked up one by one if they are not in the order of the subscribers, or are few among many
+// Recipients are looked up one by one if they are not in the order of the subscribers, or if there are many more
 // subscribers.
 func TestNoRange(t *testing.T) {
 	for name, change := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// skipReasonIndex is 0 for a recipient who may be emailed, otherwise an index into skipReasons.
+// skipReasonIndex is an SQL expression: 0 for a recipient who may be emailed, otherwise an index into skipReasons.
 const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
 	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
 	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
@@ -29,14 +29,14 @@ const claimJoins = `
 	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
 
-// claimColumns joins a whole claim into one column, because fetching a column or row costs more than splitting text.
-// Numbers come first and preferences last. The separators are control characters, which no identifier, address or
-// JSON text contains.
+// claimColumns joins all data of a claim into one column, because fetching a column or row costs more than splitting
+// text. Numbers come first and the preferences last. The separators are control characters, which no identifier,
+// address or JSON text contains.
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
-// A statement returns its claims as one row, in the order of the inner query. For a bare parameter, SQLite would use
-// its value in the plan and prepare the statement again for each run. The plus sign prevents this.
+// Each statement returns its claims as one row, in the order of the inner query. The plus sign before a parameter keeps
+// SQLite from using the parameter's value in the plan, for which it would prepare the statement again for each run.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
@@ -45,17 +45,17 @@ const (
 		" AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
 )
 
-// ClaimKey holds what the claims of a job are checked against.
+// ClaimKey holds the data of a job and its lists against which claims are checked.
 type ClaimKey struct {
 	JobNo            int64
 	TenantID, ListID string
-	MailedProof      bool // require_mailed_proof of the list
+	MailedProof      bool // the list's require_mailed_proof
 
 	Further   []ClaimKey // keys of the lists after the first
-	scattered int        // number of next claims that do not look for a range
+	scattered int        // number of claims from now on that don't look for a range
 }
 
-// Of returns the key of the list at an index among the lists of the job.
+// Of returns the key for the job's list at an index.
 func (k *ClaimKey) Of(place int) *ClaimKey {
 	if place == 0 {
 		return k
@@ -63,7 +63,7 @@ func (k *ClaimKey) Of(place int) *ClaimKey {
 	return &k.Further[place-1]
 }
 
-// ClaimKey returns the key of a job's claims. If one of its lists was deleted, it returns core.ErrListNotFound.
+// ClaimKey returns the key for claims of a job. If one of the job's lists was deleted, it returns core.ErrListNotFound.
 func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err error) {
 	lists, err := s.JobLists(ctx, j)
 	for i, id := range lists {
@@ -81,10 +81,10 @@ func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err 
 	return k, err
 }
 
-// ClaimRecipients appends at most limit queued recipients of a job after a seq. It writes nothing: only one process
-// uses the file, so the caller keeps its claims in memory. After a restart, rows without an outcome are claimed again.
-// All claims of a job must use the same k, one call after the other, because k remembers the fastest way to read them.
-// Its only error is core.ErrStorage.
+// ClaimRecipients appends claims for up to limit queued recipients of a job to dst, starting after the seq after. It
+// writes nothing. The caller keeps its claims in memory, because only one process sends from the file. After a restart,
+// rows without an outcome are claimed again. All claims of a job must use the same k, one call after the other, because
+// k remembers the fastest way to read them. Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) ([]core.Claim,
 	error,
@@ -95,7 +95,7 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimK
 	return k.claimOfList(ctx, s.DB, dst, after, limit)
 }
 
-// claimOfList is ClaimRecipients for one list.
+// claimOfList is like ClaimRecipients, for one list.
 func (k *ClaimKey) claimOfList(ctx context.Context, d *db.DB, dst []core.Claim, after int64, limit int) (
 	[]core.Claim, error,
 ) {
@@ -109,8 +109,8 @@ func (k *ClaimKey) claimOfList(ctx context.Context, d *db.DB, dst []core.Claim, 
 	return claim(ctx, d, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
 }
 
-// ClaimDeferred appends at most limit deferred recipients of a job that are due, after (afterDue, afterSeq). Its only
-// error is core.ErrStorage.
+// ClaimDeferred is like ClaimRecipients, for deferred recipients that are due. It starts after the position (afterDue,
+// afterSeq). Its only error is core.ErrStorage.
 func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
 	now core.Instant, limit int,
 ) ([]core.Claim, error) {
@@ -123,7 +123,7 @@ func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey
 	return s.claimAgainByList(ctx, dst, begin, k)
 }
 
-// claim appends the claims that a query returns as one text.
+// claim appends the claims that a query returns as one text to dst.
 func claim(ctx context.Context, d *db.DB, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
 	rows, err := d.Text(ctx, query, args...)
 	if err != nil {

@@ -8,25 +8,26 @@ import (
 	"newsletterd/core"
 )
 
-// Draft is a version of a campaign with everything that its emails are made from at the moment.
+// Draft is a version of a campaign with everything from which its emails would be made now.
 type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion
 	Fields   core.CampaignFields
-	Theme    *core.Theme  // the tenant's own theme; nil means a built-in one
-	Content  core.Content // its Copy is not stored
+	Theme    *core.Theme  // theme of the tenant; nil means a built-in one
+	Content  core.Content // content whose Copy is not stored
 	Head     IssueHead    // head in archives, set by the caller
-	Frozen   bool         // the version was approved, and this is the frozen content
-	Digest   core.Digest  // of what its approval covers; empty if frozen
+	Frozen   bool         // whether the version was approved, so that Content is the frozen content
+	Digest   core.Digest  // digest of the content that its approval covers; empty if frozen
 
-	// rule of its segments with references inlined, as in its approval; empty if it has none or it can't be evaluated
+	// rule of its segments with references inlined, as in an approval; empty if it has no segments or they can't be
+	// evaluated
 	Rule core.RuleText
 }
 
-// Draft compiles a version of a campaign; version 0 is the current one. For an approved version it returns the frozen
-// content. A campaign without a list is compiled with a placeholder list. If the version no longer exists, it returns
-// core.ErrNotFound. If the list, the theme or the layout is missing, it returns an Invalid error. It also returns the
-// compiler's errors.
+// Draft compiles a version of a campaign. Version 0 means the current version. For an approved version, it returns the
+// frozen content. A campaign without a list is compiled with a placeholder list. If the version no longer exists, it
+// returns core.ErrNotFound. If the list, the theme or the layout is missing, it returns an Invalid error. It also
+// returns the errors of compile.
 func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
 	now core.Instant,
 ) (d Draft, err error) {
@@ -38,8 +39,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft for the approved version. It compiles the version only to check it. An Invalid error, caused by
-// records that have changed since, is ignored; then Theme is nil.
+// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, which
+// records cause that have changed since. Theme is then nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {
@@ -66,7 +67,7 @@ func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.
 	return d, err
 }
 
-// ChangedDraft is Draft for a version with a change applied. It returns the error of change, if any.
+// ChangedDraft is like Draft, for a version to whose fields it applies change. It also returns the error of change.
 func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, compile core.CampaignCompiler, now core.Instant,
 ) (d Draft, err error) {
@@ -111,7 +112,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	}
 	for _, id := range d.Fields.ListIDs[min(1, len(d.Fields.ListIDs)):] {
 		further, err := s.List(ctx, id)
-		if err != nil && !errors.Is(err, core.ErrListNotFound) { // the draft can't be approved without the list
+		if err != nil && !errors.Is(err, core.ErrListNotFound) { // without the list, the draft can't be approved anyway
 			return d, err
 		}
 		frozen.ListNames = append(frozen.ListNames, further.Name)

@@ -16,11 +16,11 @@ type engagedMail struct {
 }
 
 // recordKept is the minimum time that the engagement rows of an email are kept. If an email was opened before and has
-// no rows after that time, housekeeping has removed them, and the email is not counted again.
+// no rows after that time, housekeeping has removed them. The email is then not counted again.
 const recordKept = 7 * 24 * time.Hour
 
-// engage counts one open or click. It also classifies the email's earlier opens and clicks again as those of a person
-// or a program, and updates the counts of links and the recipient's marks.
+// engage counts one open or click. It also decides again for the email's earlier opens and clicks whether a person or a
+// program caused them. It updates the counts of links and the recipient's marks.
 func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
 		return engageTotal(tx, &e)
@@ -90,7 +90,7 @@ func keepEngaged(tx *db.Tx, m *engagedMail, g *core.Engaged) error {
 	return err
 }
 
-// marksNow returns the marks of the recipient according to the current rows.
+// marksNow returns the marks of the recipient according to the rows as they are now.
 func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	marks := m.marks
 	var pixel core.Class
@@ -110,7 +110,7 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	}
 	set(core.MarkOpened, core.MarkMachineOpened, pixel)
 	set(core.MarkClicked, core.MarkMachineClicked, clicks)
-	if pixel == core.ClassNone { // if it was opened, a provider has reported that
+	if pixel == core.ClassNone { // if the email was opened, a provider has reported that
 		opens = max(opens, marks.WithOpens(core.ClassNone).Opens())
 	}
 	return marks.WithOpens(opens)
@@ -166,7 +166,8 @@ func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant)
 	return nil
 }
 
-// MarkReported counts an open or click that a mail provider reports, by a person or by a machine.
+// MarkReported counts an open or click that a mail provider reports. person is true if a person caused it, not a
+// program.
 func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at core.Instant) error {
 	var had core.Marks
 	err := tx.Get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
@@ -190,7 +191,8 @@ func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at co
 	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }
 
-// heardRecipient is heard for the subscriber who received an email of a job, on the list through which it came.
+// heardRecipient is heard for the subscriber who received an email of a job, on the list through which the job reached
+// them.
 func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
 	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
 		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1

@@ -15,8 +15,8 @@ const (
 		" ORDER BY r.due_at LIMIT +?2"
 )
 
-// Failures sums up why recipients of a job got no email, from at most core.FailureSample recipients of each outcome.
-// Its only error is core.ErrStorage.
+// Failures summarizes why recipients of a job got no email. It reads at most core.FailureSample recipients of each
+// outcome. Its only error is core.ErrStorage.
 func (s *Store) Failures(ctx context.Context, j *core.SendJob) (f core.Failures, err error) {
 	f.Failures = []core.Failure{}
 	for _, state := range []int{core.RecipientDeferred, core.RecipientFailed, core.RecipientSkipped} {

@@ -7,15 +7,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// MoreReaders reports whether lists have more than n subscribers who may be emailed. It checks only the blocks on the
-// lists, and counts a subscriber of two lists twice. Its only error is core.ErrStorage.
+// MoreReaders reports whether the given lists have more than n subscribers who may be emailed. It checks only the
+// blocks on the lists, and counts a person on two lists twice. Its only error is core.ErrStorage.
 func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bool, err error) {
 	err = s.Get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS j CROSS JOIN subscriber AS s ON s.list_id =
 		j.value AND s.word = 'active' AND s.block = '' LIMIT 1 OFFSET ?)`, db.JsonOf(lists), n)
 	return more, err
 }
 
-// changeFirst changes a running job by a rule, unless the job has already gone beyond its first recipients.
+// changeFirst changes a running job with a rule, unless the job has already sent beyond its first recipients.
 func (s *Store) changeFirst(
 	ctx context.Context,
 	no int64,

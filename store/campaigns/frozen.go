@@ -15,14 +15,14 @@ const frozenHead = "list_name, list_names, tenant_name, postal_address, language
 
 var insertFrozen = db.InsertInto("frozen_content", "copy_id, "+frozenHead)
 
-// frozenBodies selects the bodies that frozen content refers to.
+// frozenBodies is a part of a query that selects the bodies to which frozen content refers.
 const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_text), '') AS layout_text`
 
-// frozen returns the frozen content of a campaign copy. It returns core.ErrNotFound for a campaign of an older
-// version whose job has not started since.
+// frozen returns the frozen content of a campaign copy. It returns core.ErrNotFound for a campaign from an older
+// version of newsletterd whose job has not started since the upgrade.
 func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent, err error) {
 	err = s.Get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE copy_id = ?",
 		copyID)
@@ -30,14 +30,14 @@ func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent
 }
 
 // freeze stores everything that the emails of a campaign are made from. If the template or its layout does not exist
-// yet, it is resolved when the job starts.
+// yet, the template is frozen when the job starts.
 func freeze(tx *db.Tx, c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
 	return f, keepFrozen(tx, &f, c.ID, t.ID)
 }
 
-// freezeCampaign is freeze for all lists of a campaign, with the campaign's own sender and language. If its template
-// or the template's layout does not exist, it returns an Invalid error.
+// freezeCampaign is like freeze, for all lists of a campaign and with the campaign's own sender and language. If the
+// campaign's template or the template's layout does not exist, it returns an Invalid error.
 func freezeCampaign(tx *db.Tx, c *core.CampaignCopy, own *core.CampaignFields, lists []core.List, t *core.Tenant) (
 	f core.FrozenContent, err error,
 ) {
@@ -103,17 +103,19 @@ func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
-// frozenRule returns the rule of an approved campaign's segments, as it was at approval. It is empty without segments.
+// frozenRule returns the rule of an approved campaign's segments, as it was at approval. It is empty if the campaign
+// has no segments.
 func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 	err = q.Get(&rule, "SELECT rule FROM frozen_content WHERE copy_id = ?", copyID)
-	if errors.Is(err, core.ErrNotFound) { // campaign of an older version
+	if errors.Is(err, core.ErrNotFound) { // the campaign is from an older version of newsletterd
 		return "", nil
 	}
 	return rule, err
 }
 
-// CountedVersion returns the fields of a version of a campaign for CountAudience. Those of an approved version have the
-// rule of its segments as approved, by which it is sent. Version and errors are those of CampaignVersion.
+// CountedVersion returns the fields of a version of a campaign for CountAudience. The fields of an approved version
+// contain the approved rule of its segments, with which it is sent. version and the errors are those of
+// CampaignVersion.
 func (s *Store) CountedVersion(ctx context.Context, c *core.Campaign, version int64) (f core.CampaignFields,
 	err error,
 ) {
@@ -124,7 +126,7 @@ func (s *Store) CountedVersion(ctx context.Context, c *core.Campaign, version in
 	return f, err
 }
 
-// keepBody returns the number of a body, which is stored once for all jobs. The number of the empty body is 0.
+// keepBody stores a body, once for all jobs, and returns its number. The number of the empty body is 0.
 func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	if body == "" {
 		return 0, nil
@@ -138,7 +140,7 @@ func keepBody(tx *db.Tx, body string) (no int64, err error) {
 }
 
 // frozenContent returns the frozen content of a job that starts, without the bodies. It also freezes content that an
-// older version left out, and a template that did not exist before.
+// older version of newsletterd did not freeze, and a template that did not exist before.
 func frozenContent(tx *db.Tx, j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	err = tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {

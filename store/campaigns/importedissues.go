@@ -13,14 +13,14 @@ type ImportedIssue struct {
 	Source               string // the other tool
 	Author, Kind         string // both may be empty
 	Body                 string // clean HTML
-	Words, Excerpt       string // of Body
+	Words, Excerpt       string // texts of Body
 	At                   core.Instant
 	Undated              bool   // At is not from the other tool
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
 }
 
-// AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added it, it
-// returns 0. The only error is core.ErrStorage.
+// AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added the
+// issue, it returns 0. The only error is core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
 	if err != nil || same > 0 {
@@ -53,8 +53,8 @@ const (
 		m.source = ?4 AND m.body = ?5`
 )
 
-// sameIssues counts the issues that are the same in an earlier import: by date and title, or without a date by slug,
-// title and body.
+// sameIssues counts the issues from earlier imports that are the same: those with the same date and title or, without a
+// date, with the same slug, title and body.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 	if i.Undated {
 		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
@@ -69,7 +69,7 @@ func RemoveImportedIssue(tx *db.Tx, no int64) error {
 	return err
 }
 
-// ImportedBody returns the clean HTML of an imported issue. If there is none, it returns core.ErrNotFound.
+// ImportedBody returns the clean HTML of an imported issue. If there is no such issue, it returns core.ErrNotFound.
 func ImportedBody(ctx context.Context, s *db.DB, no int64) (body string, err error) {
 	err = s.Get(ctx, &body, "SELECT body FROM imported_issue WHERE issue_no = ?", no)
 	return body, err

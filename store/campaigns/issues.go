@@ -15,7 +15,7 @@ func (s *Store) ListsBySlug(ctx context.Context, slug string) (ids []string, err
 	return ids, err
 }
 
-// IssueHead is what public archives list and search of a campaign.
+// IssueHead holds the parts of a campaign that public archives list and search.
 type IssueHead struct {
 	Title, Summary string
 	IssueText
@@ -23,13 +23,13 @@ type IssueHead struct {
 
 // IssueText is the part of an IssueHead that comes from the article.
 type IssueText struct {
-	Words         string // of the article, a line for each block
+	Words         string // words of the article, one line for each block
 	Excerpt       string
-	Picture       string // address of the first picture that is stored here; empty: none
-	Width, Height int    // of the picture, in pixels
+	Picture       string // address of the first image that this server stores; empty if there is none
+	Width, Height int    // size of the image in pixels
 }
 
-// keep stores the text of an issue. Triggers update the search.
+// keep stores the text of an issue. Triggers update the search index.
 func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
 	_, err := tx.Exec(`INSERT INTO issue_text (issue_no, words, excerpt, picture, width, height)
 		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET words = excluded.words, excerpt = excluded.excerpt,
@@ -38,8 +38,8 @@ func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
 	return err
 }
 
-// keepIssue adds a campaign to the archives of its lists. An existing issue stays unchanged, unless no email of the
-// campaign was sent yet.
+// keepIssue adds a campaign to the archives of its lists. It replaces an existing issue only if no email of the
+// campaign has been sent yet.
 func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 	if _, err := tx.Exec("DELETE FROM issue WHERE campaign_no = ? AND sent_at = 0", c.No); err != nil {
 		return err
@@ -78,15 +78,15 @@ func freeSlug(tx *db.Tx, list, title string) (string, error) {
 	return core.IssueSlug(title, taken), err
 }
 
-// slugBegin returns the beginning of all slugs that an issue with a title can have. The end of a long slug may be
-// replaced by a number.
+// slugBegin returns the beginning of all slugs that an issue with a title can have. In a long slug, a number may
+// replace the end.
 func slugBegin(title string) string {
 	slug := core.IssueSlug(title, nil)
 	return slug[:min(len(slug), 60)]
 }
 
-// shownIssues selects the issues that archives show: emails were sent, and no recipient waits for the first attempt.
-// Deferred recipients do not delay an issue.
+// shownIssues selects the issues that archives show. Their emails were sent, and no recipient waits for the first
+// attempt. Deferred recipients do not delay an issue.
 const shownIssues = "SELECT " + issueColumns + " FROM issue AS i " + issueJoins + " WHERE " + issueShown
 
 const issueColumns = `i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
@@ -110,14 +110,14 @@ const (
 	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT +?4"
 )
 
-// Issue returns an issue in the archive of a list. If there is none, it returns core.ErrNotFound.
+// Issue returns an issue in the archive of a list. If there is no such issue, it returns core.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, listID, slug string) (i core.Issue, err error) {
 	err = s.Get(ctx, &i, issueBySlug, listID, slug)
 	return i, err
 }
 
-// IssuesBefore returns at most limit issues of a list's archive before another one, newest first. If other is zero,
-// it starts with the newest. Its only error is core.ErrStorage.
+// IssuesBefore returns up to limit issues that precede other in a list's archive, newest first. If other is zero, it
+// starts with the newest issue. Its only error is core.ErrStorage.
 func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
 	err error,
 ) {
@@ -137,15 +137,15 @@ func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue
 	return is, err
 }
 
-// searchIssues walks over the matches from the newest. FTS5 reads them in this order. What was found is shown only near
-// the start of a long text.
+// searchIssues reads the matches from the newest to the oldest, which is the order of FTS5. In a long text, only
+// matches near the start can be shown.
 const searchIssues = "SELECT " + issueColumns + `, substr(coalesce(t.words, ''), 1, 50000) AS words
 	FROM issue_search AS s CROSS JOIN issue AS i ON i.no = s.rowid ` +
 	issueJoins + ` WHERE issue_search MATCH ?2 AND s.rowid < ?3 AND ` + issueShown + " ORDER BY s.rowid DESC LIMIT +?4"
 
 // SearchIssues returns at most limit issues of a list's archive that contain all words of a query, newest first. The
-// last word may be the beginning of one, if core.FindsLonger allows it. before is the number of an issue; 0: from the
-// newest. Without a word, there are none. Its only error is core.ErrStorage.
+// last word of the query may be the beginning of a word, if core.FindsLonger allows it. before is the number of an
+// issue, or 0 to start with the newest. A query without words finds nothing. Its only error is core.ErrStorage.
 func (s *Store) SearchIssues(ctx context.Context, l *core.List, query string, before int64, limit int) (is []core.Issue,
 	err error,
 ) {
@@ -160,7 +160,7 @@ func (s *Store) SearchIssues(ctx context.Context, l *core.List, query string, be
 	return is, err
 }
 
-// maxSearchWords limits the work of a search.
+// maxSearchWords is the maximum number of words in a query. It limits the work of a search.
 const maxSearchWords = 8
 
 // issueMatch returns a query as an FTS5 expression. The words are quoted, so their characters have no special meaning.
@@ -179,7 +179,7 @@ func issueMatch(l *core.List, query string) string {
 		id(l.TenantID) + " AND l" + id(l.ID) + ")"
 }
 
-// FillIssues adds the texts of at most limit issues that have none: those that were sent before texts were stored. It
+// FillIssues adds texts to up to limit issues that have none because they were sent before texts were stored. It
 // reports whether there may be more. It also returns errors of text.
 func (s *Store) FillIssues(ctx context.Context, limit int, text func(*core.Issue) (IssueText, error)) (more bool,
 	err error,

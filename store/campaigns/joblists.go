@@ -13,7 +13,7 @@ import (
 // list, and within a list by subscriber id.
 type jobPart struct {
 	ListID string
-	After  int64 // seq of the last recipient before the list; -1 if the job has not reached the list
+	After  int64 // seq of the last recipient before those of the list; -1 if the job has not reached the list
 	To     int64 // seq of the list's last recipient so far; -1 if the job has not reached the list
 }
 
@@ -21,25 +21,26 @@ type jobPart struct {
 type furtherList struct {
 	ListID     string `db:"list_id"`
 	After      int64  `db:"after_seq"`
-	Recipients int64  `db:"recipients"` // of the whole job
+	Recipients int64  `db:"recipients"` // number of recipients of the whole job
 }
 
 const selectFurtherLists = `SELECT f.list_id, coalesce(f.after_seq, -1) AS after_seq, j.recipients FROM
 	further_list AS f INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN send_job AS j ON j.no = f.job_no
 	WHERE f.job_no = ? ORDER BY f.place`
 
-// ReachedList is the list through which a recipient "r" of a job "j" is reached.
+// ReachedList is the SQL expression for the list through which a job "j" reaches a recipient "r".
 const ReachedList = `coalesce(` + reachedFurther + `, j.list_id)`
 
-// reachedFurther is the same list, or NULL if it is the job's first.
+// reachedFurther is like ReachedList, but NULL for the job's first list.
 const reachedFurther = `(SELECT list_id FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = r.job_no AND after_seq < r.seq ORDER BY place DESC LIMIT 1)`
 
-// FirstListEnds is the seq of the last recipient that a job "j" reaches through its first list.
+// FirstListEnds is the SQL expression for the seq of the last recipient that a job "j" reaches through its first list.
 const FirstListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = j.no AND place = 1), j.recipients)`
 
-// FurtherListEnds is the seq of the last recipient that a job "j" reaches through a further list "f".
+// FurtherListEnds is the SQL expression for the seq of the last recipient that a job "j" reaches through a further list
+// "f".
 const FurtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
 
@@ -51,7 +52,7 @@ func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	return partsOf(r, j.No, j.ListID)
 }
 
-// partsOf returns the lists of a job with several lists, starting with first.
+// partsOf returns the lists of a job that has several, starting with first.
 func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	var further []furtherList
 	if err := r.All(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
@@ -71,7 +72,7 @@ func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	return parts, nil
 }
 
-// jobListIDs selects the ids of all lists of a send_job row, as a JSON array.
+// jobListIDs is the SQL expression for the ids of all lists of a send_job row, as a JSON array.
 const jobListIDs = `iif(send_job.lists = 1, json_array(send_job.list_id), (SELECT '["' || send_job.list_id || '",' ||
 	substr(json_group_array(list_id), 2) FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = send_job.no))`
@@ -94,7 +95,7 @@ func listsOf(tx *db.Tx, j *core.SendJob) (ids []string, err error) {
 	return ids, err
 }
 
-// lists returns the lists with the given ids. If one does not exist, it returns core.ErrListNotFound.
+// lists returns the lists with the given ids. If a list does not exist, it returns core.ErrListNotFound.
 func lists(tx *db.Tx, ids []string) (ls []core.List, err error) {
 	ls = make([]core.List, len(ids))
 	for i, id := range ids {
@@ -105,7 +106,7 @@ func lists(tx *db.Tx, ids []string) (ls []core.List, err error) {
 	return ls, nil
 }
 
-// maySendAll is maySend for all lists of a job.
+// maySendAll is like maySend, for all lists of a job.
 func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
 	for i := range lists {
 		if t, err = maySend(tx, &lists[i]); err != nil {
@@ -115,7 +116,7 @@ func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
 	return t, nil
 }
 
-// insertSendJobTo is insertSendJob for a job with several lists. The first of them is the job's own.
+// insertSendJobTo is like insertSendJob, for a job with several lists. The first of them is the job's own.
 func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	j.Lists = int64(len(lists))
 	if err := insertSendJob(tx, j); err != nil {
@@ -130,13 +131,14 @@ func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	return nil
 }
 
-// beginList records that the recipients of a further list come next, after the job's current ones and n more.
+// beginList records that the recipients of the further list at place begin after the job's current recipients and n
+// more.
 func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
 	return tx.One("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
 		j.Recipients+n, j.No, place)
 }
 
-// placeOf returns the index of a list among the lists of a job. If it is not one of them, it returns
+// placeOf returns the index of a list among the lists of a job. If the list is not one of them, it returns
 // core.ErrListNotFound.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
 	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
@@ -156,7 +158,7 @@ func (s *Store) JobLists(ctx context.Context, j *core.SendJob) (ids []string, er
 	return ids, err
 }
 
-// partsOfJob is jobParts outside an operation.
+// partsOfJob is like jobParts, outside an operation.
 func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPart, err error) {
 	if j.Lists <= 1 {
 		return jobParts(nil, j)
@@ -168,7 +170,7 @@ func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPar
 	return parts, err
 }
 
-// partOf returns the index of the list through which the recipient with a seq is reached.
+// partOf returns the index of the list through which the job reaches the recipient with a seq.
 func partOf(parts []jobPart, seq int64) int {
 	place := lastBegun(parts)
 	for place > 0 && seq <= parts[place].After {
@@ -177,8 +179,8 @@ func partOf(parts []jobPart, seq int64) int {
 	return place
 }
 
-// claimByList is ClaimRecipients for a job with several lists. It claims up to the end of each list as read at the
-// start. Recipients that are added later are left to later claims.
+// claimByList is ClaimRecipients for a job with several lists. It claims up to the end that each list has at the start
+// of the call. Later calls claim recipients that are added after that.
 func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (
 	_ []core.Claim, err error,
 ) {
@@ -203,8 +205,8 @@ func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, 
 const claimOneDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 	"AND r.seq = ?5 AND r.state = " + sqlRecipientDeferred + ")"
 
-// claimAgainByList checks the deferred claims from begin on against their own lists. They were checked against the
-// first list only.
+// claimAgainByList checks the deferred claims in dst, from index begin on, against their own lists. Before, they were
+// checked only against the job's first list.
 func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin int, k *ClaimKey) ([]core.Claim, error) {
 	parts, err := s.partsOfJob(ctx, &core.SendJob{No: k.JobNo, ListID: k.ListID, Lists: 1 + int64(len(k.Further))})
 	for i := begin; i < len(dst) && err == nil; i++ {
@@ -215,7 +217,7 @@ func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin in
 		var one []core.Claim
 		of := k.Of(place)
 		one, err = claim(ctx, s.DB, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
-		if len(one) == 1 { // otherwise it already has an outcome, which stays
+		if len(one) == 1 { // otherwise, the recipient already has an outcome, which stays
 			dst[i] = one[0]
 		}
 		dst[i].Place = place

@@ -14,9 +14,9 @@ import (
 // startAtOnce is the maximum number of jobs that one operation of StartDueJobs starts.
 const startAtOnce = 50
 
-// StartDueJobs starts the pending jobs that are due. It fails a job that can't start because its window is over or
-// its template is missing. Paused jobs, and jobs with an inactive list or tenant, stay pending. next is when the next
-// job is due, or 0 if none is pending. Its only error is core.ErrStorage.
+// StartDueJobs starts the pending jobs that are due. It fails a job that can't start because its window is over or its
+// template is missing. Paused jobs, and jobs with an inactive list or tenant, stay pending. next is the time when the
+// next job is due, or 0 if no job is pending. Its only error is core.ErrStorage.
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const first = "SELECT coalesce(min(due_at), 0) FROM send_job INDEXED BY send_job_due WHERE " +
 		"status = 'pending' AND paused_at = 0"
@@ -81,7 +81,7 @@ func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
 	return savePause(tx, j)
 }
 
-// JudgeJob applies the stop rule to a job, which may pause it.
+// JudgeJob applies the stop rule to a job, and may pause the job.
 func JudgeJob(tx *db.Tx, no int64, now core.Instant) error {
 	rule := tx.DB().Options().StopRule
 	if rule == (core.StopRule{}) {
@@ -103,8 +103,8 @@ func savePause(tx *db.Tx, j *core.SendJob) error {
 		int64(j.PausedAt), j.PauseReason, j.Unstoppable, int64(j.FirstUntil), j.No)
 }
 
-// PauseSendJob pauses a running job until a person resumes it. A job that is paused or not running stays unchanged.
-// If there is no such job, it returns core.ErrJobNotFound.
+// PauseSendJob pauses a running job until someone resumes it. A job that is paused or not running stays unchanged. If
+// there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
@@ -115,8 +115,8 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 	})
 }
 
-// PauseSendJobBy pauses a job, at the request of actor, until a person resumes it. If there is no such job, it
-// returns core.ErrJobNotFound. If the job is paused or has ended, it returns core.ErrConflict.
+// PauseSendJobBy pauses a job, at the request of actor, until someone resumes it. If there is no such job, it returns
+// core.ErrJobNotFound. If the job is paused or has ended, it returns core.ErrConflict.
 func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("send_job", id); err != nil {
@@ -162,8 +162,8 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 	return j, err
 }
 
-// HoldSendJob records why a running job waits for a condition that clears without a person's action. An empty reason
-// ends the wait. A paused job stays unchanged. Its only error is core.ErrStorage.
+// HoldSendJob records why a running job waits. The job resumes without anyone's action when the reason no longer
+// applies. An empty reason ends the wait. A paused job stays unchanged. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
@@ -190,7 +190,7 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 		}
 		held := j.FirstHeld(now)
 		if held {
-			j.FirstUntil = now // the person ends the hold early
+			j.FirstUntil = now // the actor ends the hold early
 		}
 		if err := j.Resume(); err != nil && (!held || j.PausedAt != 0) {
 			return err
@@ -203,8 +203,8 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 	return j, err
 }
 
-// mayResume returns an error for a job that was paused because its sender does not belong to the tenant, while that is
-// still so.
+// mayResume returns an error if a job was paused because its sender does not belong to the tenant, and this is still
+// the case.
 func mayResume(tx *db.Tx, j *core.SendJob) error {
 	if j.PausedAt == 0 || !strings.HasSuffix(j.PauseReason, core.PauseSender) {
 		return nil
@@ -225,9 +225,9 @@ func mayResume(tx *db.Tx, j *core.SendJob) error {
 	return nil
 }
 
-// RetryFailed creates a job, with the same content, for the recipients of an ended job who got no email. A job can be
-// retried once, because two retries would email the same people. It returns core.ErrConflict if the job was retried
-// or has not ended, or if the list or the tenant is not active.
+// RetryFailed creates a job with the same content for the recipients of an ended job who got no email. A job can be
+// retried once, because two retries would email the same people. It returns core.ErrConflict if the job was retried or
+// has not ended, or if the list or the tenant is not active.
 func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		old, err := sendJob(tx, id)
@@ -271,8 +271,9 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// retryCampaign links the campaign of a job to its retry. If the job was stopped before it had a recipient, and the
-// campaign has been edited or sent back since, it returns core.ErrConflict. Such a campaign must be sent again.
+// retryCampaign links the campaign of the job old to its retry j. If old was stopped before it had a recipient, and the
+// campaign has since been edited or changes were requested, it returns core.ErrConflict. Such a campaign must be sent
+// again.
 func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	n, err := tx.Exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
 		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR
@@ -345,6 +346,6 @@ func expandRetry(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err er
 		n, to, !more, j.No)
 }
 
-// restOfList marks a position in a list, instead of one among the recipients of the retried job. Positions in the
-// job's further lists have the mark as well.
+// restOfList is the prefix of a position in a list. Other positions are among the recipients of the retried job.
+// Positions in the job's further lists have the prefix too.
 const restOfList = "list:"

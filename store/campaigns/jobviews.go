@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobViews selects jobs with the heads of their campaigns, but without bodies. An index holds the heads.
+// jobViews selects jobs with the heads of their campaigns, but without bodies. The heads come from an index.
 const jobViews = jobView + jobViewFrom
 
 const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
@@ -48,22 +48,22 @@ const (
 // JobFilter selects send jobs.
 type JobFilter struct {
 	Tenants []string       // only jobs of these tenants
-	All     bool           // jobs of all tenants
+	All     bool           // whether to select jobs of all tenants
 	Status  core.JobStatus // empty means any
 	ListID  string         // only jobs that go to this list; empty means any
 
 	CampaignIDs []string // only jobs of these campaigns, with all their lists; nil means any
 }
 
-// JobView returns a job. If there is none or its tenant was deleted, it returns core.ErrJobNotFound.
+// JobView returns a job. If the job doesn't exist, or its tenant was deleted, it returns core.ErrJobNotFound.
 func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
 	err = s.Get(ctx, &v, jobViewByID, id)
 	v.Measure(&v.OpenCounts)
 	return v, noJob(err)
 }
 
-// JobViews returns a page of jobs, newest first. page.After is the number of the previous page's last job, as text.
-// If it is not a number, JobViews returns core.ErrInvalidCursor.
+// JobViews returns a page of jobs, newest first. page.After is the number of the last job on the previous page, as
+// text. If it is not a number, JobViews returns core.ErrInvalidCursor.
 func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {

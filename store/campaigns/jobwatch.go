@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// changedJobs collects the jobs that an operation has changed, and passes them to the watches after the commit.
+// changedJobs collects the jobs that an operation has changed, and passes their numbers to the watches after the
+// commit.
 type changedJobs struct {
 	op, commit []int64
 
@@ -19,7 +20,7 @@ type changedJobs struct {
 }
 
 // changed marks a job as changed, for the watches. An operation that changes many jobs, or a list or tenant, kicks
-// db.TopicJobs instead. The counters of a job change without a mark.
+// db.TopicJobs instead. A change of a job's counters needs no mark.
 func changed(tx *db.Tx, no int64) {
 	c := tx.Kept("changed jobs").(*changedJobs)
 	c.op = append(c.op, no)
@@ -30,7 +31,7 @@ func (c *changedJobs) End(*db.Tx) error               { return nil }
 func (c *changedJobs) Done()                          { c.commit, c.op = append(c.commit, c.op...), c.op[:0] }
 func (c *changedJobs) Commit(*db.Tx, time.Time) error { return nil }
 
-// Committed tells the watches which jobs have changed.
+// Committed passes the numbers of the changed jobs to the watches.
 func (c *changedJobs) Committed() {
 	if len(c.commit) == 0 {
 		return
@@ -43,7 +44,7 @@ func (c *changedJobs) Committed() {
 	c.commit = c.commit[:0]
 }
 
-// Undone drops the changes that are not in the database.
+// Undone drops the changes that were rolled back.
 func (c *changedJobs) Undone(all bool) {
 	c.op = c.op[:0]
 	if all {
@@ -57,7 +58,7 @@ const (
 	sendableJobs = "SELECT " + sendJobColumns + " FROM send_job INDEXED BY send_job_running WHERE status = 'running' " +
 		"AND " + sendable + " ORDER BY no"
 
-	// The plus sign has the jobs looked up by number.
+	// The plus sign makes SQLite look up the jobs by number.
 	amongJobs = " FROM send_job WHERE no IN (SELECT value FROM json_each(?)) AND +status = 'running' "
 
 	startedAmong  = "SELECT " + sendJobColumns + amongJobs + "ORDER BY no"
@@ -67,21 +68,21 @@ const (
 	sendable = "paused_at = 0 AND " + switchedOff + " = ''"
 )
 
-// JobWatch tells a worker which running jobs have changed, so that it doesn't read all of them again. One goroutine
-// may call Read.
+// JobWatch reports to a worker which running jobs have changed, so that the worker doesn't read all of them again. Only
+// one goroutine may call Read.
 type JobWatch struct {
 	store *Store
 	every string // query for all running jobs
-	some  string // query for the running ones among some numbers
+	some  string // query for the running jobs among given numbers
 	kick  func()
 
 	mu  sync.Mutex
-	all bool // any job may have changed
+	all bool // whether any job may have changed
 	nos []int64
 }
 
-// JobChanges are the jobs of a watch that may have changed: those in Nos or, if All is set, every job. Of these, only
-// the jobs in Running are running.
+// JobChanges are the jobs of a watch that may have changed: those in Nos or, if All is set, every job. Of these jobs,
+// those in Running are running, and no others.
 type JobChanges struct {
 	All     bool
 	Nos     []int64
@@ -89,8 +90,8 @@ type JobChanges struct {
 }
 
 // WatchJobs returns a watch of the running jobs. If sendable is true, jobs that are paused, or whose lists or tenant
-// are inactive, don't count as running. After a change, also by another process, kick is called. It must not block
-// and must not call the store.
+// are inactive, don't count as running. After a change, also by another process, the watch calls kick, which must not
+// block and must not call the store.
 func (s *Store) WatchJobs(sendable bool, kick func()) *JobWatch {
 	w := &JobWatch{store: s, kick: kick, all: true, every: startedJobs, some: startedAmong}
 	if sendable {
@@ -127,9 +128,9 @@ func (w *JobWatch) Changed() bool {
 }
 
 // Read returns the jobs that may have changed since the last Read, and those with the given numbers. The first Read
-// returns all. After an error, the next Read returns the same jobs. Its only error is core.ErrStorage.
+// returns all running jobs. After an error, the next Read returns the same jobs. Its only error is core.ErrStorage.
 func (w *JobWatch) Read(ctx context.Context, more ...int64) (c JobChanges, err error) {
-	w.mu.Lock() // before the database, so that later changes are in the next Read
+	w.mu.Lock() // before reading the database, so that the next Read includes later changes
 	c.All, c.Nos = w.all, append(w.nos, more...)
 	w.all, w.nos = false, nil
 	w.mu.Unlock()
@@ -149,7 +150,7 @@ func (w *JobWatch) Read(ctx context.Context, more ...int64) (c JobChanges, err e
 	return c, err
 }
 
-// Ended reports whether a job is not running anymore, as far as the changes tell.
+// Ended reports whether a job is no longer running, according to the changes.
 func (c *JobChanges) Ended(no int64) bool {
 	if _, asked := slices.BinarySearch(c.Nos, no); !asked && !c.All {
 		return false
@@ -158,7 +159,8 @@ func (c *JobChanges) Ended(no int64) bool {
 	return !runs
 }
 
-// StillRunning returns the numbers of those jobs that are running now, in order. Its only error is core.ErrStorage.
+// StillRunning returns those of the numbers nos whose jobs are running now, in order. Its only error is
+// core.ErrStorage.
 func (w *JobWatch) StillRunning(ctx context.Context, nos []int64) (running []int64, err error) {
 	err = w.store.All(ctx, &running, stillSendable, db.JsonOf(nos))
 	return running, err

@@ -9,8 +9,8 @@ import (
 )
 
 // measuredJobs selects the jobs to a list that started between two instants and track opens or clicks per subscriber,
-// perhaps only of those who agreed, newest first. Each row has the range of recipients reached through the list, and
-// whether they are still stored. ?3 is the limit.
+// or only of those who agreed, newest first. Each row has the range of recipients reached through the list, and whether
+// they are still stored. ?3 is the limit.
 const measuredJobs = `SELECT no, at, tracked, low, high,
 	EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) AS known FROM (
 	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low,
@@ -23,18 +23,18 @@ const measuredJobs = `SELECT no, at, tracked, low, high,
 			j.tracked & 12 <> 4)
 	AS m WHERE high >= low ORDER BY at DESC, no DESC LIMIT +?3`
 
-// MaxMeasured is the maximum number of jobs that are searched: an email a day for a year.
+// MaxMeasured is the maximum number of jobs to a list that a rule considers. It allows for an email a day for a year.
 const MaxMeasured = 400
 
 // MeasuredJob is a job that tracks opens or clicks per subscriber, with the range of recipients reached through one of
 // its lists.
 type MeasuredJob struct {
 	No      int64        `db:"no"`
-	At      core.Instant `db:"at"`      // its start
+	At      core.Instant `db:"at"`      // start of the job
 	Tracked int64        `db:"tracked"` // bits of core.OpenCounts.Tracked
-	Low     int64        `db:"low"`     // seq of the first recipient
-	High    int64        `db:"high"`    // seq of the last one
-	Known   bool         `db:"known"`   // the recipients are still stored
+	Low     int64        `db:"low"`     // seq of the first recipient through the list
+	High    int64        `db:"high"`    // seq of the last recipient through the list
+	Known   bool         `db:"known"`   // whether the recipients are still stored
 }
 
 // ByConsent reports whether the job identifies only subscribers who agreed.
@@ -46,8 +46,8 @@ func MeasuredJobs(q db.Querier, listID string, since, until core.Instant) (jobs 
 	return jobs, q.All(&jobs, measuredJobs, listID, int64(since), MaxMeasured, int64(until))
 }
 
-// firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not below a given
-// one.
+// firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not less than a given
+// id.
 const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
 	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
 		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND
@@ -57,8 +57,8 @@ const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION A
 
 // addMailings fills in the campaigns that a rule needs for subscribers of one list, who are ordered by id. A campaign
 // that started before a subscription began doesn't count. If consent is required, now or by the campaign, only
-// subscribers who agreed count. They agreed at the last change of their subscription at the latest; the exact time
-// isn't known, so campaigns before that change don't count.
+// subscribers who agreed count. They agreed no later than the last change of their subscription. Because the exact time
+// isn't known, campaigns before that change don't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
 	if need == (core.History{}) {
@@ -111,8 +111,8 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// agreed returns when each of the subscribers of a list agreed to tracking at the latest. If no consent is required,
-// now or by a job, it returns nil.
+// agreed returns, for each of the subscribers of a list, the latest time at which they can have agreed to tracking. If
+// no consent is required, now or by a job, it returns nil.
 func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jobs []MeasuredJob) ([]core.Instant,
 	error,
 ) {
@@ -156,7 +156,7 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	return jobs, nil
 }
 
-// lack is the number of further jobs with tracked opens, and with tracked clicks, that a subscriber needs.
+// lack holds the number of jobs with tracked opens, and with tracked clicks, that a rule still needs for a subscriber.
 type lack struct{ opens, clicks int }
 
 // wants reports whether a subscriber still needs a job.

@@ -19,7 +19,7 @@ const mediaColumns = `m.id, m.tenant_id, m.name, m.alt, m.decorative, m.created_
 
 const mediaFiles = "JOIN media_file s ON s.no = m.mail_no JOIN media_file f ON f.no = m.full_no"
 
-// Media returns an image. If there is none or its tenant was deleted, it returns core.ErrNotFound.
+// Media returns an image. If the image doesn't exist, or its tenant was deleted, it returns core.ErrNotFound.
 func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) {
 	err = s.Get(
 		ctx,
@@ -31,8 +31,8 @@ func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) 
 	return m, err
 }
 
-// MediaOf returns a page of a tenant's images, newest first. If text is not empty, only images with text in their
-// name or alt text are returned. Its only error is core.ErrStorage.
+// MediaOf returns a page of a tenant's images, newest first. If text is not empty, it returns only images with text in
+// their name or alt text. Its only error is core.ErrStorage.
 func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Page) (ms []core.Media, err error) {
 	before := page.After
 	if before == "" {
@@ -54,8 +54,8 @@ func (s *Store) MediaBytes(ctx context.Context, tenantID string) (n int64, err e
 
 const mediaBytes = "SELECT coalesce(sum(bytes), 0) FROM media_file WHERE tenant_id = ? AND state < " + files.SQLFileDropped
 
-// UpdateMedia changes an image by a rule and returns the result. It returns core.ErrNotFound if there is no such
-// image, or an error of the rule.
+// UpdateMedia changes an image with rule and returns the result. It returns core.ErrNotFound if there is no such image,
+// or an error of rule.
 func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Instant, rule func(*core.Media) error) (
 	m core.Media, err error,
 ) {
@@ -93,7 +93,8 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 	return s.RemoveRecord(ctx, "media", id, "media.delete", actor, now)
 }
 
-// mediaUses select the newest records of the tenant ?1 that use an image. ?2 is the digits in the image's address.
+// mediaUses holds queries for the newest records of the tenant ?1 that use an image. ?2 contains the digits in the
+// image's address.
 var mediaUses = []string{
 	`SELECT 'template' AS kind, name FROM template WHERE tenant_id = ?1 AND (instr(body_html, ?2) OR
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
@@ -167,7 +168,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 		err = s.Update(ctx, func(tx *db.Tx) error { return addMedia(tx, &m, actor) })
 	}
 	m.Mail.Data, m.Full.Data = nil, nil
-	// Files that were not committed, or that exist already, are removed even if the context is canceled.
+	// Remove files that were not committed, or that exist already, even if the context is canceled.
 	for _, no := range fresh {
 		if err == nil && (no == m.Mail.No || no == m.Full.No) {
 			continue
@@ -177,7 +178,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 	return m, err
 }
 
-// mediaFile returns the number of a tenant's file with the hash sum, or 0 if there is none.
+// mediaFile returns the number of a tenant's file with the given hash sum, or 0 if there is none.
 func (s *Store) mediaFile(ctx context.Context, tenantID, sum string) (no int64, err error) {
 	err = s.Get(ctx, &no, mediaFileOf, sum, tenantID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -194,7 +195,7 @@ func (s *Store) writeMedia(ctx context.Context, tenantID string, f *core.MediaFi
 ) error {
 	for at := 0; at < len(f.Data); at += files.ChunkSize {
 		chunk := f.Data[at:min(at+files.ChunkSize, len(f.Data))]
-		if err := s.Room(2 * int64(len(chunk))); err != nil { // for the WAL and for the database file
+		if err := s.Room(2 * int64(len(chunk))); err != nil { // space in the WAL and in the database file
 			return err
 		}
 		no := f.No
@@ -259,7 +260,7 @@ func addMedia(tx *db.Tx, m *core.Media, actor string) error {
 	return tx.Audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
 }
 
-// settleMedia marks a file as complete. If another upload stored the same content first, it uses that file instead.
+// settleMedia marks a file as complete. If another upload has stored the same content first, it changes f to that file.
 func settleMedia(tx *db.Tx, tenantID string, f *core.MediaFile) error {
 	no, err := tx.Number(mediaFileOf, f.SHA256, tenantID)
 	if err == nil {
@@ -294,8 +295,8 @@ func (s *Store) dropMedia(ctx context.Context, no int64) {
 	}
 }
 
-// RemoveMedia removes a few chunks of a file that no image uses, or whose upload was abandoned. It reports whether
-// there is more to remove.
+// RemoveMedia removes a few chunks of a file that no image uses because the images were deleted or the upload was
+// abandoned. It reports whether there is more to remove.
 func (s *Store) RemoveMedia(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
 	err = s.Get(
@@ -337,8 +338,8 @@ func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err
 	return more, err
 }
 
-// MediaFile returns the file of an image by the digits of its hash, for any tenant. If no image uses such a file, it
-// returns core.ErrNotFound.
+// MediaFile returns the file of an image of any tenant. digits are the digits of the file's hash in the image's
+// address. If no image uses such a file, it returns core.ErrNotFound.
 func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile, since core.Instant, err error) {
 	var row struct {
 		core.MediaFile

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// mendedLinks returns the fixed links of a job's campaign by their original addresses.
+// mendedLinks returns the fixed links of a job's campaign, keyed by their original addresses.
 func mendedLinks(tx *db.Tx, jobNo int64) (map[string]core.Link, error) {
 	var found []core.Link
 	err := tx.All(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS j INDEXED BY send_job_campaign
@@ -42,7 +42,7 @@ func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []c
 	return links, err
 }
 
-// mendedTargets returns the targets of a campaign's fixed links by their original addresses.
+// mendedTargets returns the targets of a campaign's fixed links, keyed by their original addresses.
 func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[string]string, error) {
 	var found []core.Link
 	err := s.All(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
@@ -56,7 +56,7 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 
 // MendLink makes a link in sent emails lead to target from now on. An empty target restores the original address. It
 // returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and the actor wrote
-// what was sent, it returns core.ErrApprovalRequired unless force is set.
+// the sent content, it returns core.ErrApprovalRequired unless force is set.
 func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
 	err error,
 ) {
@@ -93,9 +93,9 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link_no = ?"
 
 // ProposeTarget records a proposed target for a link in emails that were sent. It emails the people who may fix the
-// link, except the proposer, and returns their number as asked. It returns core.ErrCampaignNotFound,
-// core.ErrLinkNotFound, or an Invalid error if the link already leads there. After 50 requests for reviews and fixes
-// in a day, it returns core.ErrTooMany.
+// link, except the proposer. asked is the number of these people. It returns core.ErrCampaignNotFound,
+// core.ErrLinkNotFound, or an Invalid error if the link already leads there. After 50 requests for reviews and fixes in
+// a day, it returns core.ErrTooMany.
 func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
 	err error,
 ) {
@@ -162,7 +162,7 @@ func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error
 	return c, err
 }
 
-// accepts returns core.ErrApprovalRequired if the tenant requires another person than the actor to change a campaign.
+// accepts returns core.ErrApprovalRequired if the tenant requires that someone other than the actor changes a campaign.
 func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if force {
 		return nil

@@ -13,23 +13,23 @@ import (
 type jobCount struct {
 	no                                       int64
 	sent, failed, skipped, ambiguous, bounce int64
-	hard                                     int64 // part of bounce
-	deferred                                 int64 // change in number; may be negative
+	hard                                     int64 // part of bounce, not in addition to it
+	deferred                                 int64 // change in the number of deferred recipients; may be negative
 	givesUpAt                                core.Instant
 	sentSeqs                                 []int64
 }
 
-// FinishRecipients records a batch of outcomes in one operation, with one row change per recipient and one per job.
-// If every recipient of a job then has an outcome, the job is completed. An outcome that is already recorded changes
-// nothing. If a job is gone, it returns core.ErrNotFound.
+// FinishRecipients records a batch of outcomes in one operation, with one row change for each recipient and one for
+// each job. If every recipient of a job then has an outcome, the job is completed. An outcome that is already recorded
+// changes nothing. If a job no longer exists, it returns core.ErrNotFound.
 func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return finishRecipients(tx, batch, now) })
 }
 
-// FinishLater is FinishRecipients for a caller that does not wait. The writer calls take during the transaction, so
-// that the batch includes everything that has arrived by then. It calls after following the commit. Neither may block
-// or wait for the store. If FinishLater returns an error, neither is called. If a job is gone, after gets
-// core.ErrNotFound.
+// FinishLater is like FinishRecipients, for a caller that does not wait. The writer calls the function take during the
+// transaction, so that the batch includes all outcomes that have arrived by then. It calls the function after when the
+// transaction has been committed or has failed. Neither function may block or wait for the store. If FinishLater
+// returns an error, neither is called. If a job no longer exists, after gets core.ErrNotFound.
 func (s *Store) FinishLater(take func() ([]core.Outcome, core.Instant), after func(error)) error {
 	return s.UpdateLate(func(tx *db.Tx) error {
 		batch, now := take()
@@ -140,7 +140,8 @@ func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) err
 	return err
 }
 
-// finishOne changes a recipient in the state was. If the recipient is in another state, n is 0.
+// finishOne changes a recipient that is in the state was. If the recipient is in another state, it changes nothing and
+// n is 0.
 func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
 	return tx.Exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
 		ambiguous + ?, reason = ?
@@ -188,8 +189,8 @@ func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
 	return nil
 }
 
-// noteSent marks the sent recipients of a job, up to 63 consecutive seqs per statement. A statement costs more than a
-// row, and a list of seqs (IN) costs more than a bit mask.
+// noteSent marks the sent recipients of a job, up to 63 consecutive seqs per statement. Each statement costs more than
+// a row, and a list of seqs (IN) costs more than a bit mask.
 func noteSent(tx *db.Tx, c *jobCount, now core.Instant) error {
 	slices.Sort(c.sentSeqs)
 	for seqs := c.sentSeqs; len(seqs) > 0; {
@@ -221,14 +222,14 @@ const (
 	markSentDeferred = markSentAny + sqlRecipientDeferred // for recipients that were deferred before
 )
 
-// openJobs holds, per job, the number of recipients without an outcome when last counted, minus the outcomes since.
-// While it is above 0, the job can't be complete.
+// openJobs holds, for each job, the number of recipients that had no outcome at the last count, minus the outcomes
+// since. While the number is above 0, the job can't be complete.
 type openJobs struct{ left map[int64]int64 }
 
-// Undone drops all counts, because some outcomes may not be in the database.
+// Undone drops all counts, because some of the outcomes may have been rolled back.
 func (o *openJobs) Undone(bool) { clear(o.left) }
 
-// openJobs lives longer than an operation and is never written to the database.
+// The value outlives operations and is never written to the database.
 
 func (o *openJobs) Begin()                         {}
 func (o *openJobs) End(*db.Tx) error               { return nil }

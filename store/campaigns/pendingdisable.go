@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// reasonComplaint is the reason that the member service receives.
+// reasonComplaint is the reason that requests to the member service give.
 const reasonComplaint = "complaint reported by the mail provider"
 
 // AddPendingDisable queues a request to the member service to block an address because of a spam complaint.
@@ -28,8 +28,7 @@ func AddPendingLeave(tx *db.Tx, tenantID string, sub *core.Subscriber, now core.
 	return err
 }
 
-// DuePendingDisables returns the requests that are due now, in order and at most limit. Its only error is
-// core.ErrStorage.
+// DuePendingDisables returns up to limit requests that are due now, in order. Its only error is core.ErrStorage.
 func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]core.PendingDisable, error) {
 	var d []core.PendingDisable
 	err := s.All(ctx, &d,
@@ -45,8 +44,8 @@ func (s *Store) NextPendingDisable(ctx context.Context) (at core.Instant, err er
 	return at, err
 }
 
-// FinishPendingDisable records that the member service responded to a request. The request may be gone, because an
-// operator can delete it in the meantime. Its only error is core.ErrStorage.
+// FinishPendingDisable records that the member service responded to a request. It ignores a request that a server
+// administrator has deleted in the meantime. Its only error is core.ErrStorage.
 func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM disable_request WHERE id = ?", id)

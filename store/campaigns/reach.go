@@ -8,9 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// Reached returns the subscriber through whom the given lists reach an address. It is on the first list that may
-// email the address, otherwise on the first list that has it. If no list has the address, it returns
-// core.ErrNotFound.
+// Reached returns the subscriber through whom the given lists reach an address. The subscriber is on the first list
+// that may email the address or, if there is none, on the first list that has the address. If no list has the address,
+// it returns core.ErrNotFound.
 func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub core.Subscriber, err error) {
 	err = core.ErrNotFound
 	for _, id := range lists {
@@ -27,7 +27,7 @@ func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub
 	return sub, err
 }
 
-// ReachedByJob is Reached for the lists of a job.
+// ReachedByJob is like Reached, for the lists of a job.
 func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email) (sub core.Subscriber, err error) {
 	var lists []string
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -43,8 +43,8 @@ func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email
 	return s.Reached(ctx, lists, to)
 }
 
-// ReachedByDraft is Reached for the lists of a draft. It changes the content of the draft to that of the list found,
-// except for the language, which stays the campaign's.
+// ReachedByDraft is like Reached, for the lists of a draft. It changes the content of the draft to that of the list
+// found, except for the language, which stays the campaign's.
 func (s *Store) ReachedByDraft(ctx context.Context, d *Draft, to core.Email) (sub core.Subscriber, err error) {
 	if sub, err = s.Reached(ctx, d.Fields.ListIDs, to); err != nil || sub.ListID == d.Content.List.ID {
 		return sub, err

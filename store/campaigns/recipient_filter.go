@@ -16,9 +16,9 @@ import (
 type RecipientFilter struct {
 	Status string     // one of RecipientStates
 	Code   string     // code of the rejection: a reply code such as 550, or an enhanced status code such as 5.1.1
-	Email  core.Email // only this address
+	Email  core.Email // only recipients with this address
 	Event  string     // one of core.RecipientEvents
-	Search string     // prefix of the address or of a word of the name
+	Search string     // prefix of the address or of a word in the name
 }
 
 var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
@@ -81,8 +81,8 @@ var (
 		" AND " + recipientMarked + " ORDER BY r.seq LIMIT +?7"
 )
 
-// spanByWord and spanByMark count the recipients in an index after seq ?2 up to ?3, at most ?4. They return the last
-// seq as well.
+// spanByWord and spanByMark count the recipients in an index after seq ?2 up to ?3, but at most ?4. They also return
+// the last seq.
 const (
 	spanByWord = `SELECT count(*) AS reads, coalesce(max(seq), 0) AS last FROM (SELECT seq FROM recipient_word
 		WHERE job_no = ?1 AND seq > ?2 AND seq <= ?3 AND word = ?5 ORDER BY seq LIMIT +?4)`
@@ -92,7 +92,7 @@ const (
 )
 
 // recipientRange is the maximum number of recipients that one read without a search word checks. foundReads is the
-// maximum number of recipients that a page of FindRecipients compares by name.
+// maximum number of recipients that a page of FindRecipients compares, sorted by name.
 const (
 	recipientRange = 20_000
 	foundReads     = 2000
@@ -101,13 +101,13 @@ const (
 // recipientChoice is a RecipientFilter in the form that statements need.
 type recipientChoice struct {
 	state      int    // -1 means any
-	code, word string // word: search word for the index; empty means the index is not used
+	code, word string // word is the search word for the index; empty means that the index is not used
 	mask, want core.Marks
 	named      db.NameSearch
-	after, end int64 // seqs, after exclusive, end inclusive
+	after, end int64 // seqs; after is exclusive, end is inclusive
 }
 
-// chosen returns the choice for a filter after a seq. If none is true, no recipient of the job matches.
+// chosen returns the choice for a filter, starting after a seq. none is true if no recipient of the job can match.
 func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
 	c recipientChoice, none bool, err error,
 ) {
@@ -134,9 +134,9 @@ func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter,
 	return c, c.word == "" && noneLeft(j, c.state), nil
 }
 
-// Recipients returns a page of a job's recipients in sending order. page.After is the seq of the previous page's last
-// recipient, as text. If it is not a number, Recipients returns core.ErrInvalidCursor; if f is not valid, it returns
-// an Invalid error. It reads on until the page is full, without the limit that FindRecipients has.
+// Recipients returns a page of a job's recipients in sending order. page.After is the seq of the last recipient on the
+// previous page, as text. If it is not a number, Recipients returns core.ErrInvalidCursor. If f is not valid, it
+// returns an Invalid error. Unlike FindRecipients, it reads until the page is full.
 func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, err error,
 ) {
@@ -144,9 +144,9 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	return rs, err
 }
 
-// FindRecipients is Recipients with a limit on the number of recipients compared. A page can therefore contain fewer
-// recipients than its limit, or none, even if more pages follow. next is the position to continue from; it is empty
-// after the last page.
+// FindRecipients is like Recipients, but compares a limited number of recipients. A page can therefore be shorter than
+// its limit, or empty, even if more pages follow. next is the position to continue from. After the last page, it is
+// empty.
 func (s *Store) FindRecipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, next string, err error,
 ) {
@@ -174,8 +174,8 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 	return rs, "", err
 }
 
-// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit of them. It
-// advances c.after. It compares at most most recipients by name and returns how many it compared.
+// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit of them. It advances
+// c.after. It compares at most most recipients by name, and returns the number that it compared.
 func (s *Store) readChosen(
 	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
 ) (reads int, err error) {
@@ -217,7 +217,7 @@ func (s *Store) readChosen(
 	return reads, err
 }
 
-// noneLeft reports whether the counters of a job show that no recipient is in a state.
+// noneLeft reports whether, according to the counters of a job, no recipient is in a state.
 func noneLeft(j *core.SendJob, state int) bool {
 	switch state {
 	case core.RecipientSent:
@@ -228,7 +228,7 @@ func noneLeft(j *core.SendJob, state int) bool {
 	return false
 }
 
-// seqOfEmail returns the seq of an address among the recipients of a job, or 0 if it is not among them.
+// seqOfEmail returns the seq of an address among the recipients of a job, or 0 if it is not one of them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err := jobParts(r, j)

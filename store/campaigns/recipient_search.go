@@ -9,15 +9,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// guessPeriod and guessJobs limit the search for an email by its address only: the age of the jobs and their number.
+// guessPeriod and guessJobs limit the age and the number of the jobs in which an email is searched for only by address.
 const (
 	guessPeriod = 30 * 24 * time.Hour
 	guessJobs   = 20
 )
 
-// GuessRecipient finds the newest email to the address of a report that names no email of ours. If the report names a
-// tenant, only that tenant's emails count. If no email is found and only one tenant knows the address, the report is
-// assigned to that tenant.
+// GuessRecipient finds the newest email to the address of a report that doesn't identify an email of this server. If
+// the report names a tenant, only that tenant's emails count. If no email is found and only one tenant knows the
+// address, the report is assigned to that tenant.
 func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
@@ -69,10 +69,10 @@ func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Inst
 	return err
 }
 
-// IsRecipient joins the recipient row "r" of a subscriber of a job. j has the job's no, the subscriber_id, and as low
-// and high the seqs reached through the subscriber's list. It needs no index: rows are in the order of subscriber
-// ids, so "half" is a binary search. Housekeeping removes rows from the front, so a missing row counts as smaller
-// than the subscriber.
+// IsRecipient joins the recipient row "r" of a subscriber of a job. j has the job's no, the subscriber_id, and in low
+// and high the seqs reached through the subscriber's list. IsRecipient needs no index. Rows are in the order of
+// subscriber ids, so the table half is a binary search. Housekeeping removes the first rows first, so a missing row
+// counts as less than the subscriber.
 const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
 	(WITH RECURSIVE half (low, high, above) AS (
 		SELECT j.low, j.high, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
@@ -87,8 +87,8 @@ const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r
 const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, ?4 AS subscriber_id) AS j CROSS JOIN " +
 	"recipient AS r ON " + IsRecipient
 
-// SeqOf returns the seq of a subscriber among the recipients of a job from low to high, which the subscriber's list
-// reaches. If the subscriber is not among them, it returns 0.
+// SeqOf returns the seq of a subscriber among the recipients of a job. low and high are the first and last seq reached
+// through the subscriber's list. If the subscriber is not a recipient, it returns 0.
 func SeqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
 	err = r.Get(&seq, selectSeq, jobNo, low, high, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -97,7 +97,7 @@ func SeqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64
 	return seq, err
 }
 
-// SentTo is the recipient that a report is about.
+// SentTo is the recipient whom a report is about.
 type SentTo struct {
 	TenantID string `db:"tenant_id"`
 	ListID   string `db:"list_id"`

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// The same states as SQL literals, because query plans depend on them.
+// The same states as SQL literals. Query plans depend on literal states.
 const (
 	sqlRecipientQueued   = "0"
 	sqlRecipientDeferred = "1"
@@ -20,13 +20,13 @@ const (
 )
 
 // expandStep is the number of subscribers that one operation of ExpandJob checks. A step takes little more than 1 ms,
-// so outcomes of emails being sent do not wait long. With half as many, the fixed cost per step raises the CPU time per
-// row from 2.7 to 3.9 µs.
+// so outcomes of emails don't wait long. With half as many subscribers, the fixed cost of a step would raise the CPU
+// time per row from 2.7 to 3.9 µs.
 const expandStep = 500
 
 // ExpandJob goes one step through the subscribers of a running job's lists and adds those who may be emailed as
-// recipients. The position is stored with the rows, so that a restart continues there. more reports whether steps
-// remain. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
+// recipients. The position is stored with the rows, so that a restart continues there. more reports whether there are
+// more steps. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
 // returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
 	ahead, unjudged := judgeAhead(ctx, s.DB, no)
@@ -71,7 +71,7 @@ func expand(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) 
 	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
-			return false, nil // the remaining ones follow after the hold
+			return false, nil // the remaining recipients follow after the hold
 		}
 	}
 	after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
@@ -104,11 +104,11 @@ func expand(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) 
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND ` + MayBeEmailed + " ORDER BY s.id"
 
-// MayBeEmailed is the condition for a subscriber "s" who may be emailed. It needs the tables of Barred.
+// MayBeEmailed is the SQL condition for a subscriber "s" who may be emailed. It needs the tables of Barred.
 const MayBeEmailed = "s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL"
 
-// Barred joins the records that block an address. Subqueries would open their tables again for each row. Without the
-// plus signs, the second table would be searched twice.
+// Barred joins the records that block an address. Subqueries instead of joins would open their tables again for each
+// row. Without the plus signs, SQLite would search the second table twice.
 const Barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
@@ -126,8 +126,8 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 	return at, err
 }
 
-// Mailable checks a claimed recipient again. If the email may be sent, skip is empty; otherwise it is the reason for
-// skipping. If the job has no such recipient, it returns core.ErrNotFound.
+// Mailable checks a claimed recipient again. If the email may be sent, skip is empty. Otherwise, it is the reason for
+// skipping the recipient. If the job has no such recipient, it returns core.ErrNotFound.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.Get(ctx, &why,
@@ -142,9 +142,9 @@ func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip stri
 // settleStep is the number of recipients that one operation of SettleJob checks.
 const settleStep = 500
 
-// SettleJob goes one step, after a seq, through the recipients of a canceled or failed job. It records those without
-// an outcome as skipped or failed. No claim of the job may be open. next is where to continue. If there is no such
-// job, it returns core.ErrJobNotFound.
+// SettleJob goes one step through the recipients of a canceled or failed job, starting after the seq after. It records
+// recipients without an outcome as skipped or failed. No claim of the job may be open. next is the seq from which to
+// continue. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
 	next = after + settleStep
 	err = s.Bulk(ctx, func(tx *db.Tx) error {

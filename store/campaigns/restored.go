@@ -7,13 +7,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// heldAsRestored selects the jobs paused because the file was restored. It is repeated for each status that can wait.
+// heldAsRestored is the SQL condition for jobs that were paused because the file was restored. Statements repeat it for
+// each status that can wait.
 const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
 
-// SettleHome checks whether the file is where it was at the last start. If not, it is a copy or was restored, and its
-// jobs may have sent emails that it does not record. Its running and pending jobs are then paused with the reason
-// core.PauseRestored, and away is true. With takeOver no job is paused, and those that were paused resume. It must be
-// called before anything is sent. It returns core.ErrStorage or an error of the file system.
+// SettleHome checks whether the file is where it was at the last start. If not, the file is a copy or was restored, and
+// its jobs may have sent emails that it does not record. SettleHome then pauses running and pending jobs with the
+// reason core.PauseRestored, and away is true. If takeOver is set, it pauses no job, and resumes the jobs that were
+// paused for this reason. It must be called before anything is sent. It returns core.ErrStorage or an error of the file
+// system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
 	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
 		if takeOver {
@@ -27,7 +29,7 @@ func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant)
 	})
 }
 
-// holdJobs pauses every job that has not ended. If a job was paused before, its earlier reason is kept as well.
+// holdJobs pauses every job that has not ended. If a job was already paused, it also keeps the earlier reason.
 func holdJobs(tx *db.Tx, now core.Instant) error {
 	tx.Kick(db.TopicJobs)
 	_, err := tx.Exec(`UPDATE send_job SET pause_reason = CASE
@@ -66,7 +68,7 @@ func resumeRestored(tx *db.Tx, actor string, now core.Instant) (n int, err error
 			return n, err
 		}
 		if jobs[i].PauseReason != core.PauseRestored {
-			continue // it was paused before for another reason, which a person must judge
+			continue // the job was paused before for another reason, about which someone must decide
 		}
 		if err = jobs[i].Resume(); err != nil {
 			return n, err

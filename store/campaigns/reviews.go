@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// reviewsPer is the number of reviews that a tenant can request per reviewPeriod. reviewersPer is the number of people
-// whom one request emails.
+// reviewsPer is the maximum number of reviews that a tenant can request per reviewPeriod. reviewersPer is the maximum
+// number of people who are emailed about a request.
 const (
 	reviewPeriod = 24 * time.Hour
 	reviewsPer   = 50
@@ -22,7 +22,7 @@ const (
 
 // reviewer is a user who is emailed about a review.
 type reviewer struct {
-	Actor string     `db:"actor"` // the user as named in the audit log
+	Actor string     `db:"actor"` // the user, in the form of the audit log
 	Email core.Email `db:"email"`
 	Name  string     `db:"name"`
 }
@@ -32,7 +32,7 @@ const selectReviewers = `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.na
 	WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
 	AND u.disabled_at = 0 ORDER BY u.id`
 
-// approving returns the roles that may approve, as a JSON array.
+// approving returns a JSON array of the roles that may approve.
 func approving() string {
 	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
 	return db.JsonOf(core.Roles[slices.Index(core.Roles, approve.Least):])
@@ -44,12 +44,12 @@ func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
 	return all, err
 }
 
-// maxWaiting is the maximum number of people listed who can't approve yet.
+// maxWaiting is the maximum number of people in a list of those who can't approve yet.
 const maxWaiting = 20
 
-// Approvers returns how many people other than by may approve a campaign; by is named as in the audit log. It also
-// returns the addresses of people who could approve, but have not accepted their invitation or verified their
-// address. If there is no such tenant, it returns core.ErrNotFound.
+// Approvers returns the number of people other than by who may approve a campaign. by has the form of the audit log. It
+// also returns the addresses of people who can't approve yet because they have not accepted their invitation or
+// verified their address. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now core.Instant) (a core.Approvers,
 	err error,
 ) {
@@ -75,7 +75,7 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 	return a, err
 }
 
-// reviewerOf returns the user with a name from the audit log. If there is none, it returns the zero reviewer.
+// reviewerOf returns the user with a name from the audit log. If there is no such user, it returns the zero reviewer.
 func reviewerOf(tx *db.Tx, actor string) (r reviewer, err error) {
 	err = tx.Get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
 		actor, core.ActorUser(actor))
@@ -98,9 +98,10 @@ func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to 
 	return nil
 }
 
-// AskReview requests another person's approval of a draft and emails those who may give it. wantedAt is when the
-// approval is needed; 0 means no time. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for another
-// revision, or core.ErrConflict. After 50 requests of the tenant in a day, it returns core.ErrTooMany.
+// AskReview requests another person's approval of a draft and emails those who may give it. wantedAt is the time by
+// which the approval is needed; 0 means that there is none. It returns core.ErrCampaignNotFound,
+// core.ErrPreconditionFailed for another revision, or core.ErrConflict. After 50 requests of the tenant in a day, it
+// returns core.ErrTooMany.
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
 ) {
@@ -117,7 +118,7 @@ func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Ins
 		}
 		c.ReviewAsked = asked
 		if wantedAt != 0 {
-			tx.Kick(db.TopicJobs) // the scheduler checks when it passes
+			tx.Kick(db.TopicJobs) // so that the scheduler notices when the time passes
 		}
 		return true, closeVersion(tx, c.No, c.Version)
 	})
@@ -136,7 +137,8 @@ func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
 	return err
 }
 
-// tellReviewers emails the people who may approve or fix a campaign, except the actor, and returns their number.
+// tellReviewers emails the people who may approve or fix a campaign, except the actor, and returns the number of these
+// people.
 func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
 	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if err != nil {
@@ -156,9 +158,9 @@ func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdi
 	return len(all), tellReview(tx, c, kind, note, by, all, e.Now)
 }
 
-// RejectCampaign makes a campaign that is approved or in review a draft again and stores the note with it. It emails
-// the note to the person who requested the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
-// for another revision, or core.ErrConflict.
+// RejectCampaign makes a campaign that is approved or in review a draft again and stores the note with it. It sends the
+// note to the person who requested the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for
+// another revision, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		was := *c
@@ -182,7 +184,7 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 	if err != nil {
 		return err
 	}
-	if by.Email == "" { // an API client, or a command on the machine
+	if by.Email == "" { // the requester is an API client, or a command on this machine
 		t, err := tenants.ReadTenant(tx, c.TenantID)
 		if err != nil {
 			return err
@@ -195,7 +197,7 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 // missedStep is the number of reviews that one operation of MissReviews handles.
 const missedStep = 100
 
-// MissReviews emails the requester and the reviewers of reviews whose wanted time has passed. It sends no campaign.
+// MissReviews emails the requester and the reviewers of each review whose wanted time has passed. It sends no campaign.
 // It returns the next wanted time, or 0 if there is none. Its only error is core.ErrStorage.
 func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const waiting = "FROM campaign WHERE state = 'in_review' AND review_missed = 0 AND review_wanted_at > 0 "

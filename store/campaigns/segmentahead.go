@@ -191,7 +191,7 @@ func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string,
 	return slices.DeleteFunc(found, func(c candidate) bool { return !a[c.ID] && !more[c.ID] }), nil
 }
 
-// jobMatch returns the match of a job's rule. A retry is judged as of the start of the first job.
+// jobMatch returns the match of a job's rule. For a retry, the rule applies as of the start of the first job.
 func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, error) {
 	rule, err := storedRule(n)
 	if rule == nil || err != nil {
@@ -204,8 +204,8 @@ func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, err
 	return MatchRule(q, j.TenantID, rule, at)
 }
 
-// ruleMoment returns the moment for which a job's rule is judged. It is the start of the job or, for a retry, of the
-// first job that it retries.
+// ruleMoment returns the moment for which a job's rule is evaluated: the start of the job or, for a retry, the start of
+// the first job that it retries.
 func ruleMoment(q db.Querier, j *core.SendJob) (core.Instant, error) {
 	at, of := j.StartedAt, j.RetryOf
 	for of != "" {

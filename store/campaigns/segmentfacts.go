@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// consentLine selects a ledger entry "c" that gives consent or asks for it. Its texts may contain anything, so their
-// sizes come before them.
+// consentLine selects a ledger entry "c" that gives consent or asks for it. The texts of an entry may contain anything,
+// so their sizes come before them.
 const consentLine = `concat_ws(char(31), c.subscription_id, c.what, c.at, c.generation, octet_length(c.source),
 	iif(c.what = 'imported', octet_length(c.reason), 0), c.source, iif(c.what = 'imported', c.reason, '')) AS line`
 
@@ -27,27 +27,27 @@ var (
 		ORDER BY j.key, c.at`)
 )
 
-// consentsRead is the maximum number of rows that consentsBetween reads per subscriber. If there are more, the
-// subscribers are far apart. In that case each is looked up.
+// consentsRead is the maximum number of rows that consentsBetween reads per subscriber. If there are more rows, the
+// subscribers are far apart, and each is looked up.
 const consentsRead = 8
 
 const (
 	languageOfList = `SELECT coalesce(nullif(l.language, ''), nullif(t.language, ''), 'en') FROM list AS l
 		CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ?`
 
-	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber, perhaps only of those who
-	// agreed, and whether they are still stored.
+	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber, or only of those who agreed,
+	// and whether the clicks are still stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
 		tracked & 2 <> 0 AND tracked & 12 <> 4 AS tracked,
 		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored,
 		iif(tracked & 8, started_at, 0) AS consent_at FROM send_job WHERE no = ?1`
 
-	// heardAmong selects, of the subscribers of a list with the ids in a JSON array, their preferences and last change.
+	// heardAmong selects the preferences and last change of the subscribers of a list with the ids in a JSON array.
 	heardAmong = `SELECT j.key AS place, s.preferences, s.word_at FROM json_each(?2) AS j CROSS JOIN subscriber AS s
 		ON s.list_id = ?1 AND s.id = j.value`
 )
 
-// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves. Automated clicks don't count.
+// clickedAmong is like reachedAmong, for subscribers who clicked link ?5 themselves. Automated clicks don't count.
 var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
 	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 
@@ -77,8 +77,8 @@ func parseConsents(text string) (rows []consentRow) {
 	return rows
 }
 
-// addFacts fills in the consents of subscribers of a list, from the ledger, and the list's language. Lists that another
-// member service manages have no ledger.
+// addFacts adds to ps the consents of subscribers of a list, from the ledger, and the list's language. Lists that
+// another member service manages have no ledger.
 func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	if m.matcher.Language {
 		said, known := m.language[list]
@@ -106,7 +106,7 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	generations := make([]int64, len(subs))
 	merged(subs, rows, (*consentRow).subscription, func(i int, r *consentRow) {
 		p := &ps[i]
-		if r.generation > generations[i] { // an earlier subscription ended
+		if r.generation > generations[i] { // the entry begins a new subscription; an earlier one ended
 			generations[i], p.ConsentedAt, p.Source = r.generation, 0, ""
 		}
 		if p.Source == "" {
@@ -126,8 +126,8 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	return err
 }
 
-// linkDecided returns a core.Undecided error if the data doesn't show who clicked a link. It sets consentAt of the
-// parts.
+// linkDecided returns a core.Undecided error if the stored data doesn't show who clicked a link. It sets consentAt of
+// the parts.
 func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) error {
 	known := false
 	for i := range parts {
@@ -154,7 +154,7 @@ func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) 
 	return nil
 }
 
-// addLinks fills in the links that subscribers clicked.
+// addLinks adds to ps the links that subscribers clicked.
 func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, subs []core.Subscriber, keyed []candidate,
 	ps []core.Profile,
 ) error {
@@ -195,10 +195,10 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, subs []core.Subscriber, key
 	return nil
 }
 
-// never is when someone agreed to tracking who didn't.
+// never stands for the time of agreement of someone who didn't agree to tracking.
 const never = core.Instant(math.MaxInt64)
 
-// agreedAt returns when a subscriber agreed to tracking at the latest.
+// agreedAt returns the latest time at which a subscriber can have agreed to tracking.
 func agreedAt(p core.Preferences, changed core.Instant) core.Instant {
 	if p.AgreesToTracking() {
 		return changed

@@ -16,10 +16,10 @@ type RuleMatch struct {
 	tags     []int64      // number of each of the matcher's tags
 	polls    []askedPoll  // each of the matcher's polls
 	now      core.Instant
-	asks     bool                     // opens and clicks are stored only for subscribers who agreed
-	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
+	asks     bool                     // whether opens and clicks are stored only for subscribers who agreed
+	jobs     map[string][]MeasuredJob // jobs of each list; used by one goroutine at a time
 	links    [][]sentPart             // recipients of the campaign of each of the matcher's links
-	language map[string]string        // of each list, as needed
+	language map[string]string        // language of each list, read when needed
 	active   map[string]idSet         // ids on lists that the rule names; see Remember
 	sent     map[onOther]idSet
 	scans    map[[2]int64]scan           // by job and first recipient
@@ -43,7 +43,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	zone, err := core.ParseZone(t.TimeZone)
 	if err != nil {
-		zone = nil // use UTC for the days of the rule
+		zone = nil // the days of the rule are those of UTC
 	}
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
@@ -90,8 +90,8 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	return m, nil
 }
 
-// decided returns the recipients of the campaign that a condition names, if it names one. If the condition can't be
-// evaluated, it returns a core.Undecided error.
+// decided returns the recipients of the campaign in a condition, if there is one. If the condition can't be evaluated,
+// it returns a core.Undecided error.
 func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
 	known, err := refersToTenant(q, tenantID, leaf)
 	switch {
@@ -164,7 +164,7 @@ func (m *RuleMatch) on(s *db.DB, q db.Querier, list string, keyed []candidate, f
 	return each(found, func(places *[]int) error { return q.All(places, activeAmong, list, idsOn(s, keyed, list)) })
 }
 
-// each calls found for the places that a query returns.
+// each calls found for each of the places that query returns.
 func each(found func(i int), query func(places *[]int) error) error {
 	var places []int
 	err := query(&places)
@@ -227,7 +227,8 @@ func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]co
 	return subs, nil
 }
 
-// Among reports, for each of the subscribers, whether they match. They need the fields of SubscriberLine.
+// Among reports, for each of the subscribers, whether they match. The subscribers must have the fields of
+// SubscriberLine.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil
@@ -243,8 +244,8 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	return matches, nil
 }
 
-// Explain reports, for each condition of the rule, whether a subscriber matches it. match reports whether they match
-// the rule.
+// Explain reports, for each condition of the rule, whether a subscriber matches it. match reports whether the
+// subscriber matches the rule.
 func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool,
 	err error,
 ) {
@@ -255,14 +256,14 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns the number of subscribers of a list that one read checks, at most most. The more lookups on other lists
-// each subscriber needs, the fewer it checks.
+// Step returns the number of subscribers of a list that one read checks. This is at most most. The more lookups on
+// other lists each subscriber needs, the fewer subscribers a read checks.
 func (m *RuleMatch) Step(list string, most int) int {
 	return max(fewestExpanded, most/(1+m.lookups(list)))
 }
 
 // lookups returns the number of times that each subscriber of a list is looked up on other lists and among the
-// recipients of their campaigns. Sets that Remember read need no lookup.
+// recipients of their campaigns. Sets that Remember has read need no lookup.
 func (m *RuleMatch) lookups(list string) (n int) {
 	for _, l := range m.matcher.Lists {
 		n += count(m.active[l] == nil)
@@ -280,14 +281,14 @@ func (m *RuleMatch) lookups(list string) (n int) {
 	for _, parts := range m.received {
 		add(parts, 0)
 	}
-	for at, parts := range m.links { // who got the link, and who clicked it
+	for at, parts := range m.links { // one lookup for who got the link, and one for who clicked it
 		add(parts, 0)
 		add(parts, m.matcher.Links[at].Link)
 	}
 	return n
 }
 
-// profilesOf selects the subscribers of a list with the ids in a JSON array, in that order.
+// profilesOf selects the subscribers of a list with the ids in a JSON array, in the order of the array.
 var profilesOf = Lines("SELECT " + SubscriberLine + ` AS line FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON
 	s.list_id = ?1 AND s.id = j.value`)
 
@@ -347,9 +348,9 @@ func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Ins
 	return MatchRule(q, tenantID, rule, now)
 }
 
-// notJudged drops the candidates whom an earlier list of a job with a rule could have reached. Each person is therefore
-// judged once, by the fields of the first list that may email them. A person who joined the earlier list after the job
-// started is kept, because that list may have missed them.
+// notJudged drops the candidates whom an earlier list of a job with a rule could have reached. The rule is therefore
+// evaluated only once for each person, with the fields of the first list that may email them. A person who joined the
+// earlier list after the job started is kept, because that list may have missed them.
 func notJudged(tx *db.Tx, found []candidate, parts []jobPart, j *core.SendJob, n *core.Narrowing) (_ []candidate,
 	err error,
 ) {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The facts about a subscriber that a rule needs are found by list and id, with any SQLite statistics.
+// The data about a subscriber that a rule needs is found by list and id, with any SQLite statistics.
 func TestRulesLookSubscribersUpByID(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

@@ -13,7 +13,8 @@ import (
 // SegmentTable is the table of segments.
 var SegmentTable = db.TableOf[core.Segment]("segment", nil, []string{"tenant_id", "created_by", "created_at"})
 
-// SegmentsOfTenant selects a page of a tenant's segments by id. A tenant has few, so sorting them is cheap.
+// SegmentsOfTenant selects a page of a tenant's segments, sorted by id. A tenant has few segments, so sorting them is
+// cheap.
 var SegmentsOfTenant = "SELECT " + SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 	WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
 
@@ -61,7 +62,7 @@ func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instan
 
 // CheckReferences checks the segments that a rule of a tenant refers to. If one does not belong to the tenant, or if
 // segments form a cycle or are nested too deeply, it returns an Invalid error. The error has the JSON path of the
-// condition, which starts with path. changed stands for the stored segment with its id.
+// condition, which starts with path. changed replaces the stored segment with its id.
 func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
 		if id == changed.ID {
@@ -76,8 +77,8 @@ func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, chang
 	return err
 }
 
-// CheckRule is CheckReferences for all records that a rule names. Its lists, campaigns and tags must belong to the
-// tenant as well. They must be named by their ids; tags can also be named by name.
+// CheckRule is like CheckReferences, for all records in a rule. Lists, campaigns and tags must belong to the tenant,
+// too. The rule must contain their ids, but can also contain the names of tags.
 func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	err := rule.CheckIDs(path)
 	if err == nil {
@@ -123,7 +124,7 @@ func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
 	return has, err
 }
 
-// segmentIDs returns the segments that a campaign names and those that their rules refer to.
+// segmentIDs returns the ids of the segments of a campaign, and of the segments that their rules refer to.
 func segmentIDs(q db.Querier, tenantID string, n *core.Narrowing) (ids []string, err error) {
 	for _, id := range namedSegments(n) {
 		ids = append(ids, id)
@@ -149,7 +150,7 @@ func namedSegments(n *core.Narrowing) []string {
 }
 
 // ruleOf returns the current rule of a campaign's segments, with all references inlined. If the campaign names no
-// segment, it returns nil. Its errors are those of core.Undecided and core.ErrStorage.
+// segment, it returns nil. Its errors are core.Undecided errors and core.ErrStorage.
 func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error) {
 	var rules []*core.Rule
 	for _, id := range namedSegments(n) {
@@ -173,17 +174,18 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 	if combined == nil {
 		return nil, nil
 	}
-	if _, err := combined.Inline("rule", nil); err != nil { // has no references left to inline, but may be too large
+	if _, err := combined.Inline("rule", nil); err != nil { // checks the size; no references are left
 		return nil, core.Undecided("rule", "its segments together have too many conditions")
 	}
 	return combined, withTagIDs(q, tenantID, combined)
 }
 
-// ruleText is ruleOf as JSON. The text is empty if there is no segment or the segments can't be evaluated.
+// ruleText returns the rule of ruleOf as JSON. The text is empty if there is no segment, or the segments can't be
+// evaluated.
 func ruleText(q db.Querier, tenantID string, n *core.Narrowing) (string, error) {
 	rule, err := ruleOf(q, tenantID, n)
 	switch {
-	case core.KindOf(err) == core.Conflict: // approve refuses it
+	case core.KindOf(err) == core.Conflict: // the approval rejects it
 		return "", nil
 	case err != nil || rule == nil:
 		return "", err

@@ -11,11 +11,11 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// People on other lists have other ids there, so each is looked up, which costs 5 to 50 µs. To count a long list, it is
-// faster to read the other lists first.
+// People on other lists have other ids there, so each person is looked up there, which costs 5 to 50 µs. For counting a
+// long list, it is faster to read the other lists first.
 const (
-	rememberStep = 5000      // ids that one read returns
-	mostRemember = 2_000_000 // most ids that a count keeps; each takes 19 to 39 bytes
+	rememberStep = 5000      // number of ids that one read returns
+	mostRemember = 2_000_000 // maximum number of ids that a count keeps; each takes 19 to 39 bytes
 )
 
 var (
@@ -43,7 +43,7 @@ func (s idSet) has(id string) bool {
 	return has
 }
 
-// among calls found for each candidate whose id on a list is in the set.
+// among calls found with the index of each candidate whose id on a list is in the set.
 func (s idSet) among(d *db.DB, list string, keyed []candidate, found func(i int)) {
 	of := d.SubscriptionIDs(list)
 	for i := range keyed {
@@ -53,17 +53,17 @@ func (s idSet) among(d *db.DB, list string, keyed []candidate, found func(i int)
 	}
 }
 
-// onOther identifies a set of people on another list than the one that is counted: the recipients of a part of a job
-// or, if link isn't 0, those of them who clicked the link. low is inclusive and high is exclusive.
+// onOther identifies a set of people on a list other than the counted one: the recipients of a part of a job or, if
+// link isn't 0, the recipients of that part who clicked the link. low is inclusive and high is exclusive.
 type onOther struct {
 	job, low, high, link int64
 }
 
 func (p sentPart) onOther(link int64) onOther { return onOther{p.jobNo, p.After + 1, p.To + 1, link} }
 
-// Remember reads the ids on other lists that a count of many subscribers of some lists would look up. It leaves out sets
-// that are too large to keep, or so large that lookups are faster. sizes holds the number of subscribers of the lists
-// that the rule names. The only errors are core.ErrStorage and those of ctx.
+// Remember reads the ids on other lists that counting many subscribers of lists would look up. It leaves out sets that
+// are too large to keep, or so large that lookups are faster. sizes holds the numbers of subscribers of the lists in
+// the rule. The only errors are core.ErrStorage and those of ctx.
 func (m *RuleMatch) Remember(ctx context.Context, s *db.DB, lists []string, many int64,
 	sizes map[string]core.ListCounts,
 ) error {
@@ -139,7 +139,8 @@ func (s idSet) readJob(ctx context.Context, d *db.DB, o onOther) error {
 	return nil
 }
 
-// Fork returns a copy that another goroutine can use. Call it after Remember, whose sets both share.
+// Fork returns a copy of m that another goroutine can use. Call it after Remember, because both share the sets that
+// Remember has read.
 func (m *RuleMatch) Fork() *RuleMatch {
 	other := *m
 	other.jobs, other.language, other.scans = maps.Clone(m.jobs), maps.Clone(m.language), maps.Clone(m.scans)
@@ -148,5 +149,5 @@ func (m *RuleMatch) Fork() *RuleMatch {
 	return &other
 }
 
-// Lists returns the ids of the lists that the rule names, or nil.
+// Lists returns the ids of the lists in the rule, or nil.
 func (m *RuleMatch) Lists() []string { return m.matcher.Lists }

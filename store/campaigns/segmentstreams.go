@@ -11,20 +11,20 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// A rule needs a few columns of many rows. They are read as one text, joined by the query, because that costs a third
-// of reading them row by row. Lines end with char(30) and parts of a line with char(31), which no stored id, address or
-// JSON text contains.
+// A rule needs a few columns of many rows. The query joins them into one text, because reading a text costs a third of
+// reading row by row. Lines end with char(30) and parts of a line with char(31), which no stored id, address or JSON
+// text contains.
 const (
 	lineEnd = "\x1e"
 	partEnd = "\x1f"
 )
 
-// Lines turns a query for a column line into one for a single text.
+// Lines turns a query with the column line into a query that returns all lines as one text.
 func Lines(query string) string {
 	return "SELECT coalesce(group_concat(line, char(30)), '') FROM (" + query + ")"
 }
 
-// What a rule needs of a subscriber, besides the id and the start of the subscription.
+// Bits for the data of a subscriber that a rule needs, besides the id and the start of the subscription.
 const (
 	NeedKey = 1 << iota // the folded address
 	needEmail
@@ -32,11 +32,12 @@ const (
 	needWord
 )
 
-// SubscriberLine selects what a rule needs of a subscriber "s". ?7 is RuleMatch.Needs. See ParseSubscribers.
+// SubscriberLine is the SQL expression for the data of a subscriber "s" that a rule needs, as a line for
+// ParseSubscribers. ?7 is RuleMatch.Needs.
 const SubscriberLine = `concat_ws(char(31), s.id, iif(s.joined_at = 0, s.created_at, s.joined_at),
 	iif(?7 & 8, s.word_at, ''), iif(?7 & 1, s.email_key, ''), iif(?7 & 2, s.email, ''), iif(?7 & 4, s.preferences, ''))`
 
-// Needs returns the parameter of SubscriberLine.
+// Needs returns the parameter of SubscriberLine, which contains the bits of the data that the rule needs.
 func (m *RuleMatch) Needs() (bits int64) {
 	if m.matcher.Preferences || m.asks {
 		bits |= needPreferences
@@ -71,7 +72,7 @@ func ParseSubscribers(subs []core.Subscriber, list, text string) []core.Subscrib
 	return subs
 }
 
-// number returns the integer that a query has written. It is 0 for an empty text.
+// number parses an integer that a query has written. For an empty text, it returns 0.
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
@@ -89,13 +90,13 @@ func idsOf(subs []core.Subscriber) string {
 // Mailed is a recipient of a job.
 type Mailed struct {
 	ID    string
-	Sent  bool // the email was sent
-	Got   bool // or it may have been sent, or will be
+	Sent  bool // whether the email was sent
+	Got   bool // whether the email was sent, may have been sent or will be sent
 	Marks core.Marks
 }
 
-// mailedLine selects a recipient "r" of a job: the marks, with a first digit that says what became of the email. Most
-// got it and did nothing; their line costs less.
+// mailedLine is the SQL expression for a line about a recipient "r" of a job. The line contains the marks, with a first
+// digit for the outcome of the email. Most recipients got the email and did nothing, so their line is short.
 const mailedLine = "iif(r.state = " + SqlRecipientSent + " AND r.marks < 2, '20' || char(31), concat(iif(r.state = " +
 	SqlRecipientSent + ", 2, r.ambiguous > 0 OR r.state < " + SqlRecipientSent +
 	"), r.marks, char(31))) || r.subscriber_id AS line"
@@ -104,7 +105,7 @@ var (
 	mailedBetween = Lines("SELECT " + mailedLine +
 		" FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3 ORDER BY r.seq")
 
-	// mailedAmong is mailedBetween for the subscribers with the ids in a JSON array, in its order.
+	// mailedAmong is like mailedBetween, for the subscribers with the ids in a JSON array, in the order of the array.
 	mailedAmong = Lines("SELECT " + mailedLine + ` FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id
 		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient)
 
@@ -147,13 +148,13 @@ func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64
 	return low, high, err
 }
 
-// oneByOne is a divisor. Looking up at most 1/oneByOne of a range's recipients one by one is faster than reading the
-// whole range, because each search takes about 40 µs.
+// oneByOne is a divisor. Up to 1/oneByOne of a range's recipients, looking up each of them is faster than reading the
+// whole range. Each search takes about 40 µs.
 const oneByOne = 100
 
 const idOfRecipient = "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?"
 
-// scan is a position in the recipients of a job: those before seq have no ids above after.
+// scan is a position among the recipients of a job. Recipients before seq have no ids above after.
 type scan struct {
 	after string
 	seq   int64
@@ -331,7 +332,8 @@ func (m *RuleMatch) mailedRows(q db.Querier, j *MeasuredJob, subs []core.Subscri
 	return nil
 }
 
-// merged calls found for each row of an ordered list that belongs to one of the subscribers, who are ordered by id.
+// merged calls found for each of the rows, sorted by id, that belongs to one of the subscribers, who are also sorted by
+// id.
 func merged[T any](subs []core.Subscriber, rows []T, idOf func(*T) string, found func(i int, row *T)) {
 	at := 0
 	for i := range rows {

@@ -20,15 +20,15 @@ const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, c
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
 
-// Deferral selects the number of deferred recipients of a running job. It also selects when the next attempt is due
-// and when the last recipient is given up.
+// Deferral selects the number of deferred recipients of a running job, the time of their next attempt, and the time of
+// the last attempt for all of them.
 const Deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient
 	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
-// switchedOff is the reason why a job waits without being paused: its tenant or one of its lists is not active.
-// Otherwise it is empty.
+// switchedOff is the SQL expression for the reason why a job waits without being paused. It is empty unless the job's
+// tenant or one of its lists is not active.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
 	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f
 	INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN list AS o ON o.id = f.list_id WHERE f.job_no =
@@ -47,28 +47,28 @@ var (
 	)
 )
 
-// IdempotencyTTL is the time for which an Idempotency-Key is stored.
+// IdempotencyTTL is how long an Idempotency-Key is stored.
 const IdempotencyTTL = 7 * 24 * time.Hour
 
 // JobRequest is a request to create a send job.
 type JobRequest struct {
 	core.NewJob
 	Caller         core.Caller
-	CreatedBy      string        // requester, as named in the audit log
+	CreatedBy      string        // requester, in the form of the audit log
 	IdempotencyKey string        // empty means none
-	BodyHash       []byte        // of the request with the key
+	BodyHash       []byte        // hash of the body of the request with the key
 	DuplicateGuard time.Duration // period in which a job with the same content is rejected; 0 means none
 	Force          bool          // whether to skip the second person that the tenant requires
 }
 
 // AddSendJob creates a job and its campaign. known reports whether the template that the job names exists.
 //
-// Its checks have a fixed order. If the caller may not send to the list, it returns an Invalid error on list_id; if
-// tenant_id contradicts the list, another Invalid error. If the Idempotency-Key was used before, it returns the first
-// job, or a Conflict if the body differs. With a new key, it checks the times here. Then it checks that list and tenant
-// are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. If the tenant has no such
-// segment, it returns an Invalid error on segment_id; if the segment can't be evaluated, core.Undecided. Last, the
-// duplicate guard may return a Conflict.
+// Its checks have a fixed order. If the caller may not send to the list, it returns an Invalid error on list_id. If
+// tenant_id contradicts the list, it returns another Invalid error. If the Idempotency-Key was used before, it returns
+// the first job, or a Conflict if the body differs. If the key is new, it checks the times next. Then it checks that
+// the list and the tenant are active. If a second person has to approve the job, it returns core.ErrApprovalRequired.
+// If the tenant has no such segment, it returns an Invalid error on segment_id. If the segment can't be evaluated, it
+// returns a core.Undecided error. Finally, the duplicate guard may return a Conflict.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
@@ -130,7 +130,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 	return j, known, err
 }
 
-// repeated looks up the Idempotency-Key and stores a new one. If done is true, j is the job that the key created.
+// repeated looks up the Idempotency-Key and stores it if it is new. If done is true, j is the job that the key created.
 func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
 	first, err := keyed(tx, j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
 	if err != nil || first == "" {
@@ -182,7 +182,7 @@ func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	return t, err
 }
 
-// toSegment returns the narrowing of a job to a segment, with the segment's rule. It is empty without a segment.
+// toSegment returns the narrowing of a job to a segment, with the segment's rule. It is empty if there is no segment.
 func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column string, err error) {
 	n := core.Narrowing{SegmentID: segmentID}
 	if err := judgeSegments(tx, tenantID, &n); err != nil {
@@ -199,8 +199,8 @@ func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column 
 	return n.Column(), nil
 }
 
-// guardDuplicate returns a Conflict for an unscheduled job with the same content as a recently created job. The same
-// content may go to two different segments.
+// guardDuplicate returns a Conflict for an unscheduled job with the same content as a recently created job. Jobs to
+// different segments may have the same content.
 func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
@@ -273,7 +273,7 @@ func insertSendJob(tx *db.Tx, j *core.SendJob) (err error) {
 	return err
 }
 
-// SendJob returns a job with its counters. If there is none or its tenant was deleted, it returns
+// SendJob returns a job with its counters. If the job doesn't exist, or its tenant was deleted, it returns
 // core.ErrJobNotFound.
 func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
@@ -281,7 +281,7 @@ func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err err
 	return j, noJob(err)
 }
 
-// SendJobByNo returns a job by its number. If there is none, it returns core.ErrJobNotFound.
+// SendJobByNo returns a job by its number. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) SendJobByNo(ctx context.Context, no int64) (j core.SendJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
 	return j, noJob(err)
@@ -304,20 +304,20 @@ func noJob(err error) error {
 	return err
 }
 
-// CampaignCopy returns the content of a job. If there is none, it returns core.ErrNotFound.
+// CampaignCopy returns the content of a job. If there is no such content, it returns core.ErrNotFound.
 func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCopy, err error) {
 	err = s.Get(ctx, &c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", id)
 	return c, err
 }
 
-// Content returns everything that a job's emails to its first list are made from. It consists of the campaign copy, the
-// content frozen with it, and the current list and tenant for everything else. If the list or the tenant is gone, or
-// the template or its layout does not exist yet, it returns core.ErrNotFound.
+// Content returns everything from which a job's emails to its first list are made. This is the campaign copy, the
+// content frozen with it and, for everything else, the current list and tenant. If the list or the tenant no longer
+// exists, or the template or its layout does not exist yet, it returns core.ErrNotFound.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
 	return s.ContentOf(ctx, j, j.ListID)
 }
 
-// ContentOf is Content for any list of the job.
+// ContentOf is like Content, for any list of the job.
 func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (c core.Content, err error) {
 	if c.Copy, err = s.CampaignCopy(ctx, j.CopyID); err != nil {
 		return c, err
@@ -355,8 +355,9 @@ func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (
 	return c, err
 }
 
-// CancelSendJob cancels a job that has not ended and returns the job. An ended job stays unchanged. After it returns,
-// only emails that were already in flight are sent. If there is no such job, it returns core.ErrJobNotFound.
+// CancelSendJob cancels a job that has not ended and returns the job. An ended job stays unchanged. After CancelSendJob
+// returns, only emails that were already being sent still go out. If there is no such job, it returns
+// core.ErrJobNotFound.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "job.cancel", "", id, func(tx *db.Tx) error {
 		if j, err = sendJob(tx, id); err != nil {
@@ -370,11 +371,11 @@ func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) 
 	return j, err
 }
 
-// moveJob stores the new status of a job.
+// moveJob stores the changed status of a job.
 func moveJob(tx *db.Tx, j *core.SendJob) error {
 	changed(tx, j.No)
 	if j.Status.Final() {
-		if j.Status != core.JobCompleted { // a completed job has no recipient without an outcome
+		if j.Status != core.JobCompleted { // in a completed job, every recipient has an outcome
 			tx.Departs(j.TenantID)
 		}
 		if _, err := tx.Exec("UPDATE send_job SET pause_reason = '' WHERE no = ? AND paused_at = 0", j.No); err != nil {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The embedded stores get names of their own, because the type is called Store in each package.
+// The embedded stores need different field names, because each of their types is called Store.
 type (
 	tenantStore = tenants.Store
 	fileStore   = files.Store

@@ -15,14 +15,14 @@ const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_
 // SelectSubscriber selects a subscriber by list and id.
 const SelectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
-// Subscriber returns an address of a list as the send side knows it. If the list has no such subscriber, it returns
+// Subscriber returns the send side's record of an address on a list. If the list has no such subscriber, it returns
 // core.ErrNotFound.
 func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
 	err = s.Get(ctx, &sub, SelectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
 	return sub, err
 }
 
-// Subscribers returns a page of a list's subscribers, ordered by id. Its only error is core.ErrStorage.
+// Subscribers returns a page of a list's subscribers, sorted by id. Its only error is core.ErrStorage.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
 	err = s.All(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
 		ORDER BY id LIMIT +?`, listID, page.After, page.Limit)
@@ -60,13 +60,14 @@ type Applying struct {
 	EventType  string
 	OccurredAt core.Instant
 	syncNo     int64
-	erased     map[string]string // erased kinds by folded address
+	erased     map[string]string // kinds of erased addresses, by folded address
 }
 
 // ApplySubscriber applies an event or a batch to one of its subscribers and stores the result. If the address was
 // erased, its earlier block is restored.
 func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Instant) error {
-	// The sender's id is ignored. Unsubscribe tokens and the check against the member side use ours.
+	// The id that the sender uses is ignored. Unsubscribe tokens and the comparison with the member side use the id
+	// derived here.
 	p.ID = tx.DB().SubscriptionID(a.ListID, p.Email.Key())
 	sub := core.Subscriber{}
 	err := tx.Get(&sub, SelectSubscriber, a.ListID, p.ID)
@@ -143,7 +144,7 @@ func (a *Applying) applyAll(tx *db.Tx, all []core.EventSubscriber, now core.Inst
 	return nil
 }
 
-// departs marks that someone may have become unmailable on a list.
+// departs records that someone on a list may no longer be emailed.
 func departs(tx *db.Tx, listID string) error {
 	tenantID, err := tenants.TenantOfList(tx, listID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -162,7 +163,7 @@ var upsertSubscriber = db.InsertInto("subscriber",
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at, joined_at = excluded.joined_at`
 
-// SaveSubscriber inserts or updates a subscriber. was is the state in which it was counted before.
+// SaveSubscriber inserts or updates a subscriber. was is the state in which the counts include the subscriber so far.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
 	tenants.Moved(tx, s.ListID, was, s.Counted())
 	_, err := tx.Exec(upsertSubscriber,
@@ -185,10 +186,10 @@ type receivedSync struct {
 
 const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, removed_to"
 
-// ApplyBatch applies one batch of a full sync in one transaction. The last batch starts the removal of subscribers
-// that no batch contained, which RemoveAbsent carries out. It returns the errors of ApplyEvent, and
-// core.ErrDuplicateBatch for a repeated batch. If the batch contradicts others of its sync, it returns an Invalid
-// error on batch_total or list_id.
+// ApplyBatch applies one batch of a full sync in one transaction. The last batch starts the removal of subscribers who
+// were in no batch. RemoveAbsent performs the removal. It returns the errors of ApplyEvent, and core.ErrDuplicateBatch
+// for a repeated batch. If the batch contradicts other batches of its sync, it returns an Invalid error on batch_total
+// or list_id.
 func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync, now core.Instant) error {
 	return s.Background(ctx, func(tx *db.Tx) error {
 		list, err := tenants.ListOf(tx, f.TenantID, f.ListID)
@@ -249,7 +250,7 @@ func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) 
 	return rs, nil
 }
 
-// countBatch counts a received batch. After the last one it starts the removal, if removes is set.
+// countBatch counts a received batch. After the last one, it starts the removal if removes is set.
 func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) error {
 	last := rs.Batches+1 == rs.BatchTotal
 	finished := core.Instant(0)
@@ -267,8 +268,8 @@ func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) erro
 const removeStep = 500
 
 // RemoveAbsent goes one step through the oldest open removal. It unsubscribes subscribers who were in no batch of the
-// sync and have not changed since its start. They count as unsubscribed at that start. more reports whether steps
-// remain. Its only error is core.ErrStorage.
+// sync and have not changed since its start. The start of the sync counts as the time of the unsubscribe. more reports
+// whether there are more steps. Its only error is core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
 	err = s.Get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+

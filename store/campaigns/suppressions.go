@@ -21,8 +21,8 @@ const (
 		CROSS JOIN list AS l ON l.id = s.list_id `
 )
 
-// DisabledAddresses returns a page of the addresses blocked by the member service, after a row. An empty tenantID
-// means all tenants. Its only error is core.ErrStorage.
+// DisabledAddresses returns a page of the addresses that the member service blocks. The page starts after the row
+// after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
 func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -33,8 +33,8 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 	return d, err
 }
 
-// SuppressedAddresses returns a page of the addresses that the send side blocks for all lists of a tenant, after a
-// row. An empty tenantID means all tenants. Its only error is core.ErrStorage.
+// SuppressedAddresses returns a page of the addresses that the send side blocks for all lists of a tenant. The page
+// starts after the row after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
 func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -45,8 +45,8 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 	return d, err
 }
 
-// BlockedSubscribers returns a page of a list's subscribers with a block, ordered by id. The next page starts after
-// last. Its only error is core.ErrStorage.
+// BlockedSubscribers returns a page of a list's subscribers with a block, sorted by id. last is the id after which the
+// next page starts. Its only error is core.ErrStorage.
 func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []core.Suppressed,
 	last string,
 	err error,
@@ -65,8 +65,8 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 	return d, last, err
 }
 
-// Suppressions returns all blocks of an address. If tenantID is not empty, it returns only those that affect this
-// tenant, which includes global ones. Its only error is core.ErrStorage.
+// Suppressions returns all blocks of an address. If tenantID is not empty, it returns only the blocks that affect this
+// tenant, including those for all tenants. Its only error is core.ErrStorage.
 func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []core.Suppressed, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		d, err = Suppressions(tx, email.Key(), tenantID)
@@ -75,7 +75,7 @@ func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID str
 	return d, err
 }
 
-// Suppressions returns the blocks of a folded address, for one tenant or, if tenantID is empty, for all.
+// Suppressions returns the blocks of a folded address, for one tenant or, if tenantID is empty, for all tenants.
 func Suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, err error) {
 	var part []core.Suppressed
 	err = tx.All(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
@@ -111,7 +111,7 @@ func Suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, 
 	return append(all, part...), err
 }
 
-// Blocks returns the kinds of an address's blocks, as the audit log shows them.
+// Blocks returns the kinds of an address's blocks, in the form of the audit log.
 func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	all, err := Suppressions(tx, emailKey, tenantID)
 	for _, s := range all {
@@ -120,7 +120,8 @@ func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// AuditBlocks adds an audit entry about an address whose blocks have changed; before holds the earlier kinds.
+// AuditBlocks adds an audit entry about an address whose blocks have changed. before holds the kinds that the blocks
+// had before.
 func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
 	after, err := Blocks(tx, email.Key(), tenantID)
 	if err != nil {
@@ -130,9 +131,9 @@ func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, em
 	return tx.Audit(now, actor, action, tenantID, email.Mask())
 }
 
-// SetSuppressionReason changes the reason of an address's blocks and returns the changed entries. It affects those of
-// one tenant or, if tenantID is empty, of all. Blocks of a list's subscriber have no reason, and the consent history
-// stays unchanged. If there is no entry, it returns core.ErrNotFound.
+// SetSuppressionReason changes the reason of an address's blocks and returns the changed entries. It changes the blocks
+// of one tenant or, if tenantID is empty, of all tenants. Blocks of a list's subscriber have no reason, and the consent
+// history stays unchanged. If there is no entry, it returns core.ErrNotFound.
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
 	now core.Instant,
 ) (changed []core.Suppressed, err error) {
@@ -157,7 +158,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 		if err != nil {
 			return err
 		}
-		for _, r := range rows { // a tenant can't change global entries
+		for _, r := range rows { // a tenant can't change entries for all tenants
 			if r.Reason == reason && r.ListID == "" && (tenantID == "" || r.TenantID == tenantID) {
 				changed = append(changed, r)
 			}
@@ -196,7 +197,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range found { // a tenant can't lift global entries
+	for _, f := range found { // a tenant can't lift entries for all tenants
 		if tenantID == "" || f.TenantID == tenantID {
 			lifted = append(lifted, f)
 		}
@@ -219,7 +220,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
 			[]any{tenants.ErasedHash(tx.DB(), emailKey), tenantID},
 		},
-		// SQLite's lower folds only ASCII, as the key does.
+		// SQLite's lower folds only ASCII letters, like the folding of addresses.
 		{
 			"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
 			[]any{emailKey, tenantID},
@@ -232,7 +233,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 	return lifted, unblock(tx, pairs, now)
 }
 
-// SubscribersByPairs selects the subscribers named by pairs of list and id.
+// SubscribersByPairs selects the subscribers given as pairs of list and id.
 const SubscribersByPairs = "SELECT s.list_id, s.email_key, s.word, s.block" + PersonPairs + `subscriber AS s ON
 	s.list_id =
 	p.value->>0 AND s.id = p.value->>1`

@@ -11,23 +11,23 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The number of test emails that a tenant can send per hour. The limit is high enough for writing a campaign and too
+// The number of test emails that a tenant can send per hour. The limit is high enough for work on a campaign and too
 // low for sending one.
 const (
 	testMails       = 100
 	testMailsWindow = time.Hour
 )
 
-// AddTestMail queues an email with the content of a job to one address, among the transactional emails. If the
-// address is blocked, it returns an Invalid error. Over the tenant's limit it returns core.ErrTooMany.
+// AddTestMail queues a transactional email to one address with the content of a job. If the address is blocked, it
+// returns an Invalid error. If the tenant is over its limit, it returns core.ErrTooMany.
 func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		return addTestMail(tx, j.TenantID, j.ListID, email, core.TestMail{JobID: j.ID}, now)
 	})
 }
 
-// AddCampaignTests queues a version of a campaign to all given addresses or, on error, to none. It also keeps the
-// version permanently. Its errors are those of AddTestMail, on the field to.
+// AddCampaignTests queues an email with a version of a campaign to each of the given addresses or, on error, to none of
+// them. It also keeps the version permanently. Its errors are those of AddTestMail, on the field to.
 func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := keep(tx, d.Campaign.No, d.Version.Version); err != nil {

@@ -8,9 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// CountTotals records that the pixel and links in a job's emails do not identify subscribers. The job then counts
-// only total opens and clicks. If named is true, emails to subscribers who agreed to tracking still identify them.
-// Its only error is core.ErrStorage.
+// CountTotals records that the pixel and links in a job's emails do not identify subscribers. For such a job, only the
+// totals of opens and clicks are counted. If named is true, emails to subscribers who agreed to tracking still identify
+// them. Its only error is core.ErrStorage.
 func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error {
 	bits := core.TrackedTotals
 	if named {
@@ -25,14 +25,14 @@ func setTracked(tx *db.Tx, jobNo int64, bits int) error {
 	return err
 }
 
-// NoteSwept records that housekeeping deletes opens and clicks of a job, so those that are left are not all of them.
+// NoteSwept records that housekeeping deletes opens and clicks of a job, so that the remaining ones are incomplete.
 func NoteSwept(tx *db.Tx, jobNo int64) error { return setTracked(tx, jobNo, core.TrackedSwept) }
 
 // engagedReader holds the data of a recipient whose email was opened.
 type engagedReader struct {
 	Marks       core.Marks       `db:"marks"`
 	FinishedAt  core.Instant     `db:"finished_at"`
-	Asks        bool             `db:"asks"` // the tenant identifies only those who agreed
+	Asks        bool             `db:"asks"` // whether the tenant identifies only those who agreed
 	Preferences core.Preferences `db:"preferences"`
 }
 
@@ -50,21 +50,21 @@ func MayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
 	return !asks, err
 }
 
-// selectEngagedReader reads the preferences only if they matter. It reads the current ones, from the list through
-// which the email came. A person who has unsubscribed has agreed to nothing.
+// selectEngagedReader reads the preferences only if they are needed. These are the current ones, on the list through
+// which the person was reached. A person who has unsubscribed counts as not having agreed.
 const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_consent, 0) AS asks,
 	iif(t.tracking_consent, coalesce((SELECT s.preferences FROM subscriber AS s WHERE s.list_id = ` + ReachedList + `
 	AND s.id = r.subscriber_id AND s.word = 'active'), ''), '') AS preferences
 	FROM recipient AS r CROSS JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
 	WHERE r.job_no = ? AND r.seq = ?`
 
-// readEngaged returns a recipient. If there is none, it returns core.ErrNotFound.
+// readEngaged returns a recipient. If there is no such recipient, it returns core.ErrNotFound.
 func readEngaged(tx *db.Tx, jobNo, seq int64) (r engagedReader, err error) {
 	err = tx.Get(&r, selectEngagedReader, jobNo, seq)
 	return r, err
 }
 
-// named reports whether opens and clicks may identify the subscriber.
+// named reports whether opens and clicks may be stored with the subscriber.
 func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
 
 // engageTotal counts opens and clicks of emails that do not identify subscribers.
@@ -111,7 +111,7 @@ const (
 	timesByMachines = "machine_clicked + coalesce(t.unclear + t.scanners, 0)"
 )
 
-// totalsOfJob selects the columns of core.Totals. They are 0 for a job that identifies subscribers.
+// totalsOfJob selects the columns of core.Totals, which are 0 for a job that identifies subscribers.
 const totalsOfJob = `iif(tracked & 4, coalesce((SELECT people FROM total WHERE job_no = send_job.no AND link_no = 0), 0),
 	0) AS total_people_opened,
 	iif(tracked & 4, coalesce((SELECT unclear FROM total WHERE job_no = send_job.no AND link_no = 0), 0), 0)

@@ -7,9 +7,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepLinks returns the numbers of addresses among the links of a job, and adds new addresses. An address keeps its
-// number. Otherwise, a job that resumes after a restart, perhaps with a changed template, would redirect links in
-// sent emails. Its only error is core.ErrStorage.
+// KeepLinks returns the numbers that addresses have among the links of a job, and adds new addresses. An address never
+// gets another number. Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent
+// emails would lead elsewhere. Its only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
@@ -63,8 +63,8 @@ func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err 
 // engageStep is the number of engagements that one operation records.
 const engageStep = 200
 
-// AddEngagements counts opens and clicks. Other writes go first. n is the number counted before an error. Engagements
-// of unknown emails are skipped. Its only error is core.ErrStorage.
+// AddEngagements counts opens and clicks. Other writes have priority. n is the number of engagements counted, also if
+// an error follows. It skips engagements with unknown emails. Its only error is core.ErrStorage.
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
@@ -84,14 +84,14 @@ func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int
 	return n, nil
 }
 
-// SelectEngagements selects the opens and clicks of an email, without the invisible link.
+// SelectEngagements selects the opens and clicks of an email, except clicks on the invisible link.
 const SelectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine,
 	coalesce(l.target, '') AS target, coalesce(l.mended_at, 0) AS mended_at FROM engagement AS e
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ?
 	AND e.link_no < 1048576 ORDER BY e.link_no`
 
-// MailedTo returns the job and the subscriber of an email. If the email was not sent, or its subscriber is no longer
-// known, it returns core.ErrNotFound.
+// MailedTo returns the job and the subscriber of an email. If the email was not sent, or its subscriber no longer
+// exists, it returns core.ErrNotFound.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+
