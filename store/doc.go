@@ -1,4 +1,4 @@
-// Package store contains everything that newsletterd stores: the database and the program's SQL. Each statement stands
+// Package store contains everything that newsletterd stores: the database and the program's SQL. Each SQL statement is
 // next to the method that runs it. [Store] is the database engine (store/db) with its rooms. A room is a package that
 // owns the tables of one area:
 //
@@ -9,20 +9,20 @@
 //	store/mailed        recipients of ended jobs, in pages
 //	store/campaigns     the send side: campaigns, jobs, recipients, subscribers
 //	store/members       the member side: subscriptions and consents
-//	store/audience      segments and tags, and who matches rules
+//	store/audience      segments, and the people who match rules
 //	store/imports       subscriptions from files
 //	store/people        operations that span the rooms above
 //	store/bulk          bulk actions: the same change for many subscribers of a list
 //
-// A room imports only the rooms above it in this list; campaigns and members never import each other.
+// A room imports only rooms above it in this list, and campaigns and members never import each other.
 // cmd/newsletterd/imports_test.go enforces this. store.go opens the file.
 //
-// An exported method is one operation and takes effect completely or not at all. It opens the transaction. A function
-// that takes a [db.Tx] is a part of an operation, so operations can be composed. An operation reads rows, applies the
-// rules of core, writes rows and adds events to the outbox. It never calls the network, hashes a password or writes a
-// log line. The caller passes the current time as an argument, in milliseconds.
+// An exported method is one operation and takes effect completely or not at all. The method opens the transaction. A
+// function that takes a [db.Tx] is part of an operation, so operations can be composed. An operation reads rows,
+// applies the rules of core, writes rows and adds events to the outbox. It never calls the network, hashes a password
+// or writes a log line. The caller passes the current time as an argument, in milliseconds.
 //
-// Records are types in core. A type in a room belongs to one operation and stands next to it: its input or its result
-// (…Request, …Input, …Change, …Filter, …Result, or figures such as [people.Overview]). Some types hold what only the
-// store may touch ([imports.Import], [campaigns.ClaimKey]).
+// Records are types in core. A type in a room belongs to one operation and is next to it. It is the operation's input
+// or result (…Request, …Input, …Change, …Filter, …Result, or figures such as [people.Overview]). Some types hold values
+// that only the store uses ([imports.Import], [campaigns.ClaimKey]).
 package store

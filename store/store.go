@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Every store package calls its part Store. The aliases give each embedded field its own name.
+// Every store package has a type called Store. The aliases give the embedded fields different names.
 type (
 	tenantStore   = tenants.Store
 	fileStore     = files.Store
@@ -48,9 +48,9 @@ type Store struct {
 	*pollStore
 }
 
-// Open opens the database file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to
-// another program, has a newer schema, or has an older schema while Options.Migrate is false. In Daemon mode it also
-// refuses a file that another daemon serves. It refuses an old copy of the file next to a newer -wal.
+// Open opens the database file and creates it with mode 0600 if it doesn't exist. It rejects a file that belongs to
+// another program, has a newer schema, has an older schema while Options.Migrate is false, or is an old copy next to a
+// newer -wal file. In Daemon mode, it also rejects a file that another daemon serves.
 func Open(ctx context.Context, o db.Options) (*Store, error) {
 	d := db.New(o)
 	t, f := tenants.New(d), files.New(d)
