@@ -14,7 +14,7 @@ type Caller struct {
 	Headers []string // headers that identify the caller, as alternating names and values
 }
 
-// ScopeSets returns the sets of scopes to test for each caller: some single ones, the usual ones, and all.
+// ScopeSets returns the sets of scopes to test for each caller: some single scopes, the usual scopes, and all scopes.
 func ScopeSets() []string {
 	return []string{
 		"email", core.ScopeAdmin, core.ScopeSend, core.ScopeListRead, core.ScopeEventsWrite,
@@ -22,10 +22,9 @@ func ScopeSets() []string {
 	}
 }
 
-// Callers returns all callers, each with each set of scopes. There is each role in each tenant, the operator, and a
-// publisher through a client of a tenant. There is also a client of each tenant acting for itself, a client of no
-// tenant, and a user without a role who owns the same records as the first tenant's owner. The last caller is
-// unknown.
+// Callers returns all callers, once for each set of scopes: a user with each role in each tenant, an operator, a
+// publisher who uses a client of a tenant, a client of each tenant that acts for itself, a client of no tenant, and a
+// user without a role who owns the same records as the first tenant's owner. The last caller is unknown.
 func (w *World) Callers() (all []Caller) {
 	add := func(name string, c core.Caller) {
 		for _, scopes := range ScopeSets() {
@@ -58,8 +57,8 @@ func (w *World) Callers() (all []Caller) {
 	return append(all, Caller{Name: "nobody"})
 }
 
-// may reports whether the caller may do an action in a tenant. It interprets core.Permissions independently of the
-// handlers, as printed in docs/roles.md.
+// may reports whether the caller may do an action in a tenant. It interprets core.Permissions, as printed in
+// docs/roles.md, independently of the handlers.
 func (c *Caller) may(a core.Action, tenant string) bool {
 	row := slices.IndexFunc(core.Permissions, func(p core.Permission) bool { return p.Action == a })
 	if row < 0 {

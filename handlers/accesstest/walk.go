@@ -43,7 +43,8 @@ type parameter struct {
 	Required bool
 }
 
-// asks reports whether there is a query parameter with a name. If required is true, it must be a required one.
+// asks reports whether the operation has a query parameter with the given name. If required is true, the parameter must
+// be a required one.
 func (o *operation) asks(name string, required bool) bool {
 	return slices.ContainsFunc(o.Parameters, func(p parameter) bool {
 		return p.In == "query" && p.Name == name && (p.Required || !required)
@@ -68,7 +69,7 @@ func (o *operation) body(t *Tenant) (mediaType, body string) {
 	return "application/json", ""
 }
 
-// names reports whether the operation has a parameter for a tenant, or for a list of one.
+// names reports whether the operation has a parameter for a tenant, or for a list of a tenant.
 func (o *operation) names() bool {
 	if o.asks("tenant_id", false) || o.asks("list_id", false) {
 		return true
@@ -82,7 +83,7 @@ func (o *operation) names() bool {
 	return false
 }
 
-// Describe reads the API documents of the program, which describe the input of the routes.
+// Describe reads the input of the routes from the program's API documents.
 func (w *Walk) Describe(documents ...[]byte) {
 	w.operations, w.answers = map[string]operation{}, map[int]int{}
 	for _, d := range documents {
@@ -151,8 +152,8 @@ func (w *Walk) targets(r *web.Route) (all []target) {
 	return append(all, target{r, o, nil, record})
 }
 
-// path fills in the path and the query for a caller. If gone is true, the request deletes its record, and path
-// creates one.
+// path fills in the path and the query for a caller. If gone is true, the request deletes its record, so path creates a
+// new one.
 func (w *Walk) path(c *Caller, g *target, gone bool) string {
 	path := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(g.Path, "/"), "/") {
@@ -207,8 +208,8 @@ var inOperation = map[string]core.Action{
 	"POST /api/newsletter/preferences":    core.ActionPeopleChange,
 	"POST /api/subscriptions/disable":     core.ActionSuppressionManage,
 	"POST /api/api/subscriptions/disable": core.ActionSuppressionManage,
-	"GET /api/admin/subscribers":          core.ActionPeopleRead,   // by address
-	"POST /api/segment-count":             core.ActionSegmentWrite, // of an unsaved rule
+	"GET /api/admin/subscribers":          core.ActionPeopleRead,   // finds people by address
+	"POST /api/segment-count":             core.ActionSegmentWrite, // count of an unsaved rule
 }
 
 // wants returns the acceptable statuses. An empty result means that the caller has access, and only 401, 403 and 404
@@ -219,7 +220,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	if a, ok := inOperation[g.Method+" "+g.Path]; ok && (g.tenant != nil || action == "") {
 		action = a
 	}
-	users := action == "" && g.Path != "/api/auth/logout" // belongs to the user
+	users := action == "" && g.Path != "/api/auth/logout" // the record belongs to the user
 	owned := users && g.record != ""
 	switch {
 	case !c.Known():
@@ -227,7 +228,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	case !scoped:
 		return []int{403}
 	case g.Path == "/api/newsletter/preferences" && (!c.Has(info.Scopes[1]) || !c.FirstParty && c.ClientTenant == ""):
-		return []int{400, 403, 404} // the scope email opens the caller's own address, at a client with a tenant
+		return []int{400, 403, 404} // the scope email gives access to the caller's own address
 	case users && c.UserID == "":
 		return []int{401, 403}
 	case owned && g.tenant != nil && c.UserID == g.tenant.Owner, action == "" && !owned:
@@ -235,7 +236,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	case owned:
 		return []int{404}
 	case strings.HasSuffix(g.Path, "/restore") && strings.HasPrefix(g.Path, "/api/admin/"):
-		return []int{403, 404} // a record that isn't deleted is none of those
+		return []int{403, 404} // only deleted records can be restored, and this one isn't
 	case g.tenant != nil && c.may(action, g.tenant.ID):
 		return nil
 	case g.record != "" && (!c.hasRole() || g.tenant != nil && c.may(g.tenant.Records[g.record].Seen, g.tenant.ID)):
@@ -304,8 +305,8 @@ func (w *Walk) all() (targets []target) {
 	return targets
 }
 
-// mayBeGone reports whether a permitted caller may get a 404. A resent email is soon gone, a draft has no correction,
-// no one has requested a proposal for its links, and no mail server is set.
+// mayBeGone reports whether a permitted caller may get a 404. A resent email soon leaves the queue, a draft has no
+// correction, no one has proposed targets for its links, and no mail server is set.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
 		strings.HasSuffix(path, "/proposal") || path == "/api/admin/relay"
@@ -339,8 +340,8 @@ func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []in
 	}
 }
 
-// leak returns text in a response that the caller must not see. That is a marker of a tenant without any permission,
-// the address or id of a subscriber if only masked ones are permitted, and any secret.
+// leak returns text in a response that the caller must not see: a marker of a tenant in which the caller has no
+// permission, the address or id of a subscriber if the caller may see only masked ones, or any secret.
 func (w *Walk) leak(c *Caller, answer string) string {
 	for _, t := range w.Tenants {
 		if !c.sees(t) && strings.Contains(answer, t.Marker) {
@@ -363,7 +364,7 @@ func (w *Walk) leak(c *Caller, answer string) string {
 	return ""
 }
 
-// Whole requests every record as an operator, to check that none is gone.
+// Whole requests every record as an operator, to check that all still exist.
 func (w *Walk) Whole(operator *Caller) {
 	for _, r := range w.Routes {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.Path, "/:id") || r.Info().Action == "" {

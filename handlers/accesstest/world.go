@@ -1,7 +1,7 @@
 // Package accesstest sends requests to all routes that require tokens, as each kind of caller, with the records of
 // three tenants. It reports everything that a caller could do or see without a permission in core.Permissions.
 //
-//	world.go    World: three tenants with a record of each noun; a new noun needs a line there
+//	world.go    World: three tenants with a record of each noun; add a line there for each new noun
 //	callers.go  Caller: the callers, and an independent interpretation of the permissions
 //	walk.go     Walk: the requests, and the acceptable responses
 package accesstest
@@ -33,18 +33,18 @@ type World struct {
 // Tenant is a tenant of the world. Its marker is part of all names and addresses in it.
 type Tenant struct {
 	ID, Marker string
-	Email      core.Email // address of its subscriber
+	Email      core.Email // address of the tenant's subscriber
 	List       string
-	Owner      string // user who owns its devices and models
+	Owner      string // user who owns the tenant's devices and models
 	Records    map[string]Record
 }
 
 // Record is a record whose id is part of a path.
 type Record struct {
 	ID string
-	// Masked is its id for callers who may not read addresses; empty: the same.
+	// Masked is the record's id for callers who may not read addresses; empty means the same id.
 	Masked string
-	Seen   core.Action // action that permits seeing it; empty: only its owner may
+	Seen   core.Action // action whose permission is needed to see the record; empty means that only its owner may
 	Make   func(s *storetest.Seeder) string
 }
 
@@ -98,7 +98,7 @@ func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
 
 type adds func(path string, seen core.Action, another func(s *storetest.Seeder) string)
 
-// addPeople adds the subscriber and the emails sent to it.
+// addPeople adds the subscriber and the emails sent to them.
 func (w *World) addPeople(t *Tenant, add adds) {
 	subscribers := 0
 	add("/api/admin/subscribers", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
@@ -118,7 +118,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		due, err := s.DueEvents(s.Context(), "", s.Time(), 1000)
 		s.Must(err)
 		for i := range due {
-			if due[i].ListID == t.List { // a running daemon leaves it alone
+			if due[i].ListID == t.List { // so that a running daemon doesn't touch it
 				s.Must(s.FinishEvents(s.Context(), []tenants.EventResult{{Event: &due[i], Dead: true}}, s.Time()))
 				return due[i].EventID
 			}
@@ -174,7 +174,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 }
 
-// addSegments adds a segment, and a subscriber for its why route.
+// addSegments adds a segment, and the subscriber about whom its why route is asked.
 func (t *Tenant) addSegments(add adds) {
 	add("/api/segments", core.ActionSegmentRead, func(s *storetest.Seeder) string {
 		g, err := core.NewSegment(t.ID, core.SegmentInput{
@@ -209,7 +209,7 @@ func (t *Tenant) addSegments(add adds) {
 	})
 }
 
-// addAdmin adds the records of administrators.
+// addAdmin adds the records that administrators manage.
 func (w *World) addAdmin(t *Tenant, add adds) {
 	add("/api/admin/oauth-clients", core.ActionClientManage, func(s *storetest.Seeder) string {
 		c, secret := s.NewClient(core.ClientInput{TenantID: &t.ID, Name: &t.Marker})
