@@ -27,7 +27,7 @@ type archivePath struct {
 	List string `path:"list,text"`
 }
 
-// archiveQuery describes the query that index reads.
+// archiveQuery holds the query of an archive's page.
 type archiveQuery struct {
 	Q      string `query:"q"`      // words to search for
 	Before string `query:"before"` // slug of an issue; the page lists those before it
@@ -59,8 +59,8 @@ func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {
 	return web.Redirect{URL: list.ArchivePath()}, nil
 }
 
-// find returns the list with a slug or an id, and applies its style. It returns core.ErrListNotFound if the list has no
-// archive at the requested host.
+// find returns the list with the given slug or id, and applies the list's style to the pages of the request. It returns
+// core.ErrListNotFound if the list has no archive at the requested host.
 func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	ids := []string{slug}
 	if id, ok := core.ParseID(slug); ok {
@@ -92,8 +92,8 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	return nil, core.ErrListNotFound
 }
 
-// hosts reports whether the archives of a tenant are at the requested host. They are at the tenant's own host. If the
-// tenant has none, they are at every host that doesn't belong to another tenant.
+// hosts reports whether the archives of a tenant are at the requested host. If the tenant has its own host, they are
+// only there. Otherwise, they are at every host that doesn't belong to another tenant.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(t.Origin(a.Origin)) {
@@ -106,7 +106,7 @@ func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	return len(others) == 0, err
 }
 
-// missing returns the error page for a path that the archive of a list doesn't have. The page links to the archive.
+// missing returns the error page for a path that doesn't exist in the archive of a list. The page links to the archive.
 func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
 	page.StyleOf(c).Link, page.StyleOf(c).LinkText = list.ArchivePath(), page.WordsOf(c).ArchiveAll
 	return page.LinkError(c, err)
@@ -119,12 +119,12 @@ const archivePage = 20
 
 // archiveIndex is the Data of handlers/page/pages/archive.html.
 type archiveIndex struct {
-	About        []string    // paragraphs
-	Newest       *shownIssue // shown large; nil: none
+	About        []string    // paragraphs of the description
+	Newest       *shownIssue // issue shown large; nil: none
 	Issues       []shownIssue
 	Older, First string // URLs of other pages; empty: none
-	Query        string // what was searched for; empty: nothing
-	Path         string // of the archive
+	Query        string // text that was searched for; empty: nothing
+	Path         string // path of the archive
 	Feed         string
 	Join         *joinBox
 }
@@ -177,7 +177,7 @@ func firstOf(all []string) string {
 	return all[0]
 }
 
-// found returns the list and the issue of the path.
+// found returns the list and the issue in the path of the request.
 func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 	list, err := a.find(c, c.Param("list"))
 	if err != nil {
@@ -219,11 +219,10 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 	return nil
 }
 
-// archiveCache lets caches keep a page of an archive for one minute. A page that is removed can be visible for that
-// long.
+// archiveCache lets caches keep a page of an archive for one minute. A removed page can stay visible for that long.
 const archiveCache = "public, max-age=60"
 
-// serveText writes a text that is the same for every caller. For a conditional request it can respond that the text
+// serveText writes a text that is the same for every caller. To a conditional request, it can respond that the text
 // hasn't changed (RFC 9110 section 13).
 func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
 	h, sum := c.Header(), sha256.Sum256(body)

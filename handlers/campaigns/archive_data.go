@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ldThing is a thing of schema.org in JSON-LD, as far as archives describe it to search engines.
+// ldThing is a schema.org thing in JSON-LD, with the properties that archives give to search engines.
 type ldThing struct {
 	Context    string    `json:"@context,omitempty"`
 	Type       string    `json:"@type"`

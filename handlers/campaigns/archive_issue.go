@@ -23,7 +23,8 @@ import (
 //go:embed archive.js
 var archiveJS string
 
-// archiveScript sets the height of an email's frame to that of its contents. Only issues that are a design have one.
+// archiveScript sets the height of an email's frame to that of its contents. Only issues that are shown as their email
+// have a frame.
 var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
 
 // openGraphLocales maps languages to the form of the Open Graph protocol, which requires a territory.
@@ -33,11 +34,11 @@ var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr
 type shownIssue struct {
 	Path, Title, Summary string
 	Date, At             string // in words, and in the form of RFC 3339
-	Corrected            string // in words; empty: not corrected
-	Picture              string // address; empty: none
-	Width, Height        int    // of the picture, in pixels
+	Corrected            string // note of the correction; empty: not corrected
+	Picture              string // address of the image; empty: none
+	Width, Height        int    // size of the image in pixels
 
-	Marked, Found []piece // for a search: title and text with what was found; empty: none
+	Marked, Found []piece // title and text with the matches of a search; empty: none
 }
 
 func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
@@ -73,12 +74,12 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 // archiveIssue is the Data of handlers/page/pages/issue.html.
 type archiveIssue struct {
 	shownIssue
-	List           string // name
-	Preview        string // preview text; empty: none
-	Author         string // empty: the brand
+	List           string // name of the list
+	Preview        string // preview text of the email; empty: none
+	Author         string // name of the author; empty: the brand
 	Minutes        string // reading time in words
 	Text           template.HTML
-	Frame          string // URL of the email, if it is a design of its own
+	Frame          string // URL of the email, if the page shows the email in a frame
 	All            string
 	Earlier, Later *shownIssue
 	Feed           string
@@ -111,7 +112,7 @@ func (a archive) issue(c *web.Call) error {
 	if text.HTML == "" {
 		data.Frame, v.Script = list.ArchivePath()+i.Slug+"/mail", archiveScript.Address()
 	} else {
-		data.Text = template.HTML(text.HTML) // escaped or sanitized by the article package
+		data.Text = template.HTML(text.HTML) // the article package has escaped or sanitized it
 		data.Minutes = page.WordsOf(c).MinutesFor(len(strings.Fields(text.Words)))
 	}
 	v.Data = data
@@ -157,7 +158,8 @@ func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	return name
 }
 
-// maxPictureSources is the number of hosts that a page names in its policy. Beyond it, all hosts are allowed.
+// maxPictureSources is the maximum number of image hosts that a page lists in its policy. If there are more, the policy
+// allows all hosts.
 const maxPictureSources = 20
 
 // sourcesOf returns the CSP sources of images.
@@ -178,13 +180,14 @@ func sourcesOf(pictures []article.Picture) []string {
 	return all
 }
 
-// logoCache remembers which logos need a light ground in dark mode. Finding out means decoding the image.
+// logoCache remembers which logos need a light background in dark mode, because finding that out requires decoding the
+// image.
 type logoCache struct {
 	mu    sync.Mutex
-	known map[string]bool // by address; the address of a stored image changes with its content
+	known map[string]bool // results by address; the address of a stored image changes with its content
 }
 
-// maxLogos is the maximum number of logos in a logoCache. At the limit, it starts again with none.
+// maxLogos is the maximum number of logos in a logoCache. When the limit is reached, the cache is emptied.
 const maxLogos = 1000
 
 func (k *logoCache) dark(address string, look func() bool) bool {
@@ -225,8 +228,8 @@ func (a archive) mail(c *web.Call) error {
 	return nil
 }
 
-// render returns the email of an issue for a subscriber with no details. It contains what was approved and sent,
-// without tracking and with links that need no token.
+// render returns the email of an issue for a subscriber with no details. The email contains the content that was
+// approved and sent, without tracking and with links that need no token.
 func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
 	j, err := a.Store.SendJobByNo(c, i.JobNo)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 
 // Limits of a search in an archive. Longer queries are cut off.
 const (
-	searchesPerMinute = 60  // from an IP address
-	maxQuery          = 200 // in characters
+	searchesPerMinute = 60  // searches from an IP address
+	maxQuery          = 200 // characters of a query
 )
 
 func newSearchLimiter() *web.Limiter {
 	l, err := web.NewLimiter(searchesPerMinute, time.Minute)
 	if err != nil {
-		panic(err) // the limit is constant
+		panic(err) // can't happen, because the limit is constant
 	}
 	return l
 }
@@ -85,7 +85,7 @@ type piece struct {
 
 func hit(all []piece) bool { return slices.ContainsFunc(all, func(p piece) bool { return p.Hit }) }
 
-// finder finds the words of a query in a text. Case and diacritics don't matter, as in the search.
+// finder finds the words of a query in a text. It ignores case and diacritics, as the search does.
 type finder [][]rune
 
 func finderOf(query string) (f finder) {
@@ -132,7 +132,7 @@ func (f finder) next(text []rune, at int) (from, to int) {
 	return -1, -1
 }
 
-// mark splits a text into pieces, so that each word that matches the query is a piece of its own.
+// mark splits a text into pieces. Each word that matches the query is a piece of its own.
 func (f finder) mark(text string) (all []piece) {
 	runes, fold, at := []rune(text), folded(text), 0
 	for {

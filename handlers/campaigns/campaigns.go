@@ -55,14 +55,14 @@ func (r *Room) campaignRoutes(t *web.Table) {
 		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
 
-// campaignKey returns the key that the list of campaigns is ordered by.
+// campaignKey returns the key by which the list of campaigns is sorted.
 func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
 // campaign is a campaign with the content of its version.
 type campaign struct {
 	core.CampaignView
 	written
-	Permissions core.CampaignPermissions `json:"permissions"` // of the caller
+	Permissions core.CampaignPermissions `json:"permissions"` // permissions of the caller
 }
 
 // newCampaign is the body of POST /api/campaigns.
@@ -102,7 +102,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedCampaign](), others)
 }
 
-// unsettable contains the keys of a campaign that callers can't set.
+// unsettable contains those keys of a campaign that callers can't set.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range core.JSONKeys[campaign]() {
@@ -113,7 +113,7 @@ var unsettable = func() map[string]bool {
 	return keys
 }()
 
-// asRead holds the limits of changedCampaign.
+// asRead holds the OpenAPI limits of changedCampaign.
 var asRead = web.Object{
 	"additionalProperties": false, "patternProperties": web.Object{
 		"^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$": web.Object{"readOnly": true},
@@ -122,8 +122,8 @@ var asRead = web.Object{
 
 type foundCampaign struct{}
 
-// one makes an endpoint for one campaign. moving does so for an endpoint that changes the campaign. seen also requires
-// the caller to name the state of the campaign that they have seen.
+// one makes an endpoint for one campaign. moving makes an endpoint that changes the campaign. seen makes one that also
+// requires the caller to send the tag of the campaign that they have seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }
@@ -136,19 +136,19 @@ func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 	return a.moving(e).Fails(core.PreconditionRequired)
 }
 
-// find returns a 404 error for a campaign that the caller may not see.
+// find reads the campaign in the path. If the caller may not see it, find returns a 404 error.
 func (a campaignsAPI) find(c *web.Call) error {
 	found, err := a.Store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
 	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
-// found returns the campaign of the path, which find has read.
+// found returns the campaign in the path, which find has read.
 func (a campaignsAPI) found(c *web.Call) *core.Campaign {
 	return c.Value(foundCampaign{}).(*core.Campaign)
 }
 
-// reply returns the response with a campaign.
+// reply returns the response with a campaign, or err.
 func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
 	if err != nil {
 		return campaign{}, a.named(c, err)
@@ -253,7 +253,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 	return a.reply(c, &changed, err)
 }
 
-// setArchive makes an edit show a campaign in archives or hide it.
+// setArchive makes an edit show a campaign in archives or hide it there. If shown is nil, it changes nothing.
 func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
 	e.Archive = shown
@@ -279,7 +279,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	return err
 }
 
-// ifMatch is a request that can name the revision it applies to.
+// ifMatch is a request that can contain the tag of the revision to which it applies.
 type ifMatch struct {
 	IfMatch *string `header:"If-Match"`
 }
@@ -306,14 +306,14 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	return a.reply(c, &made, err)
 }
 
-// times holds the refusals of the times of a campaign or a send job.
+// times holds the OpenAPI refusals of the times of a campaign or a send job.
 var times = []web.Refusal{
 	web.Refused("scheduled_at", "Not a valid time, in the past, outside the window, or without an offset"),
 	web.Refused("window_start", "Not a valid time, or without an offset"),
 	web.Refused("window_end", "Not a valid time, in the past, not after window_start, or without an offset"),
 }
 
-// saidByCampaign holds the refusals of a campaign's content.
+// saidByCampaign holds the OpenAPI refusals of a campaign's content.
 var saidByCampaign = []web.Refusal{
 	web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
 	web.Refused("audience.of", "The tenant has no such campaign"),

@@ -36,7 +36,7 @@ func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error)
 	return a.Store.Correction(c, a.found(c))
 }
 
-// correctionInput is the content that pages show for a campaign. For an absent field they show the sent content.
+// correctionInput is the content that pages show for a campaign. For an absent field, they show the sent content.
 type correctionInput struct {
 	Subject *string `json:"subject" like:"line" max:"998" about:"Defaults to the sent value"`
 	Source  *string `json:"source" max:"1048576" about:"Content in the sent kind; defaults to the sent content"`
@@ -62,7 +62,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
-// ofCorrection returns err with the field of the correction, after prefix, in place of the campaign's field.
+// ofCorrection returns err with the campaign's field replaced by the correction's field, after prefix.
 func ofCorrection(err error, prefix string) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {

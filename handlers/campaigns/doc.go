@@ -1,8 +1,9 @@
-// Package campaigns serves the send side: campaigns and their approval, send jobs, images, what emails link to, the
-// public archive, and what member services and mail providers report. Objects of other tenants are reported as missing.
+// Package campaigns serves the send side: campaigns and their approval, send jobs, images, the targets of links in
+// emails, the public archive, and reports of member services and mail providers. Objects of other tenants are reported
+// as missing.
 //
 //	room.go              Room: dependencies of the endpoints and pages
-//	campaigns.go         campaigns as records
+//	campaigns.go         records of campaigns
 //	look.go              checks, previews, audience and tests of campaigns
 //	send.go              reviews, approval, sending
 //	tag.go               the ETag of a campaign, which an approval names
@@ -14,7 +15,7 @@
 //	tracked.go           tracking pixel, tracked links, emails in the browser
 //	polls.go votes.go    results of polls, and the page that answers one
 //	archive.go           the public archive: the list of issues
-//	archive_issue.go archive_data.go   an issue, and what search engines read
+//	archive_issue.go archive_data.go   an issue, and its data for search engines
 //	archive_search.go    the search in an archive
 //	archive_moved.go     addresses of imported issues at other tools
 //	feed.go              the Atom feed of an archive

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	feedIssues  = 20            // in a feed
+	feedIssues  = 20            // number of issues in a feed
 	feedContent = 900 * web.KiB // maximum size of the texts in a feed; further entries have only summaries
 	feedsKept   = 16 * web.MiB  // maximum size of the feeds in memory
 )
@@ -81,7 +81,7 @@ func (a archive) feed(c *web.Call) error {
 	return nil
 }
 
-// feedKey returns a key that identifies the contents of a feed.
+// feedKey returns a key that identifies the contents of a feed with these issues.
 func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string {
 	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
 }
@@ -147,8 +147,8 @@ func escapedSize(s string) int {
 	return n
 }
 
-// feedText returns the text of an issue: its article, or the body of its email if that is a design of its own. Its
-// addresses are absolute, as in emails.
+// feedText returns the text of an issue: its article or, if archives show the email in a frame, the body of the email.
+// URLs in the text are absolute, as in emails.
 func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
 	text, err := drafts.IssueArticle(c, a.Store, i)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue)
 
 var outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
 
-// fragment returns the contents of a page's body in a form that another page can include.
+// fragment returns the contents of a page's body as HTML that another page can include.
 func fragment(page []byte) string {
 	return strings.TrimSpace(outOfPlace.ReplaceAllString(article.InBody(string(page)), ""))
 }
@@ -175,8 +175,8 @@ func fragment(page []byte) string {
 type feedCache struct {
 	writing sync.Mutex // held while a feed is written, so that concurrent requests don't write the same one
 	mu      sync.Mutex
-	feeds   map[string]keptFeed // by list
-	size    int                 // of all feeds, in bytes
+	feeds   map[string]keptFeed // feeds by list id
+	size    int                 // size of all feeds, in bytes
 }
 
 type keptFeed struct {

@@ -50,7 +50,7 @@ func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
 	return a.Store.CampaignBounces(c, a.found(c).ID)
 }
 
-// links returns the tracked links of a campaign, the most clicked first.
+// links returns the tracked links of a campaign, most clicked first.
 func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.Store.CampaignLinks(c, a.found(c).ID)
 	if links == nil {
@@ -72,14 +72,14 @@ func (in *linkMending) CheckInput() error {
 	return core.CheckTarget(in.Target)
 }
 
-// mendedLink is a corrected link, with warnings about its new target.
+// mendedLink is a fixed link, with warnings about its new target.
 type mendedLink struct {
 	core.Link
 	Warnings []string `json:"warnings"`
 }
 
-// editLink reads the number of a link from the path, and returns it with the change of the link's campaign. It returns
-// missing for a number that no link can have.
+// editLink reads the number of a link from the path, and returns it with an edit of the link's campaign. If no link can
+// have the number, it returns the error missing.
 func (a campaignsAPI) editLink(c *web.Call, no string, missing error) (n int64, e campaigns.CampaignEdit, err error) {
 	if n, err = strconv.ParseInt(no, 10, 64); err != nil {
 		return n, e, missing
@@ -88,7 +88,7 @@ func (a campaignsAPI) editLink(c *web.Call, no string, missing error) (n int64, 
 	return n, e, err
 }
 
-// mend changes the target of a link in emails that were already sent.
+// mend changes the target of a link in sent emails.
 func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
 	of := a.found(c)
 	no, e, err := a.editLink(c, in.No, core.ErrLinkNotFound)
@@ -124,10 +124,10 @@ func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target
 // proposedLink is a link with the suggested target.
 type proposedLink struct {
 	core.Link
-	Asked int `json:"asked"` // people who were asked by email to correct it
+	Asked int `json:"asked"` // number of people who were asked by email to fix the link
 }
 
-// propose asks the people who may correct a link to change its target.
+// propose asks the people who may fix a link to change its target.
 func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
 	no, e, err := a.editLink(c, in.No, core.ErrLinkNotFound)
 	if err == nil {
@@ -139,7 +139,7 @@ func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink,
 	return out, err
 }
 
-// linkOfPath names a link of a campaign.
+// linkOfPath holds the number of a link in the path.
 type linkOfPath struct {
 	No string `path:"no,text"`
 }
@@ -153,8 +153,8 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.Store.DropProposal(c, e, no)
 }
 
-// notInCircles returns an Invalid error on target if a target is itself one of this server's tracked links, and the
-// origin of these for the found campaign.
+// notInCircles returns an Invalid error on target if a target is itself a tracked link of this server. own is the
+// origin of the tracked links of the campaign in the path.
 func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err error) {
 	t, err := a.Store.Tenant(c, a.found(c).TenantID)
 	if err != nil {

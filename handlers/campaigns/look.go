@@ -60,7 +60,7 @@ func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) 
 // draftPreview is the body of a request to preview a campaign's email.
 type draftPreview struct {
 	Version int64      `json:"version" like:"whole"`
-	Email   core.Email `json:"email"` // of a subscriber; empty: a subscriber with no details
+	Email   core.Email `json:"email"` // address of a subscriber; empty: a subscriber with no details
 
 	// Placeholders leaves placeholders unchanged, so that the parts can serve as templates.
 	Placeholders bool `json:"placeholders"`
@@ -78,12 +78,12 @@ type previewedDraft struct {
 	ViewURL  string        `json:"view_url"`   // public, valid for 14 days
 	Missing  string        `json:"missing,omitempty"`
 	Warnings []string      `json:"warnings"`
-	Looks    *drafts.Looks `json:"looks,omitempty"` // of its theme; nil: it has none
+	Looks    *drafts.Looks `json:"looks,omitempty"` // design of its theme; nil: it has none
 
 	Beginning string `json:"beginning"` // text that an inbox shows next to the subject
 }
 
-// preview renders a campaign's email. If another person than the writer sees the preview, the writer's next save starts
+// preview renders a campaign's email. If someone other than the writer sees the preview, the writer's next save starts
 // a new version.
 func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
@@ -130,14 +130,15 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	return out, a.Store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
 }
 
-// audience holds the current number of a campaign's recipients. They are counted again when it is sent.
+// audience holds the current number of a campaign's recipients. The number is counted again when the campaign is sent.
 type audience struct {
 	core.Audience
 	Warnings []string `json:"warnings"`
-	// next hour in which the tenant's subscribers open most; zero: unknown
+	// next hour of the week in which the tenant's subscribers open most emails; zero: unknown
 	BestAt core.Instant `json:"best_at,omitzero"`
 
-	// segments select the recipients, and the caller may not see people: recipients and outside are rounded
+	// whether recipients and outside are rounded, because segments select the recipients and the caller may not see
+	// people
 	IsCoarse bool `json:"coarse,omitempty"`
 }
 
@@ -156,7 +157,7 @@ func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted co
 // countedVersion is a request to count a version's audience.
 type countedVersion struct {
 	Version  int64 `query:"version" like:"whole"`
-	Estimate bool  `query:"estimate"` // from a sample, if the lists are long
+	Estimate bool  `query:"estimate"` // whether to estimate from a sample if the lists are long
 }
 
 // countAudience returns the number of people that a campaign would reach now.
@@ -186,7 +187,7 @@ type draftTest struct {
 	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Defaults to the test addresses"`
 }
 
-// queuedTests holds the addresses that tests were queued for.
+// queuedTests holds the addresses for which tests were queued.
 type queuedTests struct {
 	queued
 	To []core.Email `json:"to"`
@@ -196,7 +197,7 @@ type queuedTests struct {
 const maxTests = 20
 
 // test sends test emails. Callers without the right to send tests to other addresses can send them only to the test
-// group and the team.
+// group and to the team.
 func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err error) {
 	var to []core.Email
 	if in.To != nil {

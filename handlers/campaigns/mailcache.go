@@ -18,7 +18,7 @@ const mailsKept = 4 * web.MiB
 // and compiling an email of 60 KB takes 20 times as long as rendering it. The zero value is ready to use. It is safe
 // for concurrent use.
 type mailCache struct {
-	compiling singleflight.Group // by key, so that concurrent requests don't compile the same email
+	compiling singleflight.Group // keeps concurrent requests from compiling the same email
 	mu        sync.Mutex
 	mails     map[string]*keptMail
 	size      int
@@ -34,8 +34,8 @@ func (m *keptMail) size() int {
 	return len(s.HTML) + len(s.Text) + len(s.HTMLLayout) + len(s.TextLayout)
 }
 
-// compile returns the email that is compiled from spec. shown is the purpose for which it is shown: a job can be shown
-// for several. Errors are those of mail.CompileBulk.
+// compile returns the email that is compiled from spec. shown is the purpose for which pages show the email. A job can
+// be shown for several purposes. The errors are those of mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {
@@ -56,7 +56,7 @@ func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, erro
 	if m := made.(*keptMail); reflect.DeepEqual(m.spec, spec) {
 		return m.bulk, nil
 	}
-	return mail.CompileBulk(spec) // corrected while another request compiled it
+	return mail.CompileBulk(spec) // the email was corrected while another request compiled it
 }
 
 func (k *mailCache) held(key string) *keptMail {
@@ -75,7 +75,7 @@ func (k *mailCache) keep(key string, m *keptMail) {
 	if m.size() > mailsKept {
 		return
 	}
-	for other, old := range k.mails { // evict any entry: requests come in no order
+	for other, old := range k.mails { // evict any entry, because requests come in no particular order
 		if k.size+m.size() <= mailsKept {
 			break
 		}

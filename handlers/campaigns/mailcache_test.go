@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail"
 )
 
-// A mail that pages show is compiled once, and again once what it is made of has changed; what is held has a bound.
+// An email that pages show is compiled once, and again after its source has changed. The size of the cache is limited.
 func TestMailsArePutTogetherOnce(t *testing.T) {
 	var k mailCache
 	of := func(job string, change ...func(*mail.BulkSpec)) *mail.BulkSpec {

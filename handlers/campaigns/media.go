@@ -77,7 +77,7 @@ func (a media) find(c *web.Call) error {
 // mediaFilter filters the list of images.
 type mediaFilter struct {
 	TenantID string `query:"tenant_id"`
-	Q        string `query:"q" max:"200"` // in the name or the alt text
+	Q        string `query:"q" max:"200"` // text in the name or the alt text
 }
 
 func (in *mediaFilter) CheckInput() error { return web.CheckQuery(in.Q) }
@@ -122,7 +122,7 @@ func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// mediaRemoval reports whether to delete an image that is still in use.
+// mediaRemoval states whether to delete an image that is still in use.
 type mediaRemoval struct {
 	Force bool `query:"force"`
 }
@@ -175,7 +175,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	return m.View(origin), nil
 }
 
-// read reads the file into memory, which release frees.
+// read reads the uploaded file into memory. release frees the memory.
 func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *core.MediaInput) (
 	file []byte, release func(), err error,
 ) {
@@ -258,7 +258,7 @@ func (r *received) release() {
 	}
 }
 
-// decode makes the files of an image. It waits for the tenant's turn and for memory first.
+// decode makes the files of an image. Before that, it waits for the tenant's turn and for memory.
 func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail core.MediaFile, err error) {
 	if f, ok := picture.Document(file); ok {
 		return f, f, nil
@@ -279,7 +279,7 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail co
 const pictureCache = "public, max-age=31536000, immutable"
 
 // serve writes a file of an image: the whole file, ranges of it, or no body if the client already has it (RFC 9110
-// sections 13 and 14). The response doesn't depend on the image's owner.
+// sections 13 and 14). The response is the same whichever tenant owns the image.
 func (a media) serve(c *web.Call) error {
 	digits, name := c.Param("digits"), c.Param("name")
 	if !core.IsMediaDigits(digits) {
@@ -308,7 +308,7 @@ func (a media) serve(c *web.Call) error {
 	file := a.Store.OpenMedia(c, &f)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", since.Time(), file)
 	if err := file.Err(); err != nil {
-		c.Cut(fmt.Errorf("picture: %w", err)) // the header is sent: only cutting the connection shows the error
+		c.Cut(fmt.Errorf("picture: %w", err)) // the header has been sent: only cutting the connection shows the error
 	}
 	return nil
 }
@@ -316,8 +316,8 @@ func (a media) serve(c *web.Call) error {
 // darkGround is the background color of emails in dark mode, as in the console's preview.
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
-// HiddenInDark reports whether an image stored here is hardly visible on a dark background. It returns false if that is
-// unknown: for an external or a large image, and if there is no memory to decode it.
+// HiddenInDark reports whether an image that this server stores is hardly visible on a dark background. If that is
+// unknown, it returns false: for external and large images, and if there is no memory to decode the image.
 func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
 	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
@@ -327,8 +327,8 @@ func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	return err == nil && hidden
 }
 
-// OnPlate returns an image stored here on a white background, as a PNG. It returns errNoPlate for an external or a
-// large image, and if there is no memory to decode it.
+// OnPlate returns a PNG of an image that this server stores, on a white background. For external and large images, and
+// if there is no memory to decode the image, it returns errNoPlate.
 func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
 	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)
@@ -337,11 +337,11 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 	return plate, err
 }
 
-// errNoPlate is the error for an image that can't be read here.
+// errNoPlate is the error for an image that this server can't read.
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be edited here. Upload the image file first.")
 
-// openLogo calls fn with the PNG or GIF stored here under an address. It returns errNoPlate if there is none, if it is
-// large, or if there is no memory to decode it now.
+// openLogo calls fn with the PNG or GIF that this server stores under an address. If there is none, if it is large, or
+// if there is no memory to decode it now, openLogo returns errNoPlate.
 func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -355,7 +355,7 @@ func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Rea
 	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
 		return errNoPlate
 	}
-	const perPixel = 16 // bytes for a PNG with 16 bits per channel, and for one made from it
+	const perPixel = 16 // bytes for a PNG with 16 bits per channel and for the PNG made from it
 	memory := int64(perPixel * f.Width * f.Height)
 	if !r.pictures.TryAcquire(memory) {
 		return errNoPlate

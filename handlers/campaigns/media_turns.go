@@ -15,13 +15,13 @@ import (
 const (
 	// turnWait is the maximum time that an image waits for its turn and for memory.
 	turnWait = 10 * time.Second
-	// tenantUploads is the memory that the arriving and waiting images of one tenant can hold: half of the total.
+	// tenantUploads is the maximum memory for the arriving and waiting images of one tenant: half of the total.
 	tenantUploads = web.UploadMemory / 2
 )
 
 // pictureTurns lets each tenant decode one image at a time and limits the memory of the tenant's other images. A tenant
-// with many images thus delays only itself. Only an upload whose turn it is takes memory for decoding, so uploads never
-// deadlock.
+// with many images therefore delays only its own uploads. Only the upload whose turn it is takes memory for decoding,
+// so uploads never deadlock.
 type pictureTurns struct {
 	mu      sync.Mutex
 	tenants map[string]*pictureTurn
@@ -29,7 +29,7 @@ type pictureTurns struct {
 
 // pictureTurn holds the state that the uploads of one tenant share.
 type pictureTurn struct {
-	uploads int                 // in progress; after the last one the turn is deleted
+	uploads int                 // number of uploads in progress; after the last one, the turn is deleted
 	next    *semaphore.Weighted // held by the upload that decodes
 	memory  *semaphore.Weighted
 }
@@ -54,7 +54,7 @@ func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	}
 }
 
-// grow takes memory for an arriving image, first from the tenant's share and then from that of all uploads.
+// grow takes memory for an arriving image, first from the tenant's share and then from the memory of all uploads.
 func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	return func(n int) error {
 		if n < 0 {
@@ -74,8 +74,8 @@ func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	}
 }
 
-// take waits for the tenant's turn and then for memory to decode in. It returns an error if the request ends or
-// turnWait is over.
+// take waits for the tenant's turn and then for memory for decoding. If the request ends or turnWait is over, it
+// returns an error.
 func (t *pictureTurn) take(ctx context.Context, memory *semaphore.Weighted, bytes int64) (done func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()

@@ -54,9 +54,9 @@ func (r *Room) webhookRoutes(t *web.Table) {
 }
 
 // SignedBy checks signed webhooks against the webhook clients in the store. Before the body is read, it checks the
-// headers, the time and that the client exists. It then checks the signature over the raw body and, if that is valid,
-// whether the client is disabled. An unknown client gets the same response as for a wrong signature, without its body
-// being read.
+// headers, the time, and that the client exists. It then checks the signature over the raw body and, if that is valid,
+// that the client is not disabled. An unknown client gets the same response as a wrong signature, but its body is not
+// read.
 func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error),
@@ -114,7 +114,7 @@ func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error)
 	return accepted{"accepted"}, r.Store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
-// speaksFor returns an error for a webhook client that is bound to another tenant.
+// speaksFor returns an error for a webhook client that belongs to another tenant.
 func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {

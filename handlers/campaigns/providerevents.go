@@ -38,8 +38,8 @@ func (r *Room) providerEventRoutes(t *web.Table) {
 		)
 }
 
-// admitProvider finds the provider of the path. It checks the signature over the raw body first. Only a provider with a
-// valid signature learns that it is disabled.
+// admitProvider finds the provider of the path. It checks the signature over the raw body first, so that only a
+// provider with a valid signature learns that it is disabled.
 func (r *Room) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
 	record, ok := r.Providers[name]
@@ -84,7 +84,8 @@ type providerEvent struct {
 
 var readProviderEvent = web.JSONReader[providerEvent]()
 
-// acceptedReports is the response to a mail provider. Ignored is the number of elements of its batch in another format.
+// acceptedReports is the response to a mail provider. Ignored is the number of elements in the batch that have another
+// format.
 type acceptedReports struct {
 	accepted
 	Ignored int `json:"ignored,omitempty"`
@@ -138,8 +139,8 @@ func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	return []core.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
-// attribute determines the tenant of a report: the provider's tenant, or the one that the report names, which must
-// exist.
+// attribute gives a report without a tenant the tenant of the provider. If the report has a tenant, the tenant must
+// exist and, if the provider has one, be the same.
 func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	own := c.Value(providerKey{}).(*provider).record.TenantID
 	if e.Event.TenantID == "" {
@@ -158,7 +159,8 @@ func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	return err
 }
 
-// mailProvider lets in the mail provider of the path. The provider's kind defines how the raw body proves its identity.
+// mailProvider is the access for the mail provider in the path. The provider's kind determines how the raw body proves
+// who sent it.
 func (r *Room) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		r.admitProvider)

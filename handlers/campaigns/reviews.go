@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// ReviewPages serves the page that emails about reviews lead to.
+// ReviewPages serves the page to which emails about reviews link.
 type ReviewPages struct{ campaignsAPI }
 
 // Reviews returns the functions of the review page. Their routes are not part of Routes, because a decision needs a
@@ -23,7 +23,7 @@ func (r *Room) Reviews() ReviewPages { return ReviewPages{campaignsAPI{r}} }
 // reviewForm is the decision about a campaign in the state that was shown.
 type reviewForm struct {
 	Campaign string `form:"campaign"`
-	Tag      string `form:"tag"`    // of the shown content
+	Tag      string `form:"tag"`    // tag of the shown content
 	Action   string `form:"action"` // approve, send or reject
 	Note     string `form:"note"`
 }
@@ -36,22 +36,22 @@ type reviewView struct {
 	Asks, SendText string // the person who asks, and the label of the button that sends
 
 	ID, Subject, From, List, By, Note string
-	Tag                               string   // of the shown content
-	Changes                           []string // since the visitor last viewed it
-	Wanted                            string   // requested time; empty: any time
-	Passed                            bool     // the requested time has passed
-	Look                              string   // URL of the email; empty: it can't be rendered
+	Tag                               string   // tag of the shown content
+	Changes                           []string // changes since the visitor last viewed the campaign
+	Wanted                            string   // time by which the approval is requested; empty: none
+	Passed                            bool     // whether that time has passed
+	Look                              string   // URL of the rendered email; empty: it can't be rendered
 	Warnings                          []string
-	State                             string // in words, if it is not in review
-	NotYou                            bool   // another person has to approve it
-	Approves, Sends, Rejects          bool   // which buttons the page shows
+	State                             string // state in words, if the campaign is not in review
+	NotYou                            bool   // whether another person has to approve it
+	Approves, Sends, Rejects          bool   // whether the page shows the button for each decision
 	Readers                           core.Audience
 	Preheader                         string             // text that inboxes show next to the subject
 	Text                              string             // text part of an email that also has HTML
 	Some                              []mail.Conditional // parts that only some subscribers get
 	Files                             []core.Attachment
 	Facts                             []reviewFact  // further facts that an approval covers
-	Rule                              core.RuleText // of the segments; empty: none
+	Rule                              core.RuleText // rule of the segments; empty: none
 }
 
 // reviewed reads the campaign that a visitor may see.
@@ -91,8 +91,8 @@ func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	return a.show(c, who, &of, nil)
 }
 
-// show shows a campaign to a visitor. The writer's next save starts a new version, so the version that the visitor has
-// seen stays unchanged.
+// show shows a campaign to a visitor. So that the version that the visitor has seen stays unchanged, the writer's next
+// save starts a new version.
 func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
@@ -174,8 +174,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 	return faulty, a.Store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
 }
 
-// countReaders sets the number of people that the campaign goes to. faulty reports that its segments can't be
-// evaluated.
+// countReaders sets the number of people to whom the campaign goes. faulty means that its segments can't be evaluated.
 func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
 	caller core.Caller,
 ) (faulty *core.Error, err error) {
@@ -187,7 +186,7 @@ func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string
 	return nil, err
 }
 
-// fillParts sets the parts of the email: the URL of its HTML, and as text what the HTML doesn't show.
+// fillParts sets the parts of the email: the URL of its HTML, and texts that the HTML doesn't show.
 func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) error {
 	if l.Bulk == nil {
 		return nil
@@ -211,8 +210,8 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 	return nil
 }
 
-// nameOf returns the name of a user in the audit log, or the address if the user has no name. For other actors it
-// returns an empty string.
+// nameOf returns the name of an actor in the audit log who is a user, or the user's address if there is no name. For
+// other actors it returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.Store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
@@ -224,7 +223,7 @@ func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	return string(u.Email), nil
 }
 
-// faultOf returns the message for a decision that came too late or that the visitor may not make.
+// faultOf returns the message and the status for a decision that came too late or that the visitor may not make.
 func (a ReviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	w := page.WordsOf(c)
 	switch kind := core.KindOf(err); {

@@ -13,7 +13,7 @@ import (
 // reviewFact is one line of the facts that an approval covers.
 type reviewFact struct{ Name, Text string }
 
-// fillFacts sets the facts that the body of the email doesn't show: what else recipients get, and who is excluded.
+// fillFacts sets the facts that the body of the email doesn't show, such as attachments and excluded recipients.
 func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
@@ -28,7 +28,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	}
 	data.Preheader = f.Preheader
 	if data.Files, err = a.Store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
-		return err // a deleted one has a finding
+		return err // a deleted file has a finding
 	}
 	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
 	for i, id := range append([]string{f.SegmentID}, f.ExcludeSegmentIDs...) {
@@ -71,7 +71,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 			continue
 		}
 		if fact.Name == before {
-			fact.Name = "" // continues the line before
+			fact.Name = "" // continues the previous line
 		} else {
 			before = fact.Name
 		}
@@ -89,7 +89,7 @@ func (a ReviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 	return l.Name, err
 }
 
-// segmentName returns the name of a tenant's segment, or its id if it was deleted.
+// segmentName returns the name of a tenant's segment, or its id if the segment was deleted.
 func (a ReviewPages) segmentName(c *web.Call, tenant, id string) (string, error) {
 	if id == "" {
 		return "", nil

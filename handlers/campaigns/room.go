@@ -22,18 +22,18 @@ import (
 type Room struct {
 	Store  *store.Store
 	Log    *slog.Logger
-	Sealer *auth.Sealer // of links in previews and emails
-	Ident  *mail.Ident  // of tracked links and Message-IDs
+	Sealer *auth.Sealer // seals links in previews and emails
+	Ident  *mail.Ident  // for tracked links and Message-IDs
 
 	Origin    string // public URL of tenants without their own
-	MemberURL string // where signup forms and preference pages are; empty: here
+	MemberURL string // URL of signup forms and preference pages; empty: this server
 
 	Checks         *drafts.Checks
-	Relay          *tenants.RelayOptions // how emails leave
-	DuplicateGuard time.Duration         // in which a send job with the same content is refused; 0: never
+	Relay          *tenants.RelayOptions // how emails are sent
+	DuplicateGuard time.Duration         // time during which a send job with the same content is refused; 0: never
 	Engage         func(core.Engagement) // counts opens and clicks without waiting; nil: none are counted
 
-	Providers map[string]*core.ProviderSecrets // of the configuration; they hide those of the store
+	Providers map[string]*core.ProviderSecrets // providers in the configuration; they hide those in the store
 	SNS       *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
 
 	Uploads     *web.Uploads
@@ -43,11 +43,11 @@ type Room struct {
 	ShowReview func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
 
 	pictures *semaphore.Weighted // memory for decoding images
-	mails    mailCache           // emails that pages show
+	mails    mailCache           // compiled emails that pages show
 }
 
-// Routes adds the endpoints, and the pages except the review page. Call it before HiddenInDark and OnPlate: it sets the
-// memory that they share with the endpoints.
+// Routes adds the endpoints, and the pages except the review page. Call it before HiddenInDark and OnPlate, because it
+// sets the memory that they share with the endpoints.
 func (r *Room) Routes(t *web.Table) {
 	r.pictures = semaphore.NewWeighted(picture.MaxMemory)
 	r.archiveRoutes(t)

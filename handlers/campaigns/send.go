@@ -118,7 +118,7 @@ func (a campaignsAPI) undo(c *web.Call, in ifMatch) (campaign, error) {
 	return a.moved(c, in.IfMatch, a.Store.UndoCampaign)
 }
 
-// moved moves a campaign from one state to another.
+// moved changes the state of a campaign with move.
 func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Context, campaigns.CampaignEdit) (core.Campaign,
 	error),
 ) (campaign, error) {
@@ -130,7 +130,7 @@ func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Cont
 	return a.reply(c, &changed, err)
 }
 
-// draftApproval names the version that the approver has seen.
+// draftApproval contains the version that the approver has seen.
 type draftApproval struct {
 	Version int64 `json:"version" is:"required" like:"whole" min:"1"`
 	ifMatch
@@ -167,7 +167,7 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 			return r, err
 		}
 		if same && version < of.Version {
-			version, r.Version = of.Version, of.Version // which has the same content
+			version, r.Version = of.Version, of.Version // the current version has the same content
 		}
 	}
 	if r.Revision == of.Revision && r.Seen == "" && t.AsksSecondPerson() && of.Written() {
@@ -187,7 +187,7 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 	return r, err
 }
 
-// changedSince returns the error with the changes if the store found that the content changed after it was compiled.
+// changedSince adds the changes to err if the store found that the content has changed since it was compiled.
 func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed ||
 		fault.Changes != nil {
@@ -214,13 +214,13 @@ type campaignSending struct {
 	TimeZone string `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 	// seconds in which the send can be undone before it starts
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
-	FirstFew *bool   `json:"first_few"` // send to some recipients first; absent: the tenant's setting
+	FirstFew *bool   `json:"first_few"` // whether to send to the first recipients first; absent: the tenant's setting
 	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
-	// false: refuse the request while emails are saved to a folder
+	// if false, the request is refused while emails are saved to a folder
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
-// times returns a job with the times at which the emails are sent.
+// times returns a job with the times in the request.
 func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	zone, err := t.ZoneOf(in.TimeZone)
 	if err != nil {
@@ -257,7 +257,7 @@ func (in *campaignSending) CheckInput() error {
 type sentCampaign struct {
 	SendJobID string         `json:"send_job_id"`
 	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
-	StartsAt  core.Instant   `json:"starts_at"` // until then the campaign can be made a draft again
+	StartsAt  core.Instant   `json:"starts_at"` // until then, the send can be undone
 	Audience  audience       `json:"audience"`
 }
 
@@ -266,7 +266,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	if in.Key == nil { // otherwise the first response holds
+	if in.Key == nil { // with a key, the first response may apply
 		if err := a.Relay.Reaches(c, a.Store, &tenant, in.Testing); err != nil {
 			return out, err
 		}
@@ -275,7 +275,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	if in.Key == nil { // otherwise the first response holds for longer than the times
+	if in.Key == nil { // with a key, the first response applies for longer than the times
 		if err := n.ValidateSchedule(c.Now); err != nil {
 			return out, err
 		}

@@ -25,7 +25,7 @@ type TrackingOptions struct {
 	Open  bool `json:"open"`
 	Click bool `json:"click"`
 
-	warnings []string // about its keys
+	warnings []string // warnings about its keys
 }
 
 // sendJobRoutes adds the routes for send jobs of the send service.
@@ -140,7 +140,7 @@ type createSendJobRequest struct {
 	Tracking      *TrackingOptions `json:"tracking"`
 	IdempotencyID *string          `header:"Idempotency-Key" like:"idempotency_key"`
 
-	warnings []string // about its keys
+	warnings []string // warnings about its keys
 }
 
 // JudgeKeys implements the web package's interface keyJudge.
@@ -157,14 +157,14 @@ func (in *createSendJobRequest) keyWarnings() []string {
 	return append(in.warnings, in.Tracking.warnings...)
 }
 
-// hasContent holds the limits of a send job's body: it has HTML, text or a template.
+// hasContent holds the OpenAPI limits of a send job's body, which needs HTML, text or a template.
 var hasContent = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
 	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
 	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
 	{"required": []string{"template"}},
 }}}}}}
 
-// fold copies the camelCase spelling of a field into the other one. Both can be set if they agree.
+// fold copies the value of a field's camelCase spelling to the other spelling. If both are set, they must agree.
 func fold[T comparable](field string, snake *T, camel T) error {
 	var none T
 	switch {
@@ -177,7 +177,7 @@ func fold[T comparable](field string, snake *T, camel T) error {
 	return nil
 }
 
-// foldText does the same for texts, which can be set and empty.
+// foldText is like fold, for texts, which can be set but empty.
 func foldText(field string, snake **string, camel *string) error {
 	switch {
 	case camel == nil:
@@ -304,7 +304,7 @@ func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJo
 	return createSendJobResponse{j.ID, j.ID, j.Status, warnings}, nil
 }
 
-// sendJob is the specification's SendJob with this server's additions. It has a view in both spellings.
+// sendJob is the specification's SendJob with this server's additions. Its fields have both spellings.
 type sendJob struct {
 	core.JobView
 	TenantIDc    string       `json:"tenantId"`
@@ -319,10 +319,10 @@ func sendJobOf(v *core.JobView) sendJob {
 	return sendJob{*v, v.TenantID, v.ListID, v.CampaignID, v.ScheduledAt, v.WindowStart, v.WindowEnd}
 }
 
-// key returns the key that the list of jobs is ordered by.
+// key returns the key by which the list of jobs is sorted.
 func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
-// find returns a 404 error for a job that the caller may not see.
+// find reads the job in the path. If the caller may not see it, find returns a 404 error.
 func (a sendjobs) find(c *web.Call) error {
 	j, err := a.Store.SendJob(c, c.ID())
 	return web.OwnRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
@@ -407,7 +407,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
-// resume resumes a paused job. If the server paused the job because it may harm others or send an email twice, for
+// resume resumes a paused job. If the server paused the job because it might harm others or send emails twice, for
 // example after the file was restored, only an operator can resume it.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
@@ -428,8 +428,8 @@ func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	return err
 }
 
-// retry sends to the recipients that an ended job has not reached. If the job was canceled while paused for harm, only
-// an operator can retry it, as before its end.
+// retry sends to the recipients whom an ended job has not reached. If the job was canceled while only an operator could
+// resume it, only an operator can retry it.
 func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err

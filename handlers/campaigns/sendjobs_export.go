@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportRecipients writes the outcome for each recipient of a job as CSV, without a limit on their number.
+// exportRecipients writes the outcome for each recipient of a job as CSV, without a limit on the number of recipients.
 func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
@@ -57,7 +57,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		err = w.Error()
 	}
 	if err != nil {
-		c.Cut(err) // the header is sent: only cutting the connection shows the error
+		c.Cut(err) // the header has been sent: only cutting the connection shows the error
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ type recipient struct {
 	Email      string       `json:"email"`
 	Name       string       `json:"name,omitempty"`          // current name
 	ListID     string       `json:"list_id"`                 // list through which the recipient was reached
-	Subscriber string       `json:"subscriber_id,omitempty"` // in that list; empty: erased since
+	Subscriber string       `json:"subscriber_id,omitempty"` // id on that list; empty: erased since
 	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Reason     string       `json:"reason,omitempty"`
 	Tries      int          `json:"tries"`
@@ -97,7 +97,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	var rows []core.Recipient
 	if in.Search != "" {
 		rows, next, err = a.Store.FindRecipients(c, &j, f, page)
-	} else { // one row more than requested shows whether there is a next page
+	} else { // an extra row shows whether there is a next page
 		rows, err = a.Store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
 		if len(rows) > page.Limit {
 			rows = rows[:page.Limit]

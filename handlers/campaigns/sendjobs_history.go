@@ -5,7 +5,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// links returns the tracked links of a job, the most clicked first.
+// links returns the tracked links of a job, most clicked first.
 func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	j, err := a.Store.SendJob(c, id)
 	if err != nil {
@@ -18,7 +18,7 @@ func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	return links, err
 }
 
-// failures returns the reasons why emails of a job were not delivered, the most frequent first.
+// failures returns the reasons why emails of a job were not delivered, most frequent first.
 func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
 	j, err := a.Store.SendJob(c, id)
 	if err != nil {
@@ -27,13 +27,13 @@ func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
 	return a.Store.Failures(c, &j)
 }
 
-// historyOf names the address of a request for its history.
+// historyOf holds the address whose history is requested.
 type historyOf struct {
 	Email    core.Email `query:"email,required"`
 	TenantID string     `query:"tenant_id"`
 }
 
-// history lists all emails sent to an address, the newest first.
+// history lists all emails sent to an address, newest first.
 func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]core.Mailed, error) {
 	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// previewFor names a subscriber of the list, in the body as for a test email or in the query. Without one, the email is
-// rendered for a subscriber with no details.
+// previewFor holds the address of a subscriber of the list, in the body or in the query. Without an address, the email
+// is rendered for a subscriber with no details.
 type previewFor struct {
 	Email core.Email `json:"email"`
 	Query core.Email `query:"email"`
@@ -52,7 +52,7 @@ type queued struct {
 }
 
 // test sends a test email. Callers without the right to send tests to other addresses can send them only to the test
-// group and the team.
+// group and to the team.
 func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
 	if err := mayTest(c, a.Store, in.Email); err != nil {
 		return out, err

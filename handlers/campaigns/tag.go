@@ -43,7 +43,7 @@ func (a campaignsAPI) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err 
 		return t, nil
 	}
 	d, err := a.Store.Draft(c, of, 0, markup.CampaignParts, c.Now)
-	if core.KindOf(err) == core.Invalid { // it can't be approved in this state
+	if core.KindOf(err) == core.Invalid { // the campaign can't be approved in this state
 		err = nil
 	}
 	t.Digest = d.Digest
@@ -58,8 +58,8 @@ func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 	return err
 }
 
-// edit returns the change of the path's campaign with the tag from If-Match. If required is true, a missing tag is an
-// error. A tag without a digest doesn't cover layout and theme: it is enough for changes that approve nothing.
+// edit returns an edit of the campaign in the path with the tag from If-Match. If required is true, a missing tag is an
+// error. A tag without a digest doesn't cover layout and theme, so it is enough only for changes that approve nothing.
 func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
 	e = campaigns.CampaignEdit{ID: now.ID, Actor: web.Actor(c), Now: c.Now}
@@ -69,7 +69,7 @@ func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campa
 	case ifMatch == nil || strings.TrimSpace(*ifMatch) == "*":
 		return e, nil
 	}
-	e.Revision = -1 // no campaign has it
+	e.Revision = -1 // no campaign has this revision
 	for _, t := range tagsOf(*ifMatch) {
 		if t.Revision == now.Revision {
 			e.Revision, e.Seen = t.Revision, t.Digest
@@ -93,8 +93,8 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 	return all
 }
 
-// sameAgain reports whether an approval would cover the same content as one of some tags of older revisions. It then
-// sets the current revision in the edit. A change that was undone thus counts as unchanged.
+// sameAgain reports whether an approval would cover the same content as one of tags, which are of older revisions. If
+// so, it sets the current revision in e. A change that was undone therefore doesn't count.
 func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {
@@ -111,8 +111,8 @@ func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.Cam
 	return same, nil
 }
 
-// sameContent returns an error with the changes if a campaign of the same revision would be sent with other content
-// than was seen.
+// sameContent returns an error with the changes if a campaign with the same revision would be sent with content that
+// differs from what was seen.
 func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
 	now, err := a.tagOf(c, of)
 	if err != nil || seen.Same(now.Digest) {
@@ -179,7 +179,7 @@ func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) e
 }
 
 // mayApprove checks the rules of a tenant that requires a second person for an approval. The approver must be another
-// person and must name the content that was seen.
+// person and must send the tag of the content that they have seen.
 func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
 	of := a.found(c)
 	if !t.AsksSecondPerson() || !of.Written() {

@@ -50,8 +50,8 @@ func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	return web.Text{Type: "image/gif", Body: pixelGIF}, nil
 }
 
-// maxEngagement is the maximum number of bytes written to count one engagement. Those of many subscribers are written
-// together.
+// maxEngagement is the maximum number of bytes written to count one engagement. Engagements of many subscribers are
+// written together.
 const maxEngagement = 4 * web.KiB
 
 // count records an engagement. HEAD requests don't count as opens or clicks.
@@ -94,13 +94,13 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	}
 	shown := no
 	if no == core.CanaryLink {
-		shown = 1 // a bot gets the first link of the email
+		shown = 1 // a bot gets the first link in the email
 	}
 	target, err := a.Store.LinkTarget(c, job, shown)
 	if err != nil {
 		return web.Redirect{}, page.LinkError(c, err)
 	}
-	if a.Store.Room(maxEngagement) == nil { // otherwise it isn't counted, but the redirect still works
+	if a.Store.Room(maxEngagement) == nil { // without room, the click isn't counted, but the redirect still works
 		a.count(c, job, seq, no)
 	}
 	c.Header().Set("Referrer-Policy", "no-referrer")
@@ -114,7 +114,8 @@ const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-to
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action " +
 	"'none'; frame-ancestors 'none'"
 
-// show shows a subscriber the email of a job in the browser, or an author its preview. The page has no tracking.
+// show shows the email of a job in the browser, to a subscriber or, as a preview, to an author. The page has no
+// tracking.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if outdated, ok := errors.AsType[*outdatedView](err); ok {
@@ -133,7 +134,7 @@ func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	return web.HTML{Body: body}, nil
 }
 
-// bodyOf renders the email that a token names.
+// bodyOf renders the email that a token identifies.
 func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 	if p, err := a.Sealer.OpenPreview(token); err == nil {
 		if p.Expired(c.Now) {
@@ -195,7 +196,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 		return nil, err
 	}
 	r, err := d.Recipient(c, &l, t.Email, c.Now)
-	if core.KindOf(err) == core.Invalid { // unsubscribed since
+	if core.KindOf(err) == core.Invalid { // the person has unsubscribed since
 		r, err = d.Recipient(c, &l, "", c.Now)
 	}
 	if err != nil {
@@ -213,7 +214,7 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 	return a.page(c, &j, &to, j.StartedAt, token, auth.UnsubscribeToken{JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt})
 }
 
-// page renders a job for a subscriber, with the same links as in the email. leave identifies the email for the
+// page renders a job for a subscriber, with the same links as in the email. leave identifies the email in the
 // unsubscribe link.
 func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string,
 	leave auth.UnsubscribeToken,
@@ -252,12 +253,13 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	return bulk.Page(&r)
 }
 
-// outdatedView is the error for a link to an earlier content of a campaign.
+// outdatedView is the error for a link to earlier content of a campaign.
 type outdatedView struct{ of core.Campaign }
 
 func (*outdatedView) Error() string { return "the campaign has changed since the link was made" }
 
-// showOutdated explains that the link is outdated and links to the approval page. It shows nothing of the campaign.
+// showOutdated explains that the link is outdated and links to the approval page. It doesn't show anything of the
+// campaign.
 func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) {
 	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type campaignVersion struct {
 	Version int64        `json:"version"`
 	Name    string       `json:"name"`
-	Kept    bool         `json:"kept"` // tested, approved, restored or named: it is never deleted automatically
+	Kept    bool         `json:"kept"` // tested, approved, restored or named, so never deleted automatically
 	SavedBy string       `json:"saved_by"`
 	BegunAt core.Instant `json:"begun_at"`
 	SavedAt core.Instant `json:"saved_at"`
@@ -47,12 +47,13 @@ func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campa
 	return web.RowsOf(found, campaignVersionOf), err
 }
 
-// numberedVersion holds the version of the path.
+// numberedVersion holds the version in the path.
 type numberedVersion struct {
 	Number string `path:"version,text"`
 }
 
-// version returns the number, or -1 if it is not a number. No version has the number -1.
+// version returns the number of the version. If the text in the path is not a number, it returns -1, which no version
+// has.
 func (v *numberedVersion) version() int64 {
 	if n, err := strconv.ParseInt(v.Number, 10, 64); err == nil && n > 0 {
 		return n
@@ -109,19 +110,19 @@ type written struct {
 	ListIDs   []string             `json:"list_ids"`
 	Preheader string               `json:"preheader"`
 	FromName  string               `json:"from_name"`
-	FromEmail string               `json:"from_email"` // empty: the tenant's
-	ReplyTo   string               `json:"reply_to"`   // empty: the tenant's
-	Language  string               `json:"language"`   // empty: the list's
+	FromEmail string               `json:"from_email"` // sender address; empty: the tenant's
+	ReplyTo   string               `json:"reply_to"`   // reply address; empty: the tenant's
+	Language  string               `json:"language"`   // language of the email; empty: the list's
 	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage      `json:"template,omitempty"`
-	Theme     string               `json:"theme"` // of markdown and blocks: built-in name or own id; empty: the first
+	Theme     string               `json:"theme"` // name of a built-in theme or id of an own one; empty: the first
 	Content   core.CampaignContent `json:"content"`
-	UTM       core.UTM             `json:"utm,omitzero"` // added to links without such parameters
+	UTM       core.UTM             `json:"utm,omitzero"` // parameters added to links without them
 
 	ExcludeListIDs     []string `json:"exclude_list_ids"`     // subscribers of these lists are excluded
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // recipients of these campaigns are excluded
 
-	SegmentID         string   `json:"segment_id"`          // others are excluded; empty: none
+	SegmentID         string   `json:"segment_id"`          // only people in it are recipients; empty: no segment
 	ExcludeSegmentIDs []string `json:"exclude_segment_ids"` // people in these segments are excluded
 
 	Audience *core.FollowUp `json:"audience,omitempty"` // limits the campaign to recipients of another one
@@ -149,7 +150,7 @@ type contentInput struct {
 	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
 }
 
-// utmInput holds new link parameters. An absent one is left unchanged.
+// utmInput holds new link parameters. An absent parameter is left unchanged.
 type utmInput struct {
 	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
 	Medium   *string `json:"medium" like:"line" max:"100"`
@@ -184,16 +185,16 @@ type fieldsInput struct {
 	Attachments   *[]string    `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
 	TestAddresses *[]string    `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
-	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
+	Archive *bool `json:"archive"` // not part of a version, so it can be changed at any time
 }
 
-// followUpInput limits a campaign to some recipients of another one. Without Of, the limit is removed.
+// followUpInput limits a campaign to some recipients of another one. If Of is missing, the limit is removed.
 type followUpInput struct {
 	Of  string `json:"of" like:"uuid"`
 	Who string `json:"who" enum:"same|joined|unopened" is:"needed"`
 }
 
-// takeIDs validates ids and stores them in to. Without from, it changes nothing.
+// takeIDs validates the ids in from and stores them in to. If from is nil, it changes nothing.
 func takeIDs(field string, from, to *[]string) error {
 	if from == nil {
 		return nil
