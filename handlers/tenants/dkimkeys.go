@@ -22,7 +22,7 @@ import (
 type dkimKeys struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	turn   web.Turn // held while a key is generated, so that generating keys uses only one core
+	turn   web.Turn // held while a key is generated, so that only one core generates keys
 }
 
 // dkimKey is a key without its private part, with the record to publish in the DNS.
@@ -31,13 +31,13 @@ type dkimKey struct {
 	Record dkimRecord `json:"record"`
 }
 
-// dkimRecord is the DNS record of a key, and whether it is published.
+// dkimRecord is the DNS record of a key with its state.
 type dkimRecord struct {
 	Name   string `json:"name"`
 	Type   string `json:"type" enum:"TXT"`
 	Value  string `json:"value"`
 	State  string `json:"state" enum:"published|missing|other|unknown"`
-	Reason string `json:"reason,omitempty"` // why it is not published
+	Reason string `json:"reason,omitempty"` // why the record is not published
 }
 
 // dkimRoutes adds the routes for DKIM keys.
@@ -70,11 +70,11 @@ func (r *Room) dkimRoutes(t *web.Table) {
 func (k dkimKey) key() string { return k.ID }
 
 const (
-	dkimLookups    = 5 * time.Second // in total, for one response
-	dkimLookupsRun = 8               // concurrently
+	dkimLookups    = 5 * time.Second // maximum time in total, for one response
+	dkimLookupsRun = 8               // number of concurrent lookups
 )
 
-// withRecords looks up the records of keys.
+// withRecords returns the keys with their records, which it looks up.
 func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	ctx, cancel := context.WithTimeout(c, dkimLookups)
 	defer cancel()
@@ -92,7 +92,7 @@ func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	return rows
 }
 
-// published returns the state of a key's record and, if it is not published, the reason.
+// published returns the state of a key's record and, if the record is not published, the reason.
 func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
 	if ctx.Err() != nil {
 		return "unknown", "DNS was not checked."
@@ -155,8 +155,8 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
 
-// chosen returns the requested key without its key pair. Until its domain is verified, a key is inactive and its
-// selector is generated here, because a requested selector would reveal which ones others use.
+// chosen returns the requested key without its key pair. Until its domain is verified, a key is inactive and has a
+// generated selector, because requested selectors would reveal which ones other tenants use.
 func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKIMKey, err error) {
 	k, err = core.NewDKIMKey(core.DKIMKey{
 		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Keys are made one after another.
+// Keys are generated one after another.
 func TestKeysTakeTurns(t *testing.T) {
 	keys := dkimKeys{turn: web.NewTurn()}
 	if err := keys.turn.Take(t.Context()); err != nil {

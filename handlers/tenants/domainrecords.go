@@ -20,26 +20,29 @@ import (
 	"newsletterd/store"
 )
 
-// recordsPath is the path of the page that shows a sender domain's DNS records to people who have its link.
+// recordsPath is the path of the page that shows a sender domain's DNS records to everyone who has its link.
 const recordsPath = "/records"
 
 // DNSOptions configures how the DNS records of sender domains are checked, apart from TXT records.
 type DNSOptions struct {
-	// NS and Host return the name servers of a zone and the addresses of a host, like net.Resolver; nil: no name server
-	// answers.
+	// NS returns the name servers of a zone and Host the addresses of a host, like net.Resolver. If they are nil, no
+	// name server answers.
 	NS, Host auth.LookupTXT
-	// SPF contains the mechanisms that allow the default mail server to send; none: unknown, or it sends nothing.
+	// SPF contains the mechanisms that allow the default mail server to send. Empty means that they are unknown, or
+	// that it sends nothing.
 	SPF []string
-	// Kept reports whether the database can have a mail server, whose mechanism is then used instead.
+	// Kept is true if the mail server can be set in the database. The mechanism of that server is then used instead of
+	// SPF.
 	Kept bool
-	// BounceDomain receives bounces; empty: the sender's domain does, and then needs SPF.
+	// BounceDomain is the domain that receives bounces. Empty means the sender's domain, which then needs an SPF
+	// record.
 	BounceDomain string
 }
 
 // Limits of a check of a domain's records.
 const (
-	recordLookups    = 6 * time.Second // in total
-	recordLookupsRun = 8               // concurrently
+	recordLookups    = 6 * time.Second // maximum time in total
+	recordLookupsRun = 8               // number of concurrent lookups
 	answersKept      = 5 * time.Second
 	maxAnswersKept   = 1000
 	maxAnswerBytes   = 4 << 20 // maximum size of all cached answers; one answer can have 64 KiB
@@ -54,20 +57,20 @@ type domainRecords struct {
 	origin  string
 	asking  singleflight.Group
 	mu      sync.Mutex
-	answers map[string]dnsAnswer // by type and name
-	bytes   int                  // upper bound of their size: forget doesn't reduce it
+	answers map[string]dnsAnswer // answers by type and name
+	bytes   int                  // upper bound of their size, which forget doesn't reduce
 }
 
 // dnsAnswer is the answer of a name server.
 type dnsAnswer struct {
 	found []string
-	known bool // the server has answered, possibly that there is no record
+	known bool // whether the server has answered, even if it has no record
 	at    core.Instant
 }
 
-// ask returns an answer. It uses a cached one of the last few seconds, because many people can view the same page. The
-// cache also stores that no answer came, and concurrent requests wait for the same answer. The link thus can't be used
-// to send many DNS queries.
+// ask returns the answer to a query. Because many people can view the same page, it uses an answer that was cached in
+// the last few seconds. The cache also stores that no answer came, and concurrent requests wait for the same answer.
+// The link to the page can therefore not be used to send many DNS queries.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -119,8 +122,8 @@ type recordsLook struct {
 
 func (l *recordsLook) texts(name string) dnsAnswer { return l.ask(l.ctx, "TXT", l.txt, name, l.now) }
 
-// of finds the DNS record at the place of r. is recognizes the expected value, and alike another value for the same
-// purpose.
+// of sets the state of r from the DNS record at its place. is recognizes the expected value, and alike recognizes
+// another value for the same purpose.
 func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, elsewhere ...string) {
 	answer := l.texts(r.Name)
 	for _, text := range answer.found {
@@ -169,8 +172,8 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 		func(text string) bool { return core.DKIMPublicKey(text) != "" })
 }
 
-// dmarc checks the domain and, if it has no policy, its registered domain, whose policy then applies to it (RFC 7489
-// section 6.6.3).
+// dmarc checks the domain and, if it has no policy, its registered domain, whose policy then applies to the domain (RFC
+// 7489 section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
@@ -203,8 +206,8 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
-// spfOfOthers looks for SPF records of other senders. Two of them, or one with a syntax error, are always an error of
-// the domain.
+// spfOfOthers looks for SPF records of other senders. Two such records, or a record with a syntax error, are always an
+// error of the domain.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
 	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)
@@ -229,7 +232,7 @@ func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	}
 }
 
-// zone returns the zone that the domain is in, and its name servers.
+// zone returns the zone of the domain and the zone's name servers.
 func (l *recordsLook) zone() (zone string, servers []string) {
 	top := core.RegisteredDomain(l.domain.Domain)
 	for zone = l.domain.Domain; ; _, zone, _ = strings.Cut(zone, ".") {
@@ -318,7 +321,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	var group errgroup.Group
 	group.SetLimit(recordLookupsRun)
 	group.Go(func() error { out.Zone, out.NameServers = l.zone(); return nil })
-	var others core.DomainRecord // SPF records of other senders, if newsletterd needs none
+	var others core.DomainRecord // SPF records of other senders; checked if newsletterd needs none
 	if out.SPF != core.SPFNeeded {
 		group.Go(func() error { others = l.spfOfOthers(); return nil })
 	}
@@ -342,7 +345,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	return out, nil
 }
 
-// hostName returns the host of an origin if it has a name in the DNS, or an empty string.
+// hostName returns the host of an origin, or an empty string if the host has no name in the DNS.
 func hostName(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -364,7 +367,7 @@ func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, er
 	return a.records(c, d, c.Now)
 }
 
-// recordsLink holds the URL of a page that shows the records of a domain to everyone who has it.
+// recordsLink holds the URL of a page that shows the records of a domain to everyone who has the URL.
 type recordsLink struct {
 	URL       string       `json:"url"`
 	ExpiresAt core.Instant `json:"expires_at"`
@@ -379,7 +382,7 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	}, err
 }
 
-// recordsToken holds the token of a forwarded link, which names a domain.
+// recordsToken holds the token of a forwarded link, which identifies a domain.
 type recordsToken struct {
 	Token string `query:"token" is:"required"`
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestDomainRecordsKeepFewBytes: however large the answers of name servers are, few of them are kept.
+// TestDomainRecordsKeepFewBytes checks that the cache stays small, however large the answers of name servers are.
 func TestDomainRecordsKeepFewBytes(t *testing.T) {
 	large := strings.Repeat("x", 64<<10)
 	lookup := func(context.Context, string) ([]string, error) { return []string{large}, nil }

@@ -16,20 +16,20 @@ type endpoints struct{ *Room }
 type endpoint struct {
 	ID             string       `json:"id"` // X-Client-Id of its requests
 	TenantID       string       `json:"tenant_id"`
-	ListID         string       `json:"list_id,omitempty"` // empty: every list
+	ListID         string       `json:"list_id,omitempty"` // list whose events it gets; empty: every list
 	Name           string       `json:"name"`
 	URL            string       `json:"url"`
-	Events         []string     `json:"events"` // empty: all
+	Events         []string     `json:"events"` // types of events that it gets; empty: all
 	OldSecretUntil core.Instant `json:"old_secret_until,omitzero"`
 	FailingSince   core.Instant `json:"failing_since,omitzero"`
 	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
 	DisabledReason string       `json:"disabled_reason,omitempty"`
-	CreatedBy      string       `json:"created_by,omitempty"`      // in the form of the audit log
-	CreatedByName  string       `json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
-	Keepers        core.Strings `json:"keepers"`                   // who created it or changed its url or secret
+	CreatedBy      string       `json:"created_by,omitempty"`      // creator, in the form of the audit log
+	CreatedByName  string       `json:"created_by_name,omitempty"` // name or address of the user, or name of the client
+	Keepers        core.Strings `json:"keepers"`                   // actors who created it or changed its url or secret
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
-	Waiting        int64        `json:"waiting"` // events to deliver
+	Waiting        int64        `json:"waiting"` // number of events to deliver
 	WaitingBytes   int64        `json:"waiting_bytes"`
 	Dropping       bool         `json:"dropping"` // events were dropped; the event about it was not tried yet
 	Secret         string       `json:"secret,omitempty"`
@@ -109,7 +109,7 @@ type newEndpoint struct {
 	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
 	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`
 	Events   []string `json:"events" each:"event" about:"Only these event types; all if empty"`
-	Disabled bool     `json:"disabled"` // nothing is sent until it is enabled
+	Disabled bool     `json:"disabled"` // whether nothing is sent until it is enabled
 }
 
 func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error) {
@@ -140,7 +140,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.Store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
-// checkURL returns an error for a URL that every delivery would refuse.
+// checkURL returns an error for a URL to which no event could be delivered.
 func (a endpoints) checkURL(url string) error {
 	if a.MayPost == nil {
 		return nil
@@ -196,7 +196,7 @@ type attempt struct {
 	EventID   string       `json:"event_id"`
 	EventType string       `json:"event_type"`
 	Outcome   string       `json:"outcome" enum:"delivered|retry|dead"`
-	Status    int          `json:"status"` // of the response; 0: no response
+	Status    int          `json:"status"` // status of the response; 0: no response
 	TookMS    int64        `json:"took_ms"`
 	Reason    string       `json:"reason"`
 
@@ -207,7 +207,7 @@ func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
 // logFilter filters the log of a webhook.
 type logFilter struct {
-	Failed bool `query:"failed"` // only failed deliveries
+	Failed bool `query:"failed"` // whether to show only failed deliveries
 }
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {

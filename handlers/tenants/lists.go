@@ -44,7 +44,7 @@ func (a lists) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Co
 	return web.PageFor(c, in, page, a.Store.CountedLists)
 }
 
-// countedList returns the key that lists are ordered by.
+// countedList returns the key by which lists are sorted.
 func countedList(l core.CountedList) string { return l.ID }
 
 func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
@@ -75,7 +75,7 @@ func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
 	})
 }
 
-// held checks the changes that callers other than operators make to a list against the operator's setting.
+// held checks whether the operator's setting allows a change to a list, unless an operator makes the change.
 func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if web.IsOperator(c) {
 		return nil

@@ -13,7 +13,7 @@ import (
 // outbox serves /api/admin/outbox and /api/admin/mails: events and emails that are queued or failed permanently.
 type outbox struct{ store *store.Store }
 
-// revivedAtOnce is the maximum number of dead letters or emails that a request sends again.
+// revivedAtOnce is the maximum number of dead letters or emails that one request sends again.
 const revivedAtOnce = 10_000
 
 // outboxRoutes adds the routes for queued events and emails, for server administrators.
@@ -47,7 +47,7 @@ func (r *Room) outboxRoutes(t *web.Table) {
 		Refuses(web.Clash("The link in the email has expired"))
 }
 
-// find returns an error unless the event of the path has undelivered rows.
+// find returns an error unless the event in the path has undelivered rows.
 func (a outbox) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {
 		return web.ErrNotFound
@@ -64,7 +64,7 @@ type outboxEvent struct {
 	TenantID       string       `json:"tenant_id"`
 	ListID         string       `json:"list_id"`
 	SubscriptionID string       `json:"subscription_id"`
-	EndpointID     string       `json:"endpoint_id,omitempty"` // absent: it goes to the send service
+	EndpointID     string       `json:"endpoint_id,omitempty"` // webhook that receives it; absent: the send service
 	OccurredAt     core.Instant `json:"occurred_at"`
 	DueAt          core.Instant `json:"due_at"`
 	Tries          int          `json:"tries"`
@@ -72,7 +72,7 @@ type outboxEvent struct {
 	RevivedAt      core.Instant `json:"revived_at,omitzero"` // time of the last retry from the dead letters
 	LastError      string       `json:"last_error,omitempty"`
 
-	// the event's body, in the response for a single event
+	// body of the event; only in the response for a single event
 	Event json.RawMessage `json:"event,omitempty"`
 
 	no int64
@@ -97,7 +97,7 @@ type outboxFilter struct {
 	State      string `query:"state" enum:"waiting|dead"`
 }
 
-// numberOf returns the number in a row's key, or 0, which no row has, if there is none.
+// numberOf returns the number in a row's key. If there is none, it returns 0, which no row has.
 func numberOf(key string) int64 {
 	n, _ := strconv.ParseInt(key, 10, 64)
 	return n
@@ -115,7 +115,7 @@ type oneReceiver struct {
 	EndpointID string `query:"endpoint_id"`
 }
 
-// show returns the undelivered rows of an event, one per receiver.
+// show returns the undelivered rows of an event, one for each receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
 	return web.RowsOf(found, func(e *core.OutboxEvent) outboxEvent {
@@ -128,7 +128,7 @@ func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 // revived holds the number of events or emails that are sent again.
 type revived struct {
 	Retried int64 `json:"retried"`
-	More    bool  `json:"more"` // there are more: send the request again
+	More    bool  `json:"more"` // whether there are more, so that the request should be sent again
 }
 
 // retryEvent is the body of POST /api/admin/outbox/:id/retry.

@@ -21,15 +21,15 @@ type providers struct{ *Room }
 type provider struct {
 	Name       string       `json:"name"`
 	Kind       string       `json:"kind"`
-	TenantID   string       `json:"tenant_id,omitempty"` // absent: it can report for every tenant
-	Topics     []string     `json:"topics,omitempty"`    // of kind ses
+	TenantID   string       `json:"tenant_id,omitempty"` // tenant for which it can report; absent: every tenant
+	Topics     []string     `json:"topics,omitempty"`    // topics of a provider of kind ses
 	Source     string       `json:"source" enum:"database|configuration"`
-	URL        string       `json:"url"` // of its webhook
+	URL        string       `json:"url"` // URL of its webhook
 	DisabledAt core.Instant `json:"disabled_at,omitzero"`
-	CreatedAt  core.Instant `json:"created_at,omitzero"` // for providers in the database
+	CreatedAt  core.Instant `json:"created_at,omitzero"` // set for providers in the database
 	UpdatedAt  core.Instant `json:"updated_at,omitzero"`
 	Secret     string       `json:"secret,omitempty"`
-	// absent: no recent event was accepted
+	// newest event; absent: no recent event was accepted
 	LastEvent *core.LastEvent `json:"last_event,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func (p provider) key() string { return p.Name }
 
 const fromDatabase, fromConfiguration = "database", "configuration"
 
-// list returns a page of the providers from both sources, ordered by name.
+// list returns a page of the providers from both sources, sorted by name.
 func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, error) {
 	kept, err := a.Store.Providers(c, page)
 	if err != nil {
@@ -133,7 +133,7 @@ type providerName struct {
 	Provider string `path:"provider,text"`
 }
 
-// find returns a 404 error for a name that no provider has. For callers other than operators, it does so for every
+// find returns a 404 error for a name that no provider has. For callers who are not operators, every name is such a
 // name.
 func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.Providers[name] == nil {
@@ -182,8 +182,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	return p, kind, nil
 }
 
-// newProvider is the body of POST /api/admin/mail-providers. Without a secret, one is generated if the kind allows
-// that.
+// newProvider is the body of POST /api/admin/mail-providers. If it has no secret, one is generated, provided that the
+// kind allows that.
 type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider"`
@@ -220,7 +220,7 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	return a.with(c, in.Name, fresh)
 }
 
-// providerSecretOf returns the given secret or, without one, a generated secret, which it also returns as fresh. Both
+// providerSecretOf returns the given secret. If there is none, it generates one, which it also returns as fresh. Both
 // are empty if the kind has no secrets.
 func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, err error) {
 	switch {
@@ -238,7 +238,7 @@ func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, er
 // providerChange is the body of PUT /api/admin/mail-providers/:provider. Absent fields stay unchanged.
 type providerChange struct {
 	providerName
-	TenantID *string   `json:"tenant_id"` // empty: it can report for every tenant
+	TenantID *string   `json:"tenant_id"` // tenant for which it can report; empty: every tenant
 	Topics   *[]string `json:"topics"`
 	Disabled *bool     `json:"disabled"`
 }
@@ -274,8 +274,8 @@ type anotherSecret struct {
 	Secret string `json:"secret"`
 }
 
-// rotate sets a new secret for a provider. The previous one stays valid until endOld. Before that, there can't be a
-// third.
+// rotate sets a new secret for a provider. The previous secret stays valid until endOld, and no third secret can be set
+// before that.
 func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err error) {
 	_, kind, err := a.kept(c, in.Provider)
 	if err != nil {
@@ -300,7 +300,8 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	return a.row(&p, fromDatabase, ""), err
 }
 
-// refusedProviders describes the providers that lack a field their kind needs, or have one that their kind doesn't use.
+// refusedProviders describes, for the OpenAPI document, providers that lack a field that their kind needs, or have a
+// field that their kind doesn't use.
 func refusedProviders() (refused []web.Object) {
 	var listening, silent, given, secretless []string
 	for _, name := range report.Names() {
@@ -328,7 +329,7 @@ func refusedProviders() (refused []web.Object) {
 	}
 	some := web.Object{"minItems": 1}
 	return append(refused,
-		web.Object{ // also without a kind
+		web.Object{ // also if the kind is missing
 			"required": []string{"topics"}, "properties": web.Object{"kind": web.Word(silent...), "topics": some},
 		},
 		web.Without(web.Where(web.Object{"kind": web.Word(listening...)}), web.Object{"topics": some}),

@@ -20,14 +20,14 @@ import (
 type RelayOptions struct {
 	State core.RelayState // from the configuration; an empty transport means smtp
 	From  string          // address of the server itself
-	Kept  bool            // the database can have the default mail server; State applies while none is set
-	// Locked reports whether the one in the database can't be changed.
+	Kept  bool            // whether the default mail server can be set in the database; State applies while none is set
+	// Locked is true if the mail server in the database can't be changed.
 	Locked bool
-	// Test sends an email through a tenant's relay, with its password, or in the way that the configuration sets if r
-	// is nil; nil: there are no tests.
+	// Test sends an email through a tenant's relay r with its password or, if r is nil, in the way that the
+	// configuration sets. If Test is nil, there are no tests.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set
-	// if Kept is.
+	// if Kept is set.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -37,7 +37,7 @@ type relays struct {
 	*RelayOptions
 }
 
-// relayRoutes adds the routes that show and test how emails leave.
+// relayRoutes adds the routes that show and test how emails are sent.
 func (r *Room) relayRoutes(t *web.Table) {
 	a := relays{r.Store, r.Relay}
 	may := web.Admin(core.ActionTenantSettings)
@@ -66,12 +66,12 @@ func (a relays) show(c *web.Call) (core.RelayState, error) {
 // newRelayTest is the body of POST /api/admin/relay/test.
 type newRelayTest struct {
 	TenantID string `json:"tenant_id"` // empty, for operators: the server's own relay
-	// one of the tenant's; empty: the first or, if it has none, the server's own
+	// a relay of the tenant; empty: its first relay or, if it has none, the server's own
 	RelayID string     `json:"relay_id"`
 	Email   core.Email `json:"email" is:"required"`
 }
 
-// Limits for tests, because each test sends an email to any address.
+// Limits for tests, because each test can send an email to any address.
 const (
 	relayTests       = 20
 	relayTestsWindow = time.Hour
@@ -127,7 +127,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	}
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
-		if out.Code == 0 { // no reply: the local error contains the address or the directory
+		if out.Code == 0 { // without a reply, the error is a local one and contains the address or the directory
 			out.Answer = ""
 		}
 	}
@@ -178,7 +178,7 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// TestMail returns the message that tests a mail server, with lines that end in CRLF.
+// TestMail returns the message of a mail server test. Its lines end in CRLF.
 func TestMail(from, to string, now core.Instant) []byte {
 	domain := cmp.Or(core.Email(from).Domain(), "localhost")
 	return []byte(strings.ReplaceAll(fmt.Sprintf(`From: <%s>
@@ -220,7 +220,7 @@ func (r *Room) mailServerRoutes(t *web.Table) {
 		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
-// Now returns how emails without a relay of their own are sent.
+// Now returns how emails of tenants without a relay of their own are sent.
 func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState, error) {
 	state := o.State
 	state.Transport = cmp.Or(state.Transport, "smtp")
@@ -230,7 +230,7 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	}
 	state.Editable = !o.Locked
 	m, err := s.MailServer(ctx)
-	if errors.Is(err, db.ErrMasterKey) { // only the password is unreadable: another one can be entered
+	if errors.Is(err, db.ErrMasterKey) { // only the password is unreadable, and a new one can be entered
 		err = nil
 	}
 	if err != nil || !m.Set() {
@@ -254,8 +254,8 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. With testing, it returns nil in
-// that case, and core.ErrMailServerSet otherwise.
+// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. If testing is true, it returns
+// nil in that case, and core.ErrMailServerSet otherwise.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
@@ -276,7 +276,7 @@ type newMailServer struct {
 	TestTo core.Email `json:"test_to" is:"required"`
 }
 
-// setServer tests the server and stores it if it accepts the test email.
+// setServer tests a mail server, and stores it if it accepts the test email.
 func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, err error) {
 	m := core.MailServer{Relay: in.Relay, From: in.From}
 	if err := a.CheckServer(c, a.store, &m); err != nil {
@@ -298,20 +298,20 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 		return err
 	}
 	was, err := s.MailServer(ctx)
-	if errors.Is(err, db.ErrMasterKey) { // the password can't be read: another one can be entered
+	if errors.Is(err, db.ErrMasterKey) { // only the password is unreadable, and a new one can be entered
 		was, err = core.MailServer{}, nil
 	}
 	if err == nil {
 		err = m.Check(&was)
 	}
 	if mail.ProviderOfHost(m.Relay.Host) == "ses" && len(m.Relay.DKIMSkip) == 0 {
-		m.Relay.DKIMSkip = core.Strings{"message-id", "date"} // Amazon SES writes its own
+		m.Relay.DKIMSkip = core.Strings{"message-id", "date"} // Amazon SES writes its own values
 	}
 	return err
 }
 
-// SetServer sends a test email through a mail server that passed CheckServer. If the server accepts it, it becomes the
-// default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing.
+// SetServer sends a test email through a mail server that passed CheckServer. If the server accepts the email, it
+// becomes the default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing.
 func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email, actor string,
 	now core.Instant,
 ) (out core.RelayTest, err error) {
@@ -323,7 +323,7 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 			Data: TestMail(from, string(to), now),
 		})
 	}
-	ctx = context.WithoutCancel(ctx) // the test went out
+	ctx = context.WithoutCancel(ctx) // the test email was sent
 	if err := s.NoteRelayTest(ctx, core.TenantNone, to, out.Outcome, actor, now); err != nil {
 		return out, err
 	}
@@ -333,8 +333,8 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 	return out, s.SetMailServer(ctx, m, actor, now)
 }
 
-// RemoveServer removes the default mail server. It returns core.ErrNotFound if none is set, and a conflict if the
-// configuration sets it.
+// RemoveServer removes the default mail server. If none is set, it returns core.ErrNotFound. If the configuration sets
+// it, it returns a conflict.
 func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor string, now core.Instant) error {
 	if err := o.editable(); err != nil {
 		return err

@@ -12,14 +12,14 @@ import (
 // Room holds the dependencies of the endpoints for tenants and their settings.
 type Room struct {
 	Store        *store.Store
-	Sealer       *auth.Sealer // of links to DNS records
+	Sealer       *auth.Sealer // seals links to DNS records
 	Origin       string       // public URL of the server
 	ConfirmToken string       // default of confirm_token for lists, from the configuration
 	LookupTXT    auth.LookupTXT
 	DNS          DNSOptions
 	Relay        *RelayOptions
 	Providers    map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
-	// MayPost returns an Invalid error on url if no events may be sent to a URL; nil: any URL is allowed.
+	// MayPost returns an Invalid error on url if no events may be sent to a URL. If MayPost is nil, any URL is allowed.
 	MayPost func(url string) error
 	// TestEndpoint sends a test event to a webhook endpoint.
 	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)

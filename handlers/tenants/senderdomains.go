@@ -15,7 +15,7 @@ import (
 type senderDomains struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	looks  *singleflight.Group // checks of TXT records, by the id of the domain
+	looks  *singleflight.Group // running checks of TXT records, by the id of the domain
 
 	records *domainRecords
 }
@@ -121,8 +121,8 @@ func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, erro
 	return a.view(c, d, err)
 }
 
-// check checks the TXT record now. If another tenant has the domain, that is a conflict, which the record shows from
-// then on.
+// check checks the TXT record now. If another tenant has the domain, it returns a conflict, and the domain's state
+// shows that from then on.
 func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
 	d, err := a.store.BeginDomainCheck(c, id, c.Now)
 	if err != nil {

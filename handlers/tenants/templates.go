@@ -15,7 +15,7 @@ type templates struct{ store *store.Store }
 
 // TemplateInput is the body of a new or changed template. Missing fields stay unchanged.
 type TemplateInput struct {
-	TenantID string  `json:"tenant_id"` // for a new template
+	TenantID string  `json:"tenant_id"` // only for a new template
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
 	BodyHTML *string `json:"body_html"`
@@ -58,12 +58,12 @@ func (r *Room) templateRoutes(t *web.Table) {
 		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
-// hasBody holds the limits of a new template: it has HTML or text.
+// hasBody holds the OpenAPI limits of a new template, which needs HTML or text.
 var hasBody = web.Never(web.Never(
 	web.Where(web.Object{"body_html": web.Filled}), web.Where(web.Object{"body_text": web.Filled}),
 ))
 
-// maxTemplate is the maximum size of a template. Each of its two bodies can have a fifth of it.
+// maxTemplate is the maximum size of a template. Each of its two bodies can have a fifth of this size.
 const maxTemplate = 5 * web.MiB
 
 func (in *TemplateInput) record() core.TemplateInput {
@@ -127,7 +127,7 @@ func (a templates) update(c *web.Call, in TemplateInput) (core.Template, error) 
 	})
 }
 
-// memberFault returns an error of a content with the code of the member service.
+// memberFault returns an error about content with the code that the member service uses.
 func memberFault(err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.Invalid {
@@ -138,7 +138,7 @@ func memberFault(err error) error {
 	return again
 }
 
-// templateRemoval reports whether to delete a template that is still in use.
+// templateRemoval states whether to delete a template that is still in use.
 type templateRemoval struct {
 	Force bool `query:"force"`
 }
@@ -147,7 +147,7 @@ func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
 	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// maxTemplateUses is the maximum number of listed uses of each kind.
+// maxTemplateUses is the maximum number of uses of each kind in a response.
 const maxTemplateUses = 50
 
 func (a templates) uses(c *web.Call, id string) ([]core.TemplateUse, error) {
@@ -183,7 +183,7 @@ func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err e
 	return out, web.UnknownTenant(err)
 }
 
-// rendered returns an email of a template with its layout.
+// rendered returns a sample email of a template with its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, err error) {
 	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {

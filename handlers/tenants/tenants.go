@@ -69,8 +69,8 @@ func (a tenantsAPI) show(c *web.Call, id string) (core.Tenant, error) {
 	return shownTenant(c, t), err
 }
 
-// shownTenant returns a tenant in the form that the caller may see. Its relays are only for callers who may change its
-// settings, and the addresses of its test group only for those who may send tests to it.
+// shownTenant returns a tenant in the form that the caller may see. Only callers who may change the tenant's settings
+// see its relays. Only callers who may send tests to its test group see the addresses in it.
 func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 	if !c.Caller.May(core.ActionTestSend, t.ID) {
 		t.TestAddresses = nil
@@ -86,7 +86,7 @@ func (a tenantsAPI) update(c *web.Call, in core.TenantInput) (core.Tenant, error
 		was := *t
 		err := t.Change(in, web.IsOperator(c), c.Now)
 		if err == nil && t.AsksProof(&was) {
-			err = c.FreshProof() // else a stolen token could remove the approval or set its own mail server
+			err = c.FreshProof() // otherwise, a stolen token could remove the approval or set a mail server
 		}
 		return err
 	})
@@ -99,7 +99,7 @@ func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 // mailTexts lists the emails whose texts a tenant and a list can customize.
 var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 
-// ofMailTexts returns the refusals of the texts of emails.
+// ofMailTexts returns the OpenAPI refusals of the texts of emails.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {

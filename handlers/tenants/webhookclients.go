@@ -14,7 +14,7 @@ type webhookClients struct{ store *store.Store }
 // webhookClient is a webhook source. Its secret is set only in the response to the request that created the secret.
 type webhookClient struct {
 	ID         string       `json:"id"`
-	TenantID   string       `json:"tenant_id,omitempty"` // empty: it can report for every tenant
+	TenantID   string       `json:"tenant_id,omitempty"` // tenant for which it can report; empty: every tenant
 	Name       string       `json:"name"`
 	DisabledAt core.Instant `json:"disabled_at,omitzero"`
 	CreatedAt  core.Instant `json:"created_at"`
@@ -62,8 +62,8 @@ func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) (
 	return web.RowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
-// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators can leave the tenant out: the source can
-// then report for all tenants.
+// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators can leave out the tenant, so that the
+// source can report for all tenants.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id"`
 	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
@@ -127,8 +127,8 @@ func (a webhookClients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteWebhookClient(c, id, web.Actor(c), c.Now)
 }
 
-// rotate sets a new secret for a source. The previous one stays valid until endOld. Before that, there can't be a
-// third.
+// rotate sets a new secret for a source. The previous secret stays valid until endOld, and no third secret can be set
+// before that.
 func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)
