@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// HeadOf returns what archives list and search of an email. fields and content are those of ArticleOf.
+// HeadOf returns the texts that archives list and search for an email. fields and content are those of ArticleOf.
 func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.CampaignFields, content *core.Content,
 	now core.Instant,
 ) (h campaigns.IssueHead, err error) {
@@ -26,7 +26,7 @@ func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.C
 	h.Title, h.Summary = tidy(subject), tidy(preheader)
 	a, err := ArticleOf(ctx, s, fields, *content, nil, h.Title, now)
 	if core.KindOf(err) == core.Invalid {
-		return h, nil // the email compiles, so it is found by its title
+		return h, nil // the email compiles, so archives can at least find its title
 	}
 	if err == nil {
 		h.IssueText = textOf(a)
@@ -45,11 +45,11 @@ func textOf(a *article.Article) (t campaigns.IssueText) {
 	return t
 }
 
-// smallestPicture is the width of an image that stands for an issue. Smaller ones are icons.
+// smallestPicture is the minimum width in pixels of an image that stands for an issue. Smaller images are icons.
 const smallestPicture = 160
 
-// IssueText returns what archives list and search of an issue that was sent before texts were stored. An issue that
-// can't be compiled has no text, and is found by its title.
+// IssueText returns the texts that archives list and search for an issue that was sent before texts were stored. An
+// issue that can't be compiled has no text. Archives find it only by its title.
 func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
 	a, err := IssueArticle(ctx, s, i)
 	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
@@ -61,7 +61,8 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 	return textOf(a), nil
 }
 
-// IssueArticle returns the article of an issue: what was approved and sent, its correction, or the imported post.
+// IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
+// post.
 func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.Article, error) {
 	if i.Imported {
 		body, err := campaigns.ImportedBody(ctx, s.DB, i.No)
@@ -132,7 +133,7 @@ func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields,
 
 var errElsewhere = errors.New("the image is not stored here")
 
-// pictureAt returns the file of an image by its address.
+// pictureAt returns the file of the image with the given address.
 func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaFile, error) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Path, core.MediaPath) {

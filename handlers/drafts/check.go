@@ -18,11 +18,11 @@ import (
 // Look holds the findings about a version of a campaign that need no network access.
 type Look struct {
 	Draft    campaigns.Draft
-	Bulk     *mail.Bulk // nil: the campaign doesn't compile
-	Fault    error      // why it doesn't compile
+	Bulk     *mail.Bulk // compiled emails; nil: the campaign doesn't compile
+	Fault    error      // why the campaign doesn't compile
 	Findings []core.CampaignFinding
 
-	Looks     *Looks // nil: the campaign has no theme
+	Looks     *Looks // design of the email; nil: the campaign has no theme
 	notes     []markup.Warning
 	addresses []string // URLs of links and images
 }
@@ -37,7 +37,7 @@ func (l *Look) Warnings() []string {
 }
 
 // Look compiles and inspects a version of a campaign. Version 0 is the draft being edited. Errors in the campaign are
-// findings; the returned error comes from the store.
+// findings. The returned error comes from the store.
 func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	if l, err = d.Compile(ctx, c, version, now); err != nil {
 		return l, err
@@ -90,8 +90,8 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	return l, d.inspect(ctx, &l, now)
 }
 
-// largeAttachments is the size in bytes from which attachments cause a warning. They are part of each email and a
-// third larger there.
+// largeAttachments is the total size in bytes from which attachments cause a warning. Attachments are part of each
+// email, in which they are a third larger.
 const largeAttachments = 1 << 20
 
 func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) error {
@@ -114,7 +114,7 @@ func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) erro
 }
 
 func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string) error {
-	if l.Draft.Frozen { // the files of a frozen draft are kept
+	if l.Draft.Frozen { // the files of a frozen draft are stored with it
 		return nil
 	}
 	at, total := core.FindingPlace{Field: "attachments"}, int64(0)
@@ -146,7 +146,7 @@ func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, no
 	return l, err
 }
 
-// compileChanged is like Compile for a version with a change applied.
+// compileChanged is like Compile, for a version to which it applies a change.
 func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, now core.Instant,
 ) (l Look, err error) {
@@ -167,7 +167,7 @@ func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List,
 	return r.HTML, r.Text, nil
 }
 
-// bulk compiles the emails of the draft. err is the result of compile.
+// bulk compiles the emails of the draft. err is the error of compile, or nil.
 func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, now core.Instant) error {
 	l.Findings = []core.CampaignFinding{}
 	if err == nil {
@@ -187,7 +187,7 @@ func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, n
 // Looks is the design that a theme gives an email, after unreadable colors were adjusted.
 type Looks struct {
 	Light  core.ThemeColors `json:"light"`
-	Dark   core.ThemeColors `json:"dark"`   // in dark mode
+	Dark   core.ThemeColors `json:"dark"`   // colors in dark mode
 	Radius int              `json:"radius"` // corner radius in pixels
 }
 
@@ -213,7 +213,8 @@ func hintOf(code string) string {
 	}[code]
 }
 
-// inFieldOf returns a compiler error that names the campaign's field. The compiler names those of a send job.
+// inFieldOf returns an error of the compiler with the name of the campaign's field. The compiler uses the names of a
+// send job's fields.
 func inFieldOf(f *core.CampaignFields, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -244,7 +245,7 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	r.UnsubscribeToken = sealed // same length as in a real email
+	r.UnsubscribeToken = sealed // has the same length as in a real email
 	for _, link := range []*string{&r.UnsubscribeURL, &r.PreferencesURL} {
 		*link = strings.Replace(*link, "preview", sealed, 1)
 	}
@@ -304,7 +305,7 @@ func (p *placer) place(text string) core.FindingPlace {
 	return at
 }
 
-// blockWith returns the number of the first block that contains a text, starting from 1, or 0 if there is none.
+// blockWith returns the number of the first block that contains a text, starting at 1, or 0 if there is none.
 func (p *placer) blockWith(text string) int {
 	if !p.read {
 		var document struct {
@@ -323,7 +324,7 @@ func (p *placer) blockWith(text string) int {
 	return 0
 }
 
-// holdsText reports whether a text in a JSON value contains another.
+// holdsText reports whether any text in a JSON value contains the given text.
 func holdsText(v any, text string) bool {
 	switch v := v.(type) {
 	case string:
@@ -359,12 +360,12 @@ func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now 
 // Checked is the result of checking a campaign.
 type Checked struct {
 	Version  int64                  `json:"version"`
-	Errors   int                    `json:"errors"` // findings that prevent approval and sending
+	Errors   int                    `json:"errors"` // number of findings that prevent approval and sending
 	Warnings int                    `json:"warnings"`
 	Findings []core.CampaignFinding `json:"findings"`
-	// fields of its subscribers: first those of its lists, then others
+	// fields of its subscribers: first the fields of its lists, then others
 	Fields []core.FieldCoverage `json:"fields"`
-	Links  *AskedLinks          `json:"links,omitempty"` // nil: the links were not checked
+	Links  *AskedLinks          `json:"links,omitempty"` // numbers of checked links; nil: the links were not checked
 }
 
 // Check extends Look with the fields of the campaign's subscribers, the sender's DNS records and, if links is true,

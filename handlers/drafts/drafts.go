@@ -15,11 +15,11 @@ import (
 type Drafts struct {
 	Store  *store.Store
 	Sealer *auth.Sealer // seals unsubscribe tokens and view links
-	Origin string       // of the links
-	Checks *Checks      // nil: no checks beyond the content
+	Origin string       // origin of the links
+	Checks *Checks      // further checks; nil: only the content is checked
 }
 
-// MendedSpec returns the corrected content of a job, with its sources, as pages show it to subscribers of one of its
+// MendedSpec returns the source of the corrected emails of a job, as pages show them to subscribers of one of the job's
 // lists.
 func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
 	spec *mail.BulkSpec, content core.Content, err error,
@@ -38,7 +38,7 @@ func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-// Correction compiles a sent campaign with a change, in the form that pages show.
+// Correction compiles a sent campaign with a change, as pages show it.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r campaigns.CampaignCorrection, err error) {
@@ -53,7 +53,7 @@ func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*c
 	return r, err
 }
 
-// Corrected compiles the sent version of a campaign with a change applied.
+// Corrected compiles the sent version of a campaign to which it applies a change.
 func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
 	now core.Instant,
 ) (l Look, err error) {
@@ -79,9 +79,9 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns a subscriber of one of the draft's lists to render the draft for. If to is empty, it returns a
-// subscriber with no details. It sets the draft's list to the one through which the subscriber is reached. If no
-// subscriber has the address, it returns an Invalid error.
+// Recipient returns the recipient for whom to render the draft: the subscriber of one of its lists with the address to
+// or, if to is empty, a subscriber with no details. It sets the draft's list to the one through which the draft reaches
+// the subscriber. If no subscriber has the address, it returns an Invalid error.
 func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
 	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)
@@ -111,7 +111,7 @@ func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) st
 	})
 }
 
-// TestGroup returns the recipients for tests of a version if the request names none. If neither the campaign nor its
+// TestGroup returns the recipients of tests of a version if a request contains none. If neither the campaign nor its
 // tenant has a test group, it returns an Invalid error.
 func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
 	_, fields, err := d.Store.CampaignVersion(ctx, of, version)

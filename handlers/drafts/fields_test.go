@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail"
 )
 
-// Of a long list the newest readers are looked at, and the finding says so.
+// In a long list, only the newest subscribers are checked, and the finding says so.
 func TestFindingOfFieldsOfMany(t *testing.T) {
 	f := core.CampaignFields{Content: core.CampaignContent{Source: "a\n{{ preferences.city }}"}}
 	found := fieldFinding(&f, mail.UsedField{Name: "preferences.city", Part: "content.source"},

@@ -29,10 +29,10 @@ type Checks struct {
 	LookupTXT    auth.LookupTXT // nil: no DNS lookups
 	Client       *http.Client   // fetches links; must refuse addresses that are not public; nil: links are not checked
 	NotPublic    error          // error of Client for an address that is not public
-	Sender       string         // the server's own sender address, for tenants without one
-	Kept         bool           // the database may have a mail server with another sender address
+	Sender       string         // the server's own sender address, used for tenants without one
+	Kept         bool           // whether the database may have a mail server with another sender address
 	BounceDomain string         // domain that receives bounces; empty: the sender's domain
-	PerHour      int            // link checks per hour and tenant; 0: the default
+	PerHour      int            // number of link checks per hour and tenant; 0: the default
 
 	limiter *web.Limiter
 	mu      sync.Mutex
@@ -41,9 +41,9 @@ type Checks struct {
 
 // Limits of the link check.
 const (
-	maxAsked      = 50 // URLs per campaign
+	maxAsked      = 50 // maximum number of URLs per campaign
 	askedAtOnce   = 8
-	askTimeout    = 4 * time.Second // per URL
+	askTimeout    = 4 * time.Second // maximum time per URL
 	allAsked      = 9 * time.Second
 	checksPerHour = 60
 )
@@ -54,7 +54,7 @@ func (k *Checks) Init() (err error) {
 	return err
 }
 
-// MayAsk counts a link check. If there were too many, it returns an error of kind core.TooMany.
+// MayAsk counts a link check of a tenant. If there were too many, it returns an error of kind core.TooMany.
 func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
@@ -63,8 +63,8 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	return err
 }
 
-// AskedLinks holds the numbers of URLs that were checked and skipped. Skipped are URLs with a secret, URLs of the
-// server's own pages, and those beyond the limit.
+// AskedLinks holds the numbers of URLs that were checked and skipped. URLs with a secret, URLs of the server's own
+// pages, and URLs beyond the limit are skipped.
 type AskedLinks struct {
 	Asked   int `json:"asked"`
 	Skipped int `json:"skipped"`
@@ -147,8 +147,8 @@ func shorter(address string) string {
 // secretWords holds parts of the names of query parameters whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAskAddress reports whether a URL may be fetched without a subscriber's action. It must contain no secret and not
-// be a page of this server, except an image or an archive.
+// mayAskAddress reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It
+// must not be on this server, unless it is an image or an archive.
 func mayAskAddress(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -166,7 +166,8 @@ func mayAskAddress(address, own string) bool {
 	return true
 }
 
-// ask returns the problem of a URL, or an empty string if it responds. refused means that its address is not public.
+// ask returns the problem of a URL, or an empty string if it responds. refused means that the URL's address is not
+// public.
 func (k *Checks) ask(ctx context.Context, address string) (problem string, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -235,8 +236,8 @@ func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target
 	return target, core.CheckTarget(target)
 }
 
-// Target returns warnings about the URL of a link. If ask is true and the URL may be fetched, it also checks whether
-// it responds.
+// Target returns warnings about a URL as the target of a link. If ask is true and the URL may be fetched, it also
+// checks whether it responds.
 func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all []string) {
 	if w := mail.MixedScripts(address); w != "" {
 		all = append(all, w)

@@ -16,9 +16,9 @@ import (
 
 // Limits of the check of a sender's DNS records.
 const (
-	senderLookups = 4 * time.Second // for all lookups together
+	senderLookups = 4 * time.Second // maximum time for all lookups together
 	textsKept     = 5 * time.Minute
-	maxTextsKept  = 1000 // number of names
+	maxTextsKept  = 1000 // maximum number of names in the cache
 )
 
 // keptTexts is a cache entry with the TXT records of a name.
@@ -27,8 +27,8 @@ type keptTexts struct {
 	at    core.Instant
 }
 
-// lookup returns the TXT records of a name that start with a prefix, from the cache if it is recent. A name without
-// records is not an error.
+// lookup returns the TXT records of a name that start with a prefix, from the cache if the entry is recent. A name
+// without records is not an error.
 func (k *Checks) lookup(ctx context.Context, name, begin string, now core.Instant) (found []string, err error) {
 	k.mu.Lock()
 	kept, known := k.texts[name]
@@ -62,7 +62,7 @@ type senderLook struct {
 	checks *Checks
 	domain string
 	now    core.Instant
-	silent bool // a name server doesn't respond
+	silent bool // whether a name server didn't respond
 	all    []core.CampaignFinding
 }
 
@@ -70,15 +70,15 @@ func (s *senderLook) warn(code, hint, format string, args ...any) {
 	s.all = append(s.all, core.Warningf(code, core.FindingPlace{Field: "from_email"}, hint, format, args...))
 }
 
-// texts is like Checks.lookup, but returns ok = false if no name server responds.
+// texts is like Checks.lookup. If no name server responds, ok is false.
 func (s *senderLook) texts(ctx context.Context, name, begin string) (found []string, ok bool) {
 	found, err := s.checks.lookup(ctx, name, begin, s.now)
 	s.silent = s.silent || err != nil
 	return found, err == nil
 }
 
-// senderFindings checks whether receivers can verify the sender of a campaign with DKIM (RFC 6376), SPF (RFC 7208)
-// and DMARC (RFC 7489). DMARC requires one of the first two to match the domain in From.
+// senderFindings checks whether receivers can verify the sender of a campaign with DKIM (RFC 6376), SPF (RFC 7208) and
+// DMARC (RFC 7489). DMARC requires that one of the first two matches the domain in From.
 func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now core.Instant) ([]core.CampaignFinding, error) {
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
@@ -89,7 +89,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	}
 	s := senderLook{checks: d.Checks, domain: core.Email(from).Domain(), now: now}
 	if !strings.Contains(s.domain, ".") {
-		return nil, nil // a local domain
+		return nil, nil // the domain is a local one
 	}
 	if core.IsFreeMail(s.domain) {
 		s.warn("sender_free_mail", "Use an address at your own domain.",
@@ -119,7 +119,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	return s.all, nil
 }
 
-// dmarc returns the policy of the domain.
+// dmarc returns the DMARC policy that applies to the domain.
 func (s *senderLook) dmarc(ctx context.Context) string {
 	for name := s.domain; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
 		found, ok := s.texts(ctx, "_dmarc."+name, "v=DMARC1")
@@ -172,7 +172,7 @@ func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool)
 	return signed
 }
 
-// spf reports whether the bounce domain has an SPF record with the servers that may send for it.
+// spf reports whether the bounce domain envelope has an SPF record.
 func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	found, ok := s.texts(ctx, envelope, "v=spf1")
 	switch {

@@ -13,7 +13,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// What the DNS says of a sender: each fault by its code, asked for once while it is kept.
+// Each fault in a sender's DNS records leads to a finding with its code. Records are looked up once while they are
+// cached.
 func TestRecordsOfSenders(t *testing.T) {
 	const spf, dmarc = "shop.example", "_dmarc.shop.example"
 	key := core.DKIMKey{
@@ -31,7 +32,7 @@ func TestRecordsOfSenders(t *testing.T) {
 		name   string
 		zone   map[string][]string
 		bounce string
-		key    string // domain; empty: none
+		key    string // domain of the key; empty: no key
 		from   string
 		want   string
 	}{

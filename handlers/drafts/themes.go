@@ -43,7 +43,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []co
 	return bulk, moved, err
 }
 
-// themeSample contains one of everything that themes change.
+// themeSample contains one example of everything that themes change.
 const themeSample = `# A heading
 
 Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.

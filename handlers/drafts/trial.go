@@ -22,11 +22,11 @@ type Preview struct {
 type Trial struct {
 	Store  *store.Store
 	Sealer *auth.Sealer // seals unsubscribe tokens
-	Origin string       // of the links
+	Origin string       // origin of the links
 }
 
-// Preview returns the content of a job and a recipient to render it for. The recipient is a subscriber of one of the
-// job's lists. If to is empty, it is a subscriber with no details.
+// Preview returns the compiled content of a job, and the recipient for whom to render it: the subscriber of one of the
+// job's lists with the address to or, if to is empty, a subscriber with no details.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
@@ -63,7 +63,7 @@ func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 	}
 }
 
-// compiled returns a job with its content compiled for subscribers of one of its lists. An empty listID means the
+// compiled returns a job, and its content compiled for subscribers of one of the job's lists. An empty listID means the
 // first list. If content is missing or faulty, it returns an Invalid error.
 func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob, bulk *mail.Bulk, err error) {
 	if j, err = t.Store.SendJob(ctx, id); err != nil {
@@ -97,7 +97,8 @@ func TryTemplate(t *core.Template) error {
 	return err
 }
 
-// SampleContent returns the content of a job with a template. If the template wraps a body, it adds a sample body.
+// SampleContent returns the content of a sample job with a template. If the template wraps a body, the content has a
+// sample body.
 func SampleContent(t *core.Template) core.Content {
 	content := core.Content{
 		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},
