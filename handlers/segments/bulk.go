@@ -24,13 +24,13 @@ type bulkInput struct {
 	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
 }
 
-// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the action would change other people
-// than the caller expects.
+// JudgeKeys refuses unknown keys. If a rule were left out because of a misspelled key, the action would change people
+// whom the caller doesn't expect.
 func (in *bulkInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
 }
 
-// CheckInput makes the checks that need no database.
+// CheckInput performs the checks that need no database.
 func (in *bulkInput) CheckInput() error {
 	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (in *bulkInput) CheckInput() error {
 }
 
 func (r *Room) bulkRoutes(t *web.Table) {
-	may := web.Admin(core.ActionPeopleTag) // and people.change, see mayBulk
+	may := web.Admin(core.ActionPeopleTag) // and people.change; see mayBulk
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(r.findBulk).Missing(web.ErrNotFound) }
 	t.Add("GET", allBulk, may, web.Member,
 		web.List(r.listBulk, func(a core.BulkAction) string { return a.ID }).Fails(core.NotFound),
@@ -110,7 +110,7 @@ func mayBulk(c *web.Call, kind, tenant string) error {
 	return nil
 }
 
-// theBulk returns the action of the path, which the caller may perform.
+// theBulk returns the action in the path if the caller may perform it, or else an error.
 func theBulk(c *web.Call) (*core.BulkAction, error) {
 	a := c.Value(foundBulk{}).(*core.BulkAction)
 	return a, mayBulk(c, a.Kind, a.TenantID)
@@ -122,7 +122,7 @@ func (r *Room) ownList(c *web.Call, id string) (core.List, error) {
 	return l, web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound)
 }
 
-// bulkFilter filters the bulk actions by list.
+// bulkFilter filters bulk actions by list.
 type bulkFilter struct {
 	ListID string `query:"list_id,required,uuid"`
 }
@@ -134,8 +134,8 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 	return r.Store.BulkActions(c, in.ListID, page)
 }
 
-// startBulk first counts the people who match. If there are more than core.BulkUnproved, it requires a fresh sign-in
-// (see proven).
+// startBulk starts a bulk action. Before that, it counts the people who match. If there are more than
+// core.BulkUnproved, it requires a fresh sign-in (see proven).
 func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
@@ -177,8 +177,8 @@ func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err erro
 // bulkPage is the number of bulk actions per read.
 const bulkPage = 100
 
-// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It adds the people whom the
-// caller has changed on the list since the last sign-in became too old.
+// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It includes in n the people
+// whom the caller has changed on the list since the last sign-in became too old.
 func (r *Room) proven(c *web.Call, listID string, n int64) error {
 	old := c.FreshProof()
 	if old == nil {

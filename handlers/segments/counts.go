@@ -27,13 +27,13 @@ type segmentCountRequest struct {
 	Exact     bool          `json:"exact" about:"Count everyone, even on a large list"`
 }
 
-// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the count would include other people
-// than the caller expects.
+// JudgeKeys refuses unknown keys. If a rule were left out because of a misspelled key, the count would include people
+// whom the caller doesn't expect.
 func (in *segmentCountRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[segmentCountRequest](), unknown)
 }
 
-// CheckInput makes the checks that need no database.
+// CheckInput performs the checks that need no database.
 func (in *segmentCountRequest) CheckInput() error {
 	if len(in.ListIDs) == 0 || len(in.ListIDs) > core.MaxCampaignLists {
 		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", core.MaxCampaignLists)
@@ -62,7 +62,7 @@ func CheckOne(rule core.RuleText, segmentID string) error {
 	return nil
 }
 
-// RuleOrSegment holds the limits of a body with either a rule or a segment.
+// RuleOrSegment holds the OpenAPI limits of a body with either a rule or a segment.
 var RuleOrSegment = web.Object{
 	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 		{"required": []string{"rule", "segment_id"}},
@@ -72,12 +72,12 @@ var RuleOrSegment = web.Object{
 	}},
 }
 
-// Refusals holds the refusals of a request with a rule or a segment.
+// Refusals holds the OpenAPI refusals of a request with a rule or a segment.
 var Refusals = append([]web.Refusal{
 	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
 }, saidByRule...)
 
-// undecided is the refusal of a rule that can't be evaluated.
+// undecided is the OpenAPI refusal of a rule that can't be evaluated.
 var undecided = web.Clashing(core.CodeUndecided, "rule",
 	"A condition can't be evaluated, for example because the list or campaign that it names was deleted; the field is "+
 		"its JSON path")
@@ -115,14 +115,14 @@ func (r *Room) count(c *web.Call, in segmentCountRequest) (n core.SegmentCount, 
 	return n.Coarse(), nil
 }
 
-// askFor sets the tenant and the rule of a question if the caller may use them.
+// askFor sets the tenant and the rule of q. It returns an error if the caller may not use them.
 func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest) (err error) {
 	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
 
-// RuleFor returns the rule of a segment, or an unsaved rule, and its tenant. It returns an error if the caller may not
-// use the rule there.
+// RuleFor returns a tenant and a rule of it: the rule of a segment, or the unsaved rule in text. If the caller may not
+// use the rule in that tenant, it returns an error.
 func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
 	err error,
 ) {
@@ -153,8 +153,8 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	return tenant, rule, err
 }
 
-// Unsaved returns err for a saved segment. For an unsaved rule, it returns the error in a form that doesn't mention a
-// segment.
+// Unsaved returns an error in a form that fits the rule. For an unsaved rule, it doesn't mention a segment. For a saved
+// segment, Unsaved returns err unchanged.
 func Unsaved(rule core.RuleText, err error) error {
 	if rule == "" {
 		return err
@@ -163,7 +163,8 @@ func Unsaved(rule core.RuleText, err error) error {
 }
 
 // Evaluate waits for a turn and runs a function that evaluates a rule. If there is no turn within turnWait, it returns
-// web.ErrBusy. For a later page it waits as long as the client does, because the first page may already be sent.
+// web.ErrBusy. For a later page, it waits as long as the client does, because the first page may already have been
+// sent.
 func (r *Room) Evaluate(c *web.Call, later bool, do func() error) error {
 	wait := context.Context(c)
 	if !later {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// room serves the routes to a publisher of the tenant of a list.
+// room returns a Room with a list, and a function that requests a count as a publisher of the list's tenant.
 func room(t *testing.T) (r *Room, count func(ctx context.Context) *httptest.ResponseRecorder) {
 	s := storetest.Seed(t, nil)
 	tenant := s.NewTenant()
@@ -46,7 +46,7 @@ func room(t *testing.T) (r *Room, count func(ctx context.Context) *httptest.Resp
 	}
 }
 
-// Two requests evaluate rules at a time. Others wait a moment, and are told to come back.
+// Two requests can evaluate rules at a time. Other requests wait a moment and are then asked to try again later.
 func TestEvaluationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, count := room(t)

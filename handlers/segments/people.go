@@ -8,7 +8,7 @@ import (
 
 // segmentPerson is a subscriber who belongs to a segment.
 type segmentPerson struct {
-	ID          string           `json:"id"` // of the subscription
+	ID          string           `json:"id"` // id of the subscription
 	ListID      string           `json:"list_id"`
 	Email       core.Email       `json:"email"`
 	Preferences core.Preferences `json:"preferences"`
@@ -37,7 +37,7 @@ func (r *Room) peopleRoutes(t *web.Table) {
 		Refuses(undecided)
 }
 
-// question returns the question about the segment of the path and a list of its tenant.
+// question returns the question about the segment in the path and a list of the segment's tenant.
 func (r *Room) question(c *web.Call, listID string) (q audience.Question, err error) {
 	g := found(c)
 	l, err := r.Store.List(c, listID)

@@ -15,7 +15,7 @@ import (
 type Room struct {
 	Store *store.Store
 
-	turns web.Turn // held while a rule is evaluated
+	turns web.Turn // limits concurrent evaluations of rules
 }
 
 // Routes adds the endpoints.
@@ -45,7 +45,7 @@ func (in *newSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[newSegment, core.Segment](unknown)
 }
 
-// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. A null is refused, because it
+// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. null is refused, because it
 // could mean a segment of everyone.
 type changedSegment struct {
 	Name    *string       `json:"name" is:"value" like:"name" max:"200"`
@@ -63,7 +63,7 @@ var ExampleRule = web.Object{"all": []web.Object{
 	{"field": "plan", "is": []string{"yearly"}}, {"joined": web.Object{"before_days": 30}},
 }}
 
-// saidByRule holds the refusals of a rule.
+// saidByRule holds the OpenAPI refusals of a rule.
 var saidByRule = []web.Refusal{
 	web.Refused("rule", "Not a valid rule; the field is the JSON path of the wrong condition, for example rule.all[0]"),
 }
@@ -99,14 +99,14 @@ func (r *Room) recordRoutes(t *web.Table) {
 
 type foundSegment struct{}
 
-// find returns a 404 error if the caller may not see the segment.
+// find reads the segment in the path. If the caller may not see it, find returns a 404 error.
 func (r *Room) find(c *web.Call) error {
 	g, err := r.Store.Segment(c, c.ID())
 	c.Keep(foundSegment{}, &g)
 	return web.OwnRecord(c, g.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound)
 }
 
-// found returns the segment of the path, which find has read.
+// found returns the segment in the path, which find has read.
 func found(c *web.Call) *core.Segment { return c.Value(foundSegment{}).(*core.Segment) }
 
 // one returns an endpoint of the segment in the path.
@@ -151,7 +151,7 @@ func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
 // tagOf returns the ETag of a segment.
 func tagOf(g *core.Segment) string { return `"` + strconv.FormatInt(g.Revision, 10) + `"` }
 
-// named reports whether an If-Match header names the current revision of the segment.
+// named reports whether an If-Match header contains the ETag of the segment's current revision.
 func named(g *core.Segment, ifMatch string) bool {
 	for tag := range strings.SplitSeq(ifMatch, ",") {
 		if tag = strings.TrimSpace(tag); tag == "*" || tag == tagOf(g) {
@@ -161,7 +161,7 @@ func named(g *core.Segment, ifMatch string) bool {
 	return false
 }
 
-// tagged sets the ETag of a response with a segment.
+// tagged returns a segment as the response and sets its ETag.
 func tagged(c *web.Call, g core.Segment, err error) (core.Segment, error) {
 	if err == nil {
 		c.Header().Set("ETag", tagOf(&g))
@@ -187,7 +187,7 @@ type segmentField struct {
 	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
 	Type    string   `json:"type" enum:"text|choice|boolean"`
 	SetBy   string   `json:"set_by" enum:"subscriber|team|mixed" about:"Who can set it: mixed if only the team can, but not on all lists of the tenant. A list that doesn't have the field lets subscribers set it"`
-	Options []string `json:"options"` // of all the lists
+	Options []string `json:"options"` // options of all the lists
 	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
 
@@ -228,8 +228,8 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 	return fields, nil
 }
 
-// imported adds the fields that subscribers have although no list has them, for example from an imported file. It
-// examines the newest subscribers.
+// imported adds fields that subscribers have but no list, for example because they come from an imported file. It
+// checks only the newest subscribers.
 func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]segmentField, error) {
 	known, _, _, err := r.Store.FieldCoverage(c, lists)
 	for name := range known {
@@ -247,7 +247,7 @@ func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]s
 // setByBoth marks a field that subscribers can set on some of the tenant's lists.
 const setByBoth = "mixed"
 
-// setByTeam marks the fields that not all of the tenant's lists reserve for the team. lists is their number.
+// setByTeam marks the fields that not all of the tenant's lists reserve for the team. lists is the number of lists.
 func setByTeam(fields []segmentField, lists int) {
 	reserved := map[string]int{}
 	for i := range fields {
@@ -262,7 +262,7 @@ func setByTeam(fields []segmentField, lists int) {
 	}
 }
 
-// withField adds a field of a list.
+// withField adds a field of a list to fields.
 func withField(fields []segmentField, list string, f *core.Field) []segmentField {
 	at := slices.IndexFunc(fields, func(s segmentField) bool { return s.Name == f.Name && s.Type == f.Type })
 	if at < 0 {
