@@ -1,5 +1,5 @@
-// Package page provides what all pages for subscribers and users share: the layout, the brand and the texts in each
-// language. Other packages of handlers define the pages themselves. The console's pages are in handlers/console.
+// Package page contains the shared parts of all pages for subscribers and users: the layout, the brand and the texts in
+// each language. The pages themselves are in other packages of handlers, those of the console in handlers/console.
 //
 //	page.go pages/       View, Render: the templates and their data; the brand of a page
 //	style.go font.go     the stylesheet with the tenant's color; the font of archives

@@ -18,19 +18,19 @@ import (
 // message unchanged.
 func Explain(c *web.Call, s core.Sentence) string { return WordsOf(c).Explain(s) }
 
-// Explain is like the function Explain for the language of w.
+// Explain is like the function Explain, in the language of w.
 func (w *Words) Explain(s core.Sentence) string {
 	all := w.explanations()
 	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
-// explanations returns the messages of core, auth and this package in the language of w, keyed by their format or
+// explanations returns the messages of core, auth and this package in the language of w, keyed by their format or their
 // full text.
 func (w *Words) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:  w.MissingText,
 		web.ErrNotFound.Message: w.RecordText,
-		// the URL of a form
+		// someone has opened the URL of a form
 		"GET is not allowed here. See the Allow header.": w.MissingText,
 		core.ErrListNotFound.Message:                     w.ListText,
 		web.ErrBusy.Message:                              w.BusyText,
@@ -72,10 +72,10 @@ func (w *Words) explanations() map[string]string {
 // Fill returns a text with its placeholders replaced. pairs are alternating names and values.
 func (v View) Fill(text string, pairs ...any) string { return FillIn(text, pairs...) }
 
-// Strong is like Fill but returns HTML with the values emphasized.
+// Strong is like Fill, but returns HTML in which the values are emphasized.
 func (v View) Strong(text string, pairs ...any) template.HTML { return Strong(text, pairs...) }
 
-// Strong is like FillIn but returns HTML with the values emphasized.
+// Strong is like FillIn, but returns HTML in which the values are emphasized.
 func Strong(text string, pairs ...any) template.HTML {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = "<strong>" + template.HTMLEscapeString(fmt.Sprint(pairs[i])) + "</strong>"
@@ -136,7 +136,7 @@ func (w *Words) errorTitle(status int) string {
 }
 
 // LinkError returns err with a message that explains to subscribers what is wrong with the link of an email. If the
-// link is fine or the list is inactive, the error page offers no other link.
+// link is valid or the list is inactive, the error page doesn't offer another link.
 func LinkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -159,8 +159,8 @@ func LinkError(c *web.Call, err error) error {
 	return &said
 }
 
-// Blame shows the error in the form of a signed-in user on the page and returns the status. It returns an error that
-// the user can't fix unchanged.
+// Blame sets the fault that the page shows in the form of a signed-in user, and returns the status. If the user can't
+// fix the error, it returns the error unchanged.
 func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if fault == nil {
 		return 0, nil
@@ -169,7 +169,7 @@ func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if v.Fault, status, ok = FaultOf(c, fault); !ok {
 		return 0, fault
 	}
-	if fault == error(auth.ErrBadCredentials) { // the user has typed no address
+	if fault == error(auth.ErrBadCredentials) { // the user has not entered an address
 		v.Fault = WordsOf(c).FaultPassword
 	}
 	if e, is := errors.AsType[*core.Error](fault); is {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// Each message that pages say in their own words is one that the code still says.
+// Each message for which pages have their own text still exists in the code.
 func TestExplanationsAreSaid(t *testing.T) {
 	var code strings.Builder
 	for _, pattern := range []string{
@@ -39,7 +39,7 @@ func TestExplanationsAreSaid(t *testing.T) {
 	}
 }
 
-// A page finds its words by the format of an error, or by the whole message, and shows others as they are.
+// A page finds its text for an error by the format or by the whole message, and shows other messages unchanged.
 func TestExplainByFormat(t *testing.T) {
 	w := AllWords()[core.Languages[0]]
 	for _, fault := range []struct {

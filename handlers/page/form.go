@@ -49,9 +49,9 @@ func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	}{l, d.Words(), cmp.Or(l.Tenant.PublicURL, origin) + SubscribePath(l.ID), TrackingBoxOf(&l.Tenant, &d)})
 }
 
-// TrackingBox is the checkbox with which a subscriber consents to individual open and click tracking. It is only
-// checked if the submitted form had it checked and was refused. A nil TrackingBox means that the tenant doesn't ask
-// for consent.
+// TrackingBox is the checkbox with which a subscriber consents to individual open and click tracking. It is checked
+// only if it was checked in a submitted form that was refused. A nil TrackingBox means that the tenant doesn't ask for
+// consent.
 type TrackingBox struct {
 	Name, Text, Version string
 	Checked             bool

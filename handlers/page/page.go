@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// files holds the templates and texts of the pages: a shared layout, and one template for each page, which defines
+// files holds the templates and texts of the pages. There is a shared layout, and for each page a template that defines
 // "content". The pages work without scripts.
 //
 //go:embed pages/*.html pages/words
@@ -27,12 +27,12 @@ var templates = web.NewTemplates(files, "pages", template.FuncMap{"fields": show
 // View is the data of a page. Fault describes an error in the submitted form, and Notice a completed action.
 type View struct {
 	Title, Fault, Notice string
-	Field                string      // field of the form that Fault refers to
-	AtField              bool        // shows Fault next to that field, not above the form
-	Script               string      // URL; empty: none
+	Field                string      // field of the form to which Fault refers
+	AtField              bool        // whether the page shows Fault next to that field, not above the form
+	Script               string      // URL of a script; empty: none
 	Feed                 string      // URL of the list's Atom feed; empty: none
 	Up                   Link        // link to the parent page
-	Public               *PublicPage // nil: hidden from search engines
+	Public               *PublicPage // metadata; nil: the page is hidden from search engines
 	RequestID            string
 	Brand                Brand
 	Data                 any
@@ -45,7 +45,7 @@ type View struct {
 // Script is a script for pages.
 type Script struct{ Path, Body string }
 
-// Address returns the URL of the script. It changes with the contents, so browsers may cache it forever.
+// Address returns the URL of the script. The URL changes with the contents, so browsers may cache the script forever.
 func (s Script) Address() string {
 	sum := sha256.Sum256([]byte(s.Body))
 	return s.Path + "?v=" + hex.EncodeToString(sum[:4])
@@ -70,7 +70,7 @@ func (v View) Expand(text string) string { return v.Style.Expand(text) }
 type fieldSet struct {
 	W      *Words
 	Fields []FormField
-	Prefix string // prefix of the names in the form
+	Prefix string // prefix of the fields' names in the form
 }
 
 func shownFields(v View, fields []FormField, prefix string) fieldSet {
@@ -83,11 +83,11 @@ type Note struct {
 	Hint           string
 	Details        [][2]string
 	Link, LinkText string
-	Quiet          bool // shows the link as text, not as a button
+	Quiet          bool // whether the link is shown as text, not as a button
 }
 
-// Render renders a page from one of the templates, with the headers of all pages. targets are further origins that
-// its forms may lead to.
+// Render renders a page from one of the templates, with the headers of all pages. targets are further origins to which
+// its forms may lead.
 func Render(c *web.Call, status int, name string, v View, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = StyleOf(c).Brand
@@ -105,7 +105,7 @@ func Render(c *web.Call, status int, name string, v View, targets ...string) (we
 	return Fill(status, name, v)
 }
 
-// Fill is like Render without headers and without the style and brand of a request.
+// Fill is like Render, but sets no headers and doesn't use the style and brand of a request.
 func Fill(status int, name string, v View) (web.HTML, error) {
 	if v.Style == nil {
 		v.Style = &Style{}
@@ -118,7 +118,7 @@ func Fill(status int, name string, v View) (web.HTML, error) {
 	return web.HTML{Status: status, Body: b.Bytes()}, nil
 }
 
-// Block writes a block of one of the templates.
+// Block writes a block of the template called name.
 func Block(w io.Writer, name, block string, data any) error {
 	return templates.Execute(w, name, block, data)
 }
@@ -131,13 +131,13 @@ func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.
 // Brand is the brand that a page shows: the tenant's or the server's own.
 type Brand struct {
 	Name  string
-	Logo  string // URL; empty: the name is shown instead
+	Logo  string // URL of the logo; empty: the name is shown instead
 	Style string // URL of the stylesheet with the brand color
 
 	Privacy string // URL of the tenant's privacy notice
 }
 
-// Source returns the CSP source of the logo, which may be on another host.
+// Source returns the CSP source for the logo, which may be on another host.
 func (b Brand) Source() string {
 	if b.Logo == "" {
 		return ""
@@ -151,7 +151,7 @@ const OwnName = "newsletterd"
 // OwnBrand returns the brand of the server itself.
 func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath("")} }
 
-// BrandOf returns the brand of a tenant and sets the language of the request's pages to the tenant's.
+// BrandOf returns the brand of a tenant and sets the language of the request's pages to that of the tenant.
 func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	if tenantID == "" {
 		return OwnBrand(), nil
@@ -184,7 +184,7 @@ func ClientBrand(c *web.Call, client *core.Client) (Brand, error) {
 	return BrandOf(c, client.TenantID)
 }
 
-// TenantBrand returns the brand of a tenant.
+// TenantBrand returns the brand b with the properties that a tenant has set.
 func TenantBrand(b Brand, t *core.Tenant) Brand {
 	b.Name = t.Name
 	if t.BrandName != "" {
@@ -218,7 +218,7 @@ type PublicPage struct {
 	Hidden  bool     // hides it from search engines, so that only the design is that of a public page
 }
 
-// RedirectSource returns the CSP sources that a page needs if its form leads to a tenant's page.
+// RedirectSource returns the CSP sources that a page needs if its form leads to the page of a tenant at the URL to.
 func RedirectSource(to string) []string {
 	if to == "" {
 		return nil
@@ -234,7 +234,7 @@ type FormField struct {
 	Wrong   bool
 }
 
-// Paragraphs splits a text at empty lines.
+// Paragraphs splits a text into paragraphs at blank lines.
 func Paragraphs(s string) (all []string) {
 	for p := range strings.SplitSeq(s, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A field for a new password takes what the rule allows; one for the password that stands takes each that was ever set:
-// browsers count UTF-16, in which 256 characters may be 512.
+// A field for a new password accepts what the rule allows. A field for the current password accepts every password that
+// could ever be set. Browsers count UTF-16 units, and 256 characters can be 512 of them.
 func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 	field := regexp.MustCompile(`<input[^>]* autocomplete="(new|current)-password"[^>]*>`)
 	seen := 0

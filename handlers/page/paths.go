@@ -6,8 +6,8 @@ import (
 	"newsletterd/core"
 )
 
-// Paths of the account page and of signing out, and roots of the console's pages: of tenants, for server
-// administrators, and of what every user has.
+// Paths of the account page and of signing out, and root paths of the console's pages: for tenants, for server
+// administrators, and for every user.
 const (
 	AccountPath  = "/account"
 	LogoutPath   = "/logout"
@@ -24,20 +24,20 @@ func ArchiveURL(list *core.ListWithTenant, origin string) string {
 // FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.
 const FeedName = "feed.xml"
 
-// LoginPath returns the path of the sign-in page, which leads on to another page of this server.
+// LoginPath returns the path of the sign-in page. After signing in, the user gets to the page of this server in to.
 func LoginPath(to string) string { return "/login?" + url.Values{"continue": {to}}.Encode() }
 
 // PreferencesPath returns the path of the page where a subscriber can request a link to the preference page.
 func PreferencesPath(listID string) string { return "/preferences?list=" + listID }
 
-// ReviewPath is the path of the page for approving a campaign or requesting changes. The page fits a phone.
+// ReviewPath is the path of the page for approving a campaign or requesting changes. The page also works on a phone.
 const ReviewPath = "/review"
 
 // ReviewLink holds the query of ReviewPath.
 type ReviewLink struct {
 	Campaign string `query:"campaign"`
-	Mend     string `query:"mend"` // set in emails about links: it leads to the report
-	Open     string `query:"open"` // set in emails about a decision: it leads to the campaign
+	Mend     string `query:"mend"` // set in emails about links, so that the page leads to the report
+	Open     string `query:"open"` // set in emails about a decision, so that the page leads to the campaign
 }
 
 // Path returns the path of the page with its query. At most one of Mend and Open is set.

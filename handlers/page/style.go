@@ -15,7 +15,7 @@ import (
 var ownStyle string
 
 //go:embed pages/archive.css
-var archiveStyle string // of pages of class site
+var archiveStyle string // styles of pages with the class site
 
 var styleSheet = fontFaces + ownStyle + archiveStyle
 
@@ -26,8 +26,8 @@ var styleVersion = func() string {
 
 const ownColor = "#1d6b52" // also the color of the console
 
-// stylePath returns the path of the stylesheet for a color (#rrggbb; empty: ownColor). It changes with the contents,
-// so browsers may cache it forever.
+// stylePath returns the path of the stylesheet for a color (#rrggbb; empty: ownColor). The path changes with the
+// contents, so browsers may cache the stylesheet forever.
 func stylePath(color string) string {
 	p := "/style.css?v=" + styleVersion
 	if color != "" && color != ownColor {
@@ -40,8 +40,8 @@ type styleRequest struct {
 	Color string `query:"color"`
 }
 
-// ServeStyle responds with the stylesheet of all pages, in colors derived from the brand's. The stylesheet is necessary
-// because the pages allow no style attributes.
+// ServeStyle responds with the stylesheet of all pages, in colors derived from the brand color. Pages need the
+// stylesheet because they allow no style attributes.
 func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {

@@ -99,7 +99,7 @@ type Words struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// AllWords returns the texts of the pages by language. It reads them when the first page is shown.
+// AllWords returns the texts of the pages by language. The first call reads them.
 var AllWords = sync.OnceValue(func() map[string]*Words {
 	all := map[string]*Words{}
 	for _, lang := range core.Languages {
@@ -135,8 +135,8 @@ type Style struct {
 	Lang           string
 	List, Tenant   string
 	Email          core.Email
-	Field, Fault   string // of a form
-	Link, LinkText string // link on an error page, and its text
+	Field, Fault   string // field of a form, and the fault in it
+	Link, LinkText string // URL and text of a link on an error page
 }
 
 // ApplyList applies the style of a list's tenant to the pages of this request, including error pages.
@@ -149,8 +149,8 @@ func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	StyleOf(c).Tenant = StyleOf(c).Brand.Name
 }
 
-// WordsOf returns the texts for the request's pages: in the language of their list or tenant, or else in the one that
-// the browser prefers.
+// WordsOf returns the texts for the request's pages: in the language of their list or tenant, or else in the language
+// that the browser prefers.
 func WordsOf(c *web.Call) *Words {
 	if StyleOf(c).Lang == "" {
 		StyleOf(c).Lang = cmp.Or(c.Language(), core.Languages[0])
@@ -158,7 +158,7 @@ func WordsOf(c *web.Call) *Words {
 	return StyleOf(c).Words()
 }
 
-// Words returns the texts in the language of the style, by default the first language.
+// Words returns the texts in the language of the style. If no language is set, they are in the first language.
 func (s *Style) Words() *Words {
 	if w := AllWords()[s.Lang]; w != nil {
 		return w

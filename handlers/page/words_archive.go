@@ -18,15 +18,15 @@ type archiveWords struct {
 	ArchiveLater   string `json:"archive_later"`
 	ArchiveFeed    string `json:"archive_feed"`
 	ArchiveRead    string `json:"archive_read"`
-	ArchiveMended  string `json:"archive_mended"` // {{day}}: the date
+	ArchiveMended  string `json:"archive_mended"` // {{day}} is the date
 	ArchiveSearch  string `json:"archive_search"`
 	ArchiveFind    string `json:"archive_find"`
-	ArchiveFound   string `json:"archive_found"` // {{query}}: what was searched for
+	ArchiveFound   string `json:"archive_found"` // {{query}} is the text that was searched for
 	ArchiveNothing string `json:"archive_nothing"`
-	ArchiveMinutes string `json:"archive_minutes"` // {{n}}: the minutes
+	ArchiveMinutes string `json:"archive_minutes"` // {{n}} is the number of minutes
 	ArchiveSkip    string `json:"archive_skip"`
-	Months         string `json:"months"` // separated by spaces
-	Day            string `json:"day"`    // format of a date: {{day}}, {{month}}, {{year}}
+	Months         string `json:"months"` // names of the months, separated by spaces
+	Day            string `json:"day"`    // format of a date, with {{day}}, {{month}} and {{year}}
 }
 
 // CorrectedAt returns the note that an issue was corrected at a time, or an empty string for 0.
@@ -44,7 +44,7 @@ func (w *archiveWords) DayOf(t time.Time) string {
 		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
 }
 
-// MinutesFor returns the reading time of a number of words.
+// MinutesFor returns, in words, the time needed to read a number of words.
 func (w *archiveWords) MinutesFor(words int) string {
 	const perMinute = 220
 	return strings.Replace(w.ArchiveMinutes, "{{n}}", strconv.Itoa(max(1, (words+perMinute/2)/perMinute)), 1)

@@ -73,7 +73,8 @@ type reviewWords struct {
 	OutdatedLink  string `json:"outdated_link"`
 }
 
-// StateOf describes the state of a campaign that is not in review. For one in review, it returns an empty string.
+// StateOf describes the state of a campaign that is not in review. For a campaign in review, it returns an empty
+// string.
 func (w *reviewWords) StateOf(s core.CampaignState) string {
 	switch s {
 	case core.CampaignInReview:
@@ -86,7 +87,7 @@ func (w *reviewWords) StateOf(s core.CampaignState) string {
 	return w.ReviewIsOver
 }
 
-// ChangesOf returns one line per change to a campaign since the reviewer read it, with its author.
+// ChangesOf returns one line for each change to a campaign since the reviewer read it, with the author of the change.
 func ChangesOf(w *Words, err error) (lines []string) {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -120,7 +121,7 @@ func (w *reviewWords) reviewPart(what string) string {
 	}[what]
 }
 
-// OnlyTo describes which recipients of another campaign a campaign is sent to.
+// OnlyTo describes the recipients of another campaign to whom a campaign is sent.
 func (w *reviewWords) OnlyTo(who string) string {
 	switch who {
 	case core.FollowJoined:
@@ -131,7 +132,7 @@ func (w *reviewWords) OnlyTo(who string) string {
 	return w.ReviewOnlySame
 }
 
-// TracksAs describes the tracking of a campaign, as far as its tenant allows it. Without tracking, it returns an
+// TracksAs describes the tracking of a campaign, as far as its tenant allows it. If there is no tracking, it returns an
 // empty string.
 func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
 	switch {

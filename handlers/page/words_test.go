@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// Every language says everything, with the same names in it.
+// Every language has all texts, with the same placeholders in each.
 func TestWordsOfEveryLanguage(t *testing.T) {
 	names := regexp.MustCompile(`\{\{[a-z]+\}\}`)
 	of := func(s string) string {

@@ -234,8 +234,8 @@ func (w *Words) AllowsTo(scope string) string {
 	return FillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
 }
 
-// The browsers and systems in the order in which BrowserName looks for them. Later ones also appear in the user
-// agents of earlier ones.
+// The browsers and systems in the order in which BrowserName looks for them. The user agents of earlier ones also
+// contain the names of later ones.
 var (
 	browserWords = [][2]string{
 		{"Edg/", "Edge"},
