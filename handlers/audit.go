@@ -39,7 +39,7 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 }
 
 // hideOutsiders removes the names, addresses and clients of operators and of people of other tenants who changed a
-// record of the tenant.
+// record of the tenant, from the entries in rows.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := web.Outsiders(c, tenant)
 	for i := range rows {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// programPaths lists the paths for API clients. Below them, only the table has pages, even for browsers.
+// programPaths lists the paths for API clients. At these paths and below, browsers get pages only from the table.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
 // readsPages reports whether the request comes from a browser and its path is for people.
@@ -71,7 +71,7 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	return h.lostPage(c)
 }
 
-// errorPage renders the page of an error. If nothing was found, the page links to the start page.
+// errorPage renders the page of an error. If the status is 404, the page links to the start page.
 func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
 		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
@@ -92,7 +92,7 @@ func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 // listLink is a list on a tenant's page.
 type listLink struct {
 	Name, Path  string
-	Archive     string // its URL; empty: none
+	Archive     string // URL of its archive; empty if it has none
 	Description []string
 }
 

@@ -44,7 +44,7 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 		},
 		PictureBytes: h.options.MediaLimits.Bytes,
 		Folder: func(ctx context.Context, t *core.Tenant) (bool, error) {
-			if t.ID != core.TenantNone { // a caller sees its relays only with the right to change settings
+			if t.ID != core.TenantNone { // only callers who may change settings see the tenant's relays
 				whole, err := h.options.Store.Tenant(ctx, t.ID)
 				if err != nil {
 					return false, err

@@ -3,20 +3,21 @@
 // # Parts
 //
 // handlers/web is the framework: it reads and checks requests, and writes responses. This package combines all
-// endpoints in one table, and has those that belong to no room:
+// endpoints in one table. It contains the endpoints that belong to no room:
 //
 //	routes.go            table: all endpoints, from the rows of this package and of the rooms
 //	handler.go           Options, New: the handler and what it needs
 //	audit.go             the audit log
 //	health.go system.go  the health check, and the state of the server
-//	openapi.go openapi_*.go   names, words and examples of the OpenAPI documents, and the page that shows them
+//	openapi.go openapi_*.go   names, descriptions and examples in the OpenAPI documents, and the page that shows them
 //
 // Its pages, whose layout and texts are in handlers/page:
 //
 //	browser.go           pages that browsers get instead of JSON; the root page; tenants' own hosts
 //	console_options.go   what the console needs; handlers/console has its pages, which call the routes of the API
 //
-// A room is a package that has the endpoints of one area. Each file of a room has its rows above their functions:
+// A room is a package with the endpoints of one area. Each file of a room has the rows of the table above the functions
+// that they call:
 //
 //	handlers/tenants     tenants and their settings
 //	handlers/identity    accounts, sign-in, OAuth clients
@@ -29,19 +30,19 @@
 //
 // # Invariants
 //
-//   - A handler contains no rule (those are in core), no SQL (store) and no protocol (auth). It calls one operation.
-//   - A GET of a page changes nothing, because scanners follow the links in emails. A button makes the change.
+//   - A handler contains no rules (core), no SQL (store) and no protocols (auth). It calls one operation.
+//   - A GET of a page changes nothing, because scanners follow the links in emails. The change needs a button.
 //   - Pages work without scripts. Only passkeys need one, and it comes from this server.
 //   - A page never leads to an address that only the request names.
 //   - No response reveals whether someone has an account or is subscribed.
 //
 // # Adding an endpoint
 //
-// CONTRIBUTING.md has the steps, under "A route". subscribe in handlers/members/newsletter.go is an example: a struct
+// CONTRIBUTING.md lists the steps under "A route". subscribe in handlers/members/newsletter.go is an example: a struct
 // for the input, a function that calls one operation, and a row with Named, Example and Refuses.
 //
 // Scenarios are in testdata/api; scenario_test.go describes their form. If an area needs its own steps ("! word …") or
-// wiring, an init function in one of its test files adds them to steps and setups.
+// setup, an init function in one of its test files adds them to steps and setups.
 //
 // # Decisions
 //

@@ -34,12 +34,12 @@ type Options struct {
 	PublicURL      string               // public origin without a trailing slash
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
-	// ClientAddresses has the meaning of that in web.Options.
+	// ClientAddresses is the field of the same name in web.Options.
 	ClientAddresses string
 	Auth            *auth.Provider   // nil: only the table can be read
-	ModelLimits     core.ModelLimits // for uploads; zero: the defaults
+	ModelLimits     core.ModelLimits // limits for uploads of models; zero: the defaults
 	ImportBytes     int64            // maximum size of a file of subscribers; zero: the default
-	MediaLimits     core.MediaLimits // for images; zero: the defaults
+	MediaLimits     core.MediaLimits // limits for images; zero: the defaults
 	Newsletter      members.Options
 	// MayPost returns an Invalid error on url if no events may be sent to a URL; nil: any URL is allowed. TestEndpoint
 	// sends a test event to a webhook endpoint. Tests can leave it nil: its route is then missing.
@@ -47,7 +47,7 @@ type Options struct {
 	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)
 	// counts opens and clicks without waiting; nil: none are counted
 	Engage         func(core.Engagement)
-	DuplicateGuard time.Duration                    // time in which the same send job is refused; 0: never
+	DuplicateGuard time.Duration                    // time during which the same send job is refused; 0: never
 	Providers      map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
 	SNS            *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
 	// looks up the TXT records of sender domains and DKIM keys; nil: no name server answers
@@ -55,25 +55,26 @@ type Options struct {
 	DNS       tenants.DNSOptions
 	Relay     tenants.RelayOptions
 	Checks    *drafts.Checks // checks of campaigns; nil: only those based on LookupTXT
-	// for unsubscribe tokens; nil: made with the key of the store, like Ident
+	// seals unsubscribe tokens; nil: made with the key of the store, like Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // for Message-IDs
 	// SmallHeap keeps the heap small while a large body is in memory, until release is called. If it is nil, large
 	// bodies don't affect the heap settings.
 	SmallHeap func() (release func())
 
-	// Doctor returns errors and warnings about the server, on request including its DNS records; nil: no findings
+	// Doctor returns errors and warnings about the server. If dns is true, they include those about its DNS records. If
+	// Doctor is nil, there are no findings.
 	Doctor func(ctx context.Context, dns bool) []core.Finding
 
 	Versions Versions
 
-	// Snapshot returns the state of the copy that is kept next to the database; nil: there is no copy
+	// Snapshot returns the state of the copy of the database; nil: there is no copy
 	Snapshot func() SnapshotState
 
 	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
-	// Signed checks the four webhook headers of a request to path and returns the check of its raw body, which
-	// identifies the webhook client. Nil checks them against the webhook clients of the store.
+	// Signed checks the four webhook headers of a request to path and returns a function that checks the raw body and
+	// identifies the webhook client. If Signed is nil, the webhook clients of the store are used.
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
@@ -83,7 +84,7 @@ type Handler struct {
 	*web.Handler
 	options        Options
 	publicURL      string
-	sealer         *auth.Sealer // unsubscribe tokens
+	sealer         *auth.Sealer // seals unsubscribe tokens
 	ident          *mail.Ident  // for tracked links and Message-IDs
 	log            *slog.Logger
 	draining       atomic.Bool
@@ -147,7 +148,7 @@ func New(o Options) (*Handler, error) {
 	var err error
 	for _, l := range []struct {
 		to   **web.OriginLimits
-		n    int // per hour and address
+		n    int // number per hour and address
 		what string
 	}{
 		{&h.subscribes, o.Newsletter.SubscribePerAddress, "subscriptions"},

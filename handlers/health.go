@@ -18,11 +18,11 @@ type healthReply struct {
 	Status       string `json:"status"` // ok, degraded (see Degraded), unavailable, draining
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
-	// running, damaged, failed: the check for damage after an unclean stop
+	// state of the check for damage after an unclean stop: running, damaged or failed
 	QuickCheck string `json:"quick_check,omitempty"`
-	// ok; replica_behind: responses wait too long; replica_broken: it can't be restored
+	// ok, replica_behind (responses wait too long) or replica_broken (it can't be restored)
 	Replica      string `json:"replica,omitempty"`
-	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
+	RestoredJobs int64  `json:"restored_jobs,omitempty"` // jobs held because the file is a copy or was restored
 	// disk_reserve: the disk is almost full, so writes caused by anonymous requests are refused
 	Degraded  []string `json:"degraded,omitempty"`
 	Error     string   `json:"error,omitempty"`
@@ -35,10 +35,10 @@ const (
 )
 
 // replicaBroken means that the replica can't be restored until the server has repaired it. The server continues to
-// respond and to send, because another machine could not do better.
+// respond and to send, because no other machine could take over.
 const replicaBroken = "replica_broken"
 
-// diskReserve means that the disk has no space beyond its reserve.
+// diskReserve means that only the reserve is left of the disk's free space.
 const diskReserve = "disk_reserve"
 
 // operationRoutes adds the routes for server administrators.
@@ -115,11 +115,11 @@ type prober struct {
 	store *store.Store
 
 	mu       sync.Mutex // guards the fields below
-	at       time.Time  // start of the last check
+	at       time.Time  // time at which the last check started
 	running  chan struct{}
 	database error
 	sessions error
-	restored int64 // held jobs
+	restored int64 // number of held jobs
 }
 
 func (p *prober) held() int64 {

@@ -14,7 +14,7 @@ import (
 // apiVersion is the version of the three APIs.
 const apiVersion = "0.1.0"
 
-// api holds the content of the documents beyond the table.
+// api holds the content of the OpenAPI documents that does not come from the table.
 var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
 	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
@@ -70,7 +70,7 @@ func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 	}
 }
 
-// typeNames holds the names in the documents that differ from the Go names.
+// typeNames maps types to their names in the documents, where these differ from the Go names.
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.List]():            "NewsletterList",
 	reflect.TypeFor[core.Client]():          "OAuthClient",
@@ -82,7 +82,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.MediaFileView]():   "MediaFile",
 	reflect.TypeFor[devices.LibraryReply](): "Library",
 
-	// The names in the specification.
+	// These names are in the specification.
 	reflect.TypeFor[campaigns.TrackingOptions](): "TrackingOptions",
 	reflect.TypeFor[core.EventSubscriber]():      "SubscriberPayload",
 }

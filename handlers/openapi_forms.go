@@ -10,7 +10,7 @@ import (
 	"newsletterd/mail/report"
 )
 
-// Patterns with the same meaning in JavaScript, Python and RE2.
+// Patterns that have the same meaning in JavaScript, Python and RE2.
 const (
 	noControls = `[^\x00-\x1f\x7f-\x9f]*`
 	visible    = `[^\s\x00-\x1f\x7f-\x9f]`
@@ -22,16 +22,15 @@ const (
 // languages lists the supported languages; empty: the default, or English.
 var languages = append([]string{""}, core.Languages...)
 
-// inputForms holds the forms that the tags like and each refer to: patterns and enumerations. The rules themselves are
-// in core. TestDocumentedLimits checks the documents against them.
+// inputForms holds the patterns and enumerations to which the struct tags like and each refer. The rules themselves are
+// in core. TestDocumentedLimits checks that the documents agree with them.
 var inputForms = map[string]web.Object{
-	// A text of one line, one that is not empty, and a text of several.
+	// A text of one line, a nonempty text of one line, and a text of several lines.
 	"line": {"pattern": "^" + noControls + "$"},
 	"name": {"minLength": 1, "pattern": "^" + noControls + visible + noControls + "$"},
 	"text": {"pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 
-	// An email address, or empty. It is one pattern and not a union of both, for which generators would create a
-	// separate type.
+	// An email address, or empty. A union of the two would make generators create a separate type.
 	"address": {
 		"maxLength": 254,
 		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
@@ -50,7 +49,7 @@ var inputForms = map[string]web.Object{
 	"whole":    {"minimum": 0, "maximum": maxWhole},
 	"set":      {"uniqueItems": true},
 	"strict":   web.OnlyKnown,
-	"readonly": {"readOnly": true}, // in responses: a change can contain it unchanged
+	"readonly": {"readOnly": true}, // only in responses, but a change can contain it unchanged
 
 	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
 	"key": {
@@ -62,7 +61,7 @@ var inputForms = map[string]web.Object{
 			web.Object{"options": web.Object{"minItems": 1}}),
 		web.Where(web.Object{"type": web.Word("text", "boolean"), "options": web.Object{"minItems": 1}}),
 	),
-	// A limit for a period requires the period's length, and a length requires a limit.
+	// A limit for a period requires the length of the period, and the other way around.
 	"period": web.Never(
 		web.Without(web.Where(web.Object{"per_period": web.Positive}), web.Object{"period_seconds": web.Positive}),
 		web.Without(web.Where(web.Object{"period_seconds": web.Positive}), web.Object{"per_period": web.Positive}),
@@ -125,8 +124,8 @@ var inputForms = map[string]web.Object{
 // maxWhole is the largest number up to which JavaScript represents all whole numbers exactly.
 const maxWhole = 1<<53 - 1
 
-// limitsOf holds the limits that tags can't express: which properties of an object go together (key ""), and limits on
-// properties of responses.
+// limitsOf holds the limits that tags can't express: which properties of an object depend on each other (key ""), and
+// limits on properties of responses.
 var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[core.ClientInput](): {"": web.Never(
 		web.Where(web.Object{
@@ -182,8 +181,8 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	},
 }
 
-// twins holds the camelCase spellings of the send service's fields. A document contains one spelling, because most
-// languages would map both to the same field. The description mentions the other spelling.
+// twins holds the camelCase spellings of the send service's fields. A document contains only one spelling, because most
+// languages would map both to the same field. The description mentions the other one.
 var twins = map[string]string{
 	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId",
 	"send_job_id": "sendJobId", "body_html": "bodyHtml", "body_text": "bodyText", "scheduled_at": "scheduledAt",

@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// referenceDocument is an OpenAPI document in the form of the page.
+// referenceDocument is an OpenAPI document in the form that the page needs.
 type referenceDocument struct {
 	Title, Words, Path string
 	Operations         []referenceOperation
@@ -29,8 +29,8 @@ type referenceOperation struct {
 	Answers                          []referenceAnswer
 	Curl                             string
 
-	Row, Whole template.HTML // in a list, and with all details
-	searched   string        // in lower case: the text that holds searches
+	Row, Whole template.HTML // HTML for a list, and HTML with all details
+	searched   string        // text that holds searches, in lower case
 }
 
 // referenceField is a parameter, or a field of a body or a response.
@@ -48,10 +48,10 @@ type referenceQuery struct {
 	Q string `query:"q"`
 }
 
-// Limits of a search of the page.
+// Limits on a search in the page.
 const (
 	maxSearch  = 100 // bytes of the search text
-	shownWhole = 20  // operations; if more are found, the page lists them and links to the whole page
+	shownWhole = 20  // operations shown in full; if more are found, the page lists them with links
 )
 
 // referenceData holds the operations that the page shows: Listed, or Shown in full, or both.
@@ -63,7 +63,7 @@ type referenceData struct {
 }
 
 // openAPIFiles holds the documents and the page in the form in which they are sent. Each is generated for the first
-// request and cached. Anonymous requests thus cost no more than sending it.
+// request and cached, so that further requests, which need no sign-in, cost only the sending.
 type openAPIFiles struct {
 	documents map[string]*web.File // by name
 	page      func() (*web.File, error)
@@ -89,9 +89,9 @@ func (h *Handler) newOpenAPIFiles() openAPIFiles {
 const openAPICache = "max-age=300"
 
 // reference shows the page with every operation, or with those that contain all words of a search. The page is for
-// people; programs read the documents that it is made from.
+// people. Programs read the documents from which it is made.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
-	page.StyleOf(c).Lang = core.Languages[0] // the language of its texts, whatever the browser prefers
+	page.StyleOf(c).Lang = core.Languages[0] // the page has only one language, whatever the browser prefers
 	q := web.Truncate(in.Q, maxSearch)
 	if strings.TrimSpace(q) != "" {
 		data, err := h.referenceOf(q)
@@ -143,7 +143,7 @@ func (o *referenceOperation) holds(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.searched, w) })
 }
 
-// write renders Row and Whole once, so that requests need not.
+// write renders Row and Whole in advance, so that requests need not.
 func (o *referenceOperation) write() error {
 	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
 		var b strings.Builder
@@ -213,7 +213,7 @@ type openAPIDocument struct {
 	} `json:"components"`
 }
 
-// operations returns the operations of a document, ordered by path. They are read only once.
+// operations returns the operations of a document, sorted by path. It reads the document only once.
 func (h *Handler) operations(d web.Document) (all []referenceOperation, err error) {
 	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil

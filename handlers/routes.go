@@ -16,9 +16,9 @@ import (
 //
 //	method, path, who may call, form of errors, typed function, summary
 //
-// and after it, of operations of the API, their name, an example of the body, and what is refused beyond the schemas.
-// The same rows feed the router, the OpenAPI documents, `newsletterd routes`, the metrics labels and the tests. Each
-// area has its rows in its own file, above the functions that they call.
+// For operations of the API, the name, an example of the body, and refusals that the schemas don't express follow. The
+// same rows feed the router, the OpenAPI documents, `newsletterd routes`, the metrics labels and the tests. The rows of
+// each area are in the area's own file, above the functions that they call.
 func (h *Handler) table() []*web.Route {
 	var t web.Table
 	o := &h.options

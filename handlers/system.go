@@ -10,26 +10,26 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SnapshotState describes the copy of the database, a file that can be copied at any time.
+// SnapshotState describes the copy of the database. Other programs can copy this file at any time.
 type SnapshotState struct {
 	Path  string       `json:"path,omitempty"`   // empty: off
-	At    core.Instant `json:"at" is:"nullable"` // null: not written yet
+	At    core.Instant `json:"at" is:"nullable"` // time of the last write; null: not written yet
 	Bytes int64        `json:"bytes"`
 }
 
-// ReplicaState is the state of the database's replica, which is kept outside this machine.
+// ReplicaState is the state of the database's replica, which is outside this machine.
 type ReplicaState struct {
 	Generation uint64      `json:"generation"`       // increases each time a machine takes over
-	TXID       uint64      `json:"txid"`             // last transaction that is in the replica with all before it
-	LagMS      int64       `json:"lag_ms"`           // age of the oldest commit that it lacks
-	PutMS      int64       `json:"put_ms"`           // recent duration of a write to it
-	Fresh      bool        `json:"fresh"`            // no other machine can have taken over
-	Broken     string      `json:"broken,omitempty"` // why it can't be restored, as far as known
+	TXID       uint64      `json:"txid"`             // last transaction up to which the replica is complete
+	LagMS      int64       `json:"lag_ms"`           // age of the oldest commit that the replica doesn't have
+	PutMS      int64       `json:"put_ms"`           // recent duration of a write to the replica
+	Fresh      bool        `json:"fresh"`            // whether no other machine can have taken over
+	Broken     string      `json:"broken,omitempty"` // why the replica can't be restored, as far as known
 	Mended     string      `json:"mended,omitempty"` // last repair since the start
 	Drill      *core.Drill `json:"drill,omitempty"`  // the last restore test
 }
 
-// SystemStatus is an overview for server administrators.
+// SystemStatus is an overview of the server for server administrators.
 type SystemStatus struct {
 	Database string `json:"database"` // path of the file
 	people.Overview
@@ -55,7 +55,7 @@ type system struct {
 	turn     web.Turn // held while queues are counted or the machine is examined
 }
 
-// systemRoutes adds the routes that show what happens in the server and who caused it.
+// systemRoutes adds the routes for the state of the server and the audit log.
 func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", web.Admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
@@ -67,13 +67,13 @@ func (h *Handler) systemRoutes(t *web.Table) {
 		"Diagnose configuration and deliverability problems").Named("examine")
 }
 
-// doctorQuery holds the checks to make beyond those of the machine.
+// doctorQuery selects checks in addition to those of the machine.
 type doctorQuery struct {
 	DNS bool `query:"dns"`
 }
 
-// examine returns the errors and warnings about the server. It sends requests to other machines and tests the disk, so
-// requests take turns.
+// examine returns the errors and warnings about the server. Because it sends requests to other machines and tests the
+// disk, requests take turns.
 func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	if err := a.turn.Take(c); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	return a.doctor(c, in.DNS), nil
 }
 
-// status reads the figures. It counts whole queues, so requests take turns.
+// status returns the state of the server. Because it counts whole queues, requests take turns.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return s, err
@@ -99,7 +99,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	}
 	s.Database, s.Versions = a.store.Path(), a.versions
 	s.Overview, err = a.store.Overview(c)
-	s.DaemonRuns = true // it responds; the store checks for another process
+	s.DaemonRuns = true // this daemon runs, because it responds; the store checks for another process
 	if s.Jobs == nil {
 		s.Jobs = []people.JobState{}
 	}
