@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// added adds a subscription as an operator.
+// added adds a subscription as an operator does.
 func added(n *storetest.Seeder, email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
 	return n.AddSubscription(n.Context(),
@@ -32,7 +32,7 @@ func TestAddedByAnOperator(t *testing.T) {
 		n.Audited("subscription.create") != 1 {
 		t.Errorf("events %v, or a mail, or no audit", got)
 	}
-	for _, status := range []string{"active", "pending"} { // adding again changes nothing
+	for _, status := range []string{"active", "pending"} { // adding the address again changes nothing
 		if sub, changed, err := added(n, "ann@example.org", status,
 			now0+5); err != nil || changed || sub.Status != "active" {
 			t.Errorf("%s again: %+v, %v, %v", status, sub, changed, err)
@@ -56,7 +56,7 @@ func TestAddedByAnOperator(t *testing.T) {
 	}
 }
 
-// Preferences are stored for an address that is new to the list. They change nothing for an existing subscriber.
+// Preferences are stored for an address that is new to the list. For an existing subscriber, they change nothing.
 func TestAddedWithPreferences(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	add := func(p core.Preferences) (core.Subscription, bool) {
@@ -134,8 +134,8 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 	}
 }
 
-// A person who was erased and then confirms on one list is back on that list only: files and operators don't add them
-// to another.
+// A person who was erased and then confirms on one list is back only on that list. Files and operators don't add the
+// person to another list.
 func TestErasedReturnToOneList(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
@@ -177,16 +177,16 @@ func TestErasedReturnToOneList(t *testing.T) {
 	consistent(n)
 }
 
-// An operator can add a person whom a file has imported. The ledger records that, undoing the file doesn't remove them,
-// and a file that says they left without a time doesn't unsubscribe them. An operator can't add a person who left
-// according to a file.
+// An operator can add a person whom a file has imported. The ledger records that. Undoing the file doesn't remove the
+// person, and a file that marks them as unsubscribed without a time doesn't unsubscribe them. An operator can't add a
+// person whom a file marks as unsubscribed.
 func TestAddedAfterAFile(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
 	join := joins(bob)
 	join.Evidence = "opted in 2021-05-01T00:00:00Z"
 	first := imported(n, now0, join)
-	over := imported(n, now0+1000, leaves(bob, inMarch)) // has no effect: they joined in May
+	over := imported(n, now0+1000, leaves(bob, inMarch)) // has no effect, because Bob joined in May
 	if sub, changed, err := added(n, bob, core.SubscriptionPending, now0+1500); err != nil || changed {
 		t.Errorf("to be confirmed: %+v, %v, %v", sub, changed, err)
 	}

@@ -29,7 +29,7 @@ func (a *approvals) robot(keepers ...string) core.Client {
 	return client
 }
 
-// through returns a context in which a user acts through a client.
+// through returns a context in which a user acts through the client c.
 func (a *approvals) through(c *core.Client) context.Context {
 	return context.WithValue(a.Context(), db.ClientKey{}, c.ID)
 }
@@ -45,8 +45,8 @@ func (a *approvals) approveIn(ctx context.Context, c *core.Campaign, by string) 
 }
 
 // Changes made with a user's token at a client count as made by the user, the keepers of the client, and the keepers of
-// the client that created it. None of them counts as a second person, nor does anyone who approves through a client of
-// theirs.
+// the client that created it. None of them counts as a second person, nor does anyone who approves through one of their
+// clients.
 func TestActsThroughAClientAreItsKeepersToo(t *testing.T) {
 	a := newApprovals(t)
 	first := a.robot("user:eve")

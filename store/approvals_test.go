@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// approvals is a tenant that requires a second person. It has a campaign in its own theme and one in a layout.
+// approvals is a tenant that requires a second person. It has a campaign in its own theme and a campaign in a layout.
 type approvals struct {
 	*storetest.Seeder
 	tenant        core.Tenant
@@ -62,7 +62,7 @@ func (a *approvals) draft(c *core.Campaign) campaigns.Draft {
 	return d
 }
 
-// approve approves what a draft would send, if it still has the digest seen.
+// approve approves the content that a draft would send, if its digest is still seen.
 func (a *approvals) approve(d *campaigns.Draft, seen core.Digest, by string) (core.Campaign, error) {
 	now := a.draft(&d.Campaign)
 	return a.ApproveCampaign(a.Context(), campaigns.CampaignSending{
@@ -202,8 +202,8 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 }
 
 // Users who have created or changed the layout, its surrounding template or the theme, even before the campaign was
-// created, don't count as a second person until someone else has approved a campaign in it. Renaming a theme and saving
-// without changes make no one a writer.
+// created, don't count as a second person until someone else has approved a campaign with it. Renaming a theme or
+// saving without changes makes no one a writer.
 func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	a.setTemplate(&a.frame, "user:fay", "Dear readers\n{{content}}")
@@ -256,14 +256,14 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	check(later[1], "user:cy", "user:tom")
 	approve(&a.words, "user:cy")
 	approve(&a.looks, "user:bo")
-	check(later[0]) // others have approved campaigns in them
+	check(later[0]) // others have approved campaigns with them
 	check(later[1])
 	edit(&a.words, func(f *core.CampaignFields) { f.Subject = "June" })
 	check(&a.words)
 	a.setTemplate(&a.frame, "user:ada", "Dear all\n{{content}}")
 	check(&a.words, "user:ada")
 	check(letter("Frame", ""), "user:ada")
-	check(letter("Around", "")) // her earlier change to it was approved
+	check(letter("Around", "")) // her earlier change to the template was approved
 	// If an approved campaign switches to another layout, that layout's designers count.
 	a.setTemplate(&a.around, "user:fay", "Buy\n{{content}}")
 	approve(later[1], "user:ren")
@@ -271,8 +271,8 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 		f.Content, f.Theme = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Around"}, ""
 	})
 	check(later[1], "user:fay")
-	// While one person is enough, approving one's own campaign does not approve the layout for others. Neither does a
-	// command.
+	// While one person is enough, approving one's own campaign does not approve the layout for others, and neither does
+	// a command.
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
 	approve(letter("Around", ""), "user:fay")
 	approve(letter("Around", ""), "command:root")
@@ -286,8 +286,8 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	check(c, "user:fay")
 }
 
-// The migration treats the templates and themes of campaigns approved before it as approved in their state at that
-// time.
+// The migration treats the templates and themes of campaigns approved before it as approved in the state that they had
+// at the time of the approval.
 func TestDesignsAfterAnUpgrade(t *testing.T) {
 	a := newApprovals(t)
 	before := a.draft(&a.looks)
@@ -313,8 +313,8 @@ func TestDesignsAfterAnUpgrade(t *testing.T) {
 	check(&c, "user:tom")
 }
 
-// An approved campaign is sent as it was frozen, whatever happens to its records. Undoing the send, or canceling it
-// before it starts, keeps the approval, and the next send has the same content.
+// An approved campaign is sent with its frozen content, whatever happens to its records. Undoing the send, or canceling
+// it before it starts, keeps the approval, and the next send has the same content.
 func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 	a := newApprovals(t)
 	a.Readers(a.list, 1)
@@ -377,7 +377,7 @@ func mustCampaign(a *approvals, id string) core.Campaign {
 	return c
 }
 
-// If no approval was required, undoing the send removes the approval that the send gave implicitly.
+// If no approval was required, undoing the send removes the approval that was part of the send.
 func TestAnUndoTakesBackItsOwnApproval(t *testing.T) {
 	a := newApprovals(t)
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
@@ -462,7 +462,7 @@ func TestAnApprovalWithoutTrackingStaysSo(t *testing.T) {
 	}
 }
 
-// Changes by an API client count as made by its keepers, because they may know its secret.
+// Changes by an API client count as changes by its keepers, because they may know the client's secret.
 func TestWhoKeepsAProgramIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	client, _, err := core.NewClient(core.ClientInput{
@@ -486,7 +486,7 @@ func TestWhoKeepsAProgramIsAWriter(t *testing.T) {
 	}
 }
 
-// Restoring a version keeps the person who saved it a writer.
+// If a version is restored, the person who saved it still counts as a writer.
 func TestRestoringAVersionKeepsItsWriter(t *testing.T) {
 	a := newApprovals(t)
 	c := a.NewCampaign(a.list)

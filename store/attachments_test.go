@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The attachments of a campaign stay as approved, whatever happens to the media, and are removed with the approved
+// The attachments of a campaign stay as approved, whatever happens to the media, and are deleted with the approved
 // content.
 func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)

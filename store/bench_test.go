@@ -12,7 +12,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// BenchmarkGroupCommit inserts one row per operation, durable before it returns, from 1, 16 and 64 producers.
+// BenchmarkGroupCommit inserts one row per operation, which is durable when the operation returns, from 1, 16 and 64
+// producers.
 func BenchmarkGroupCommit(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("producers=%d", producers), func(b *testing.B) {
@@ -39,8 +40,8 @@ func BenchmarkGroupCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubscribe requests subscriptions for new addresses from 64 producers, and records their emails like the
-// mailer.
+// BenchmarkSubscribe requests subscriptions for new addresses from 64 producers, and records their emails as sent, as
+// the mailer does.
 func BenchmarkSubscribe(b *testing.B) {
 	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), db.Daemon)
 	listID, tenantID := core.NewID(), core.NewID()

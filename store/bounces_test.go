@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// TestCampaignBounces checks that refusals and bounces of a campaign are summed by class and domain, each email once.
+// TestCampaignBounces checks that refusals and bounces of a campaign are counted by class and domain, each email once.
 func TestCampaignBounces(t *testing.T) {
 	w := newProviderWorld(t)
 	l := w.NewList()

@@ -9,7 +9,7 @@ import (
 )
 
 // Three independent guards keep a campaign from being sent twice: the key of the request, the reviewed revision, and
-// the state of the campaign. Each is sufficient.
+// the state of the campaign. Each of them is sufficient.
 func TestGuardsOfSending(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -18,8 +18,8 @@ import (
 	"newsletterd/store/people"
 )
 
-// TestTheTrailTellsWhatChanged checks that an audit entry has the values before and after, the origin of the request,
-// and only the start of a long text.
+// TestTheTrailTellsWhatChanged checks that an audit entry contains the values before and after a change, the origin of
+// the request, and only the beginning of a long text.
 func TestTheTrailTellsWhatChanged(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	from := netip.MustParseAddr("192.0.2.7")
@@ -193,7 +193,8 @@ var changesNoRecord = map[string]string{
 	"user.passkey.copied": "the sign-in is refused",
 }
 
-// TestTheTrailTellsEveryChange checks that an entry of each possible action has the values before and after.
+// TestTheTrailTellsEveryChange checks that an entry of each possible action contains the values before and after the
+// change.
 func TestTheTrailTellsEveryChange(t *testing.T) {
 	s := newStory(t, false, false)
 	s.faultless = true

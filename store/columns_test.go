@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// A record is the same after it was written and read back, whichever fields are set.
+// A record stays the same when it is written and read back, whichever fields are set.
 func TestRecordsAreWrittenByTheirFields(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	table := db.TableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// countsAreScanned compares the counts of every list with a scan of its records, like Check.
+// countsAreScanned compares the counts of every list with a scan of its records, as Check does.
 func countsAreScanned(n *storetest.Seeder, after string) {
 	n.Helper()
 	var rows []struct {
@@ -60,7 +60,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					n.Must(err)
 					tokens = append(tokens, n.Token(row, means))
 				case "confirm":
-					if len(tokens) > 0 { // some are no longer valid
+					if len(tokens) > 0 { // some tokens are no longer valid
 						_, _ = n.Confirm(t.Context(), tokens[random.IntN(len(tokens))], core.Origin{}, at)
 					}
 				case "leave":
@@ -176,8 +176,8 @@ func TestMigrationCounts(t *testing.T) {
 	}
 }
 
-// Check recounts the numbers that rows store about other rows. It finds nothing first, and names the kind after a
-// number was changed.
+// Check recounts the numbers that rows store about other rows. At first, it finds nothing. After a number was changed,
+// it reports the kind of number.
 func TestCheckCountsAgain(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	l := s.NewList()

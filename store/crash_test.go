@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestMain also runs the victim process, which writes, prints what was acknowledged, and is killed.
+// TestMain also runs the victim process, which writes records, prints those that were acknowledged, and is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv("STORE_CRASH_CHILD")
 	if path == "" {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	var mu sync.Mutex // prevents interleaved lines
+	var mu sync.Mutex // keeps lines from being interleaved
 	for p := range 8 {
 		go func() {
 			for i := 0; ; i++ {
@@ -72,7 +72,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 		_ = cmd.Wait()
 	}
 	s := storetest.OpenAt(t, path)
-	for _, key := range acked[:len(acked)-1] { // the last line may be incomplete
+	for _, key := range acked[:len(acked)-1] { // the last line can be incomplete
 		if _, err := s.ACMEData(t.Context(), key); err != nil {
 			t.Fatalf("%s was acknowledged and is lost: %v", key, err)
 		}

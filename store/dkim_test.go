@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// keyOf returns a new key of a tenant that is not stored yet.
+// keyOf returns a new key of a tenant, which is not stored yet.
 func keyOf(s *storetest.Seeder, tenantID, domain, selector string, at core.Instant) core.DKIMKey {
 	s.Helper()
 	k, err := core.NewDKIMKey(core.DKIMKey{TenantID: tenantID, Domain: domain, Selector: selector, Public: "p"}, at)
@@ -19,8 +19,8 @@ func keyOf(s *storetest.Seeder, tenantID, domain, selector string, at core.Insta
 	return k
 }
 
-// TestKeysAreBounded checks the limits: if twenty callers create keys at once, ten succeed within an hour, whatever is
-// deleted in between. Keys refused for other reasons don't count. A tenant has at most 100 keys.
+// TestKeysAreBounded checks the limits on keys. If 20 callers create keys concurrently, 10 of them succeed within an
+// hour, whatever is deleted in between. Keys refused for other reasons don't count. A tenant has at most 100 keys.
 func TestKeysAreBounded(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	tenant := s.NewTenant(func(in *core.TenantInput) { in.Domains = &[]string{"acme.example"} }).ID

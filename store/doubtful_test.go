@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// An address that probably doesn't exist bounces in every list after a second email says so. Repeated reports about one
-// email don't count.
+// If reports about two emails say that an address probably doesn't exist, it counts as bounced on every list. Repeated
+// reports about one email don't count.
 func TestDoubtfulBounces(t *testing.T) {
 	w := newProviderWorld(t)
 	status := func(email core.Email, want core.Status) {
@@ -39,7 +39,7 @@ func TestDoubtfulBounces(t *testing.T) {
 	}
 }
 
-// A refusal caused by the sender counts for the email, but never against the address.
+// A rejection that the sender caused counts for the email, but not against the address.
 func TestSendersFaultIsNotTheAddresss(t *testing.T) {
 	w := newProviderWorld(t)
 	for day := range 9 {
@@ -55,7 +55,7 @@ func TestSendersFaultIsNotTheAddresss(t *testing.T) {
 	}
 }
 
-// If the relay refuses two emails at RCPT as for an unknown user, these are two events.
+// If the relay rejects two emails at RCPT as it would for an unknown user, these are two reports.
 func TestDoubtfulRefusals(t *testing.T) {
 	w := newProviderWorld(t)
 	for i, want := range []core.Status{core.StatusActive, core.StatusBounced} {

@@ -52,7 +52,7 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	// A full sync corrects everything.
+	// A full sync corrects all differences.
 	n.At(now0 + 6).Deliver()
 	at := n.At(now0 + 9)
 	y := at.Plan(n.ListID)
@@ -70,8 +70,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A full sync by the daemon ends no subscriptions that another member service announced, and is not sent at all. That
-// service's own full sync still does.
+// A full sync by the daemon is not sent for a list that another member service feeds, so it ends no subscriptions
+// there. That service's own full sync still does.
 func TestForeignFedLists(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	l := core.List{ID: n.ListID, TenantID: n.TenantID}

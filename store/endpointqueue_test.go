@@ -45,8 +45,8 @@ func summaryOf(s *storetest.Seeder, e *core.OutboxEvent) (body core.SummaryEvent
 	return body
 }
 
-// Events beyond the limit are dropped, only for this endpoint. One event reports them; it is extended until it is about
-// to be posted. Later drops are reported by a new event.
+// Events beyond the limit are dropped, but only for this endpoint. One event reports them, and is extended until it is
+// about to be posted. A new event reports later drops.
 func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 5}))
 	l := s.NewList()
@@ -82,7 +82,7 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	fixed, err := s.SendDropped(t.Context(), &told)
 	s.Must(err)
 	s.Leave(l.ID, storetest.Reader(1))
-	// The event that is due last is dropped.
+	// The event that is due last has been dropped.
 	if waits = queued(s, full.ID); len(waits) != 5 || waits[3].Body != fixed || fixed != told.Body {
 		t.Fatalf("it changes on its way: %v", typesOf(waits))
 	}
@@ -100,8 +100,8 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	}
 }
 
-// Events are also limited by their size: an event that doesn't fit is reported as dropped, a smaller one may still
-// wait, and delivered events free space.
+// The size of waiting events is also limited. An event that doesn't fit is reported as dropped, but a smaller one can
+// still be added. Delivered events free space.
 func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 	const most = 10_000
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointBytes: most}))
@@ -226,7 +226,7 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	kill(other.ID)
 	s.Leave(l.ID, storetest.Reader(1))
 	if n, err := s.RetryDead(t.Context(), tenants.OutboxFilter{}, 3, "test", s.Time()); err != nil || n != 2 {
-		t.Errorf("%d, %v", n, err) // one for full, because there is space for one more, and the one of other
+		t.Errorf("%d, %v", n, err) // 1 for full, which has space for 1 more, and that of other
 	}
 	dead, err := s.OutboxEvents(t.Context(), tenants.OutboxFilter{EndpointID: full.ID, State: core.EventDead}, 0, 10)
 	if err != nil || len(dead) != 2 || len(queued(s, full.ID)) != 3 {
@@ -320,7 +320,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 				e, err := s.Endpoint(t.Context(), id)
 				s.Must(err)
 				rows := queued(s, id)
-				bytes, told := int64(0), int64(0) // being sent or not
+				bytes, told := int64(0), int64(0) // whether it is being sent or not
 				for _, row := range rows {
 					if bytes += int64(len(row.Body)); row.EventType == core.EventDropped {
 						told++

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Erased data is not in unused space of the file either, after the -wal is moved into it.
+// After the -wal is moved into the file, its unused space contains no erased data either.
 func TestErasedBytesAreGone(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const email = "vanishing-person@acme.example"

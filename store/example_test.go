@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// Each operation is one transaction, which is on the disk when the operation returns.
+// Each operation is one transaction, which is on disk when the operation returns.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {

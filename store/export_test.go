@@ -27,12 +27,12 @@ func (s *Store) SQL(query string, args ...any) {
 	dbtest.SQL(s.DB, query, args...)
 }
 
-// Count returns the number that a query reads. It panics if there is none.
+// Count returns the number that a query reads. If there is none, it panics.
 func (s *Store) Count(query string, args ...any) (n int) {
 	return dbtest.Count(s.DB, query, args...)
 }
 
-// AllRows reads rows into a slice. It panics if that fails.
+// AllRows reads the rows of a query into the slice rows. If that fails, it panics.
 func (s *Store) AllRows(rows any, query string, args ...any) {
 	if err := s.All(context.Background(), rows, query, args...); err != nil {
 		panic(err)
@@ -66,7 +66,8 @@ func (s *Store) SkewStatistics() {
 	dbtest.SkewStatistics(s.DB)
 }
 
-// SetMaxReplacedBytes changes the maximum size of the values kept that an import has replaced. undo restores it.
+// SetMaxReplacedBytes changes the maximum size of replaced values that are stored for an import. undo restores the
+// maximum.
 func SetMaxReplacedBytes(n int64) (undo func()) {
 	was := imports.MaxReplacedBytes
 	imports.MaxReplacedBytes = n

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Failures are summed by reply code, or by our own text if there is none. Recipients who got the email in the end don't
-// count.
+// Failures are counted by reply code or, if there is none, by newsletterd's own text. Recipients who got the email in
+// the end don't count.
 func TestFailures(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -92,7 +92,7 @@ func (s *story) subscriptions() {
 	undo := people.UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
-	s.op("Unsubscribe", func() error { // a token of no one
+	s.op("Unsubscribe", func() error { // a token that belongs to no one
 		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.ProofResponse), now0+30)
 		if errors.Is(err, core.ErrSubscriptionNotFound) {
 			err = nil
@@ -436,7 +436,7 @@ func (s *story) mends(e campaigns.CampaignEdit) {
 	s.op("MendLink", func() error { return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false)) })
 }
 
-// campaigns creates, approves, sends and undoes campaigns.
+// campaigns creates, approves and sends campaigns, and undoes sends.
 func (s *story) campaigns() {
 	ctx := s.Context()
 	f := core.CampaignFields{

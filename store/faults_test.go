@@ -44,8 +44,9 @@ var ofTheCrowd = []string{
 	insertOfCrowd,
 }
 
-// story runs operations. It repeats each with a fault at its first driver call, its second, and so on, until it
-// succeeds. A refused operation must leave no trace in the file, and an acknowledged one must be stored.
+// story runs operations. It repeats each operation with a fault at the first driver call, at the second, and so on,
+// until the operation succeeds. An operation that fails must leave no trace in the file, and an operation that succeeds
+// must be stored.
 type story struct {
 	*testing.T
 	*Store
@@ -53,8 +54,8 @@ type story struct {
 	tenant, list, user, endpoint string
 	job                          core.SendJob
 	clean                        *sqlx.DB // connection without faults, for checking the file
-	crowd                        bool     // run each operation in one transaction with two others
-	faultless                    bool     // run each operation once, without a fault
+	crowd                        bool     // whether to run each operation in one transaction with two others
+	faultless                    bool     // whether to run each operation once, without a fault
 	tries                        int
 	told                         map[string]bool
 }
@@ -66,7 +67,7 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	calls := driverCalls()
 	calls.Undo = undo
 	path := filepath.Join(t.TempDir(), "story.db")
-	// Without checkpoints: faults must not hit the writer's work after an operation.
+	// Checkpoints are off, because faults must not hit the writer's work after an operation.
 	s, err := Open(t.Context(),
 		db.Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
 	must(t, err)
@@ -106,13 +107,13 @@ func (s *story) op(name string, fn func() error) {
 	}
 	step := 1
 	if s.crowd && os.Getenv("NEWSLETTERD_TORTURE") == "" {
-		step = 5 // enough for a daily run: each takes a dozen goroutines
+		step = 5 // enough for a daily run, because each fault takes a dozen goroutines
 	}
 	for n := 1; ; n += step {
 		must(
 			s.T,
 			s.Update(s.T.Context(), func(tx *db.Tx) error { tx.Kick(db.TopicRecords); return nil }),
-		) // disables caches that would save reads
+		) // disables caches that would avoid reads
 		before := s.version()
 		var skip []string
 		if s.crowd {
@@ -131,7 +132,8 @@ func (s *story) op(name string, fn func() error) {
 		case at == "":
 			return
 		case strings.HasSuffix(at, " ROLLBACK") && (err == nil || s.crowd || several || s.version() == before):
-			// It failed for its own reason, or was meant to leave nothing. No transaction may be open afterwards.
+			// The operation failed for its own reason, or was meant to leave nothing. No transaction may be open
+			// afterwards.
 			if err == nil {
 				return
 			}
@@ -167,7 +169,7 @@ func (s *story) try(fn func() error) (err error) {
 	wg.Go(func() {
 		_ = s.Update(context.Background(), func(*db.Tx) error { close(held); <-release; return errBack })
 	})
-	<-held // makes the writer wait for the others
+	<-held // makes the writer wait for the other operations
 	wg.Go(func() { defer close(over); err = fn() })
 	s.queued(1, over)
 	var errs [2]error
@@ -225,13 +227,13 @@ func ofEngine(name string, m reflect.Type) bool {
 	return made
 }
 
-// elsewhere lists the methods to which statement faults don't apply, and the place of their tests.
+// elsewhere lists the methods to which statement faults don't apply, and where they are tested.
 var elsewhere = []string{
-	"Close", "DiskState", // run no statements
-	"Backup", "Snapshot", // use their own connections: backup_test.go
+	"Close", "DiskState", // they run no statements
+	"Backup", "Snapshot", // they use their own connections; see backup_test.go
 	"QuickCheckInBackground",
-	"RemoveFiles", "RemoveMedia", "SyncList", // steps of Housekeeping and RequestSync
-	"MendReplica", // runs no statements: store/replica
+	"RemoveFiles", "RemoveMedia", "SyncList", // they are steps of Housekeeping and RequestSync
+	"MendReplica", // it runs no statements; see store/replica
 }
 
 func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {

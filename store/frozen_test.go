@@ -72,7 +72,7 @@ func TestAMissingTemplateIsFrozenAtTheStart(t *testing.T) {
 	}
 }
 
-// A job from an older version has no frozen template. It follows its template until it starts.
+// A job from an older version has no frozen template. Until it starts, changes of its template affect it.
 func TestAJobOfAnOlderVersionIsFrozenAtTheStart(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	spring := n.NewTemplate(core.TemplateInput{Name: new("spring"), BodyText: new("first")})

@@ -38,7 +38,7 @@ func put(s *Store, name, value string) error {
 	})
 }
 
-// crash copies the files of a database as a kill -9 would leave them, without a clean stop, and returns the path of the
+// crash copies the files of a database in the state in which a kill -9 would leave them, and returns the path of the
 // copy.
 func crash(t *testing.T, path string) (image string) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The history of an address has each email to it once, newest first, in pages, whatever jobs to others came in between,
-// and only for the requested tenants.
+// The history of an address contains each email to it once, newest first and in pages. It covers only the requested
+// tenants. Jobs to other people in between make no difference.
 func TestHistoryOfAnAddress(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	email := storetest.Reader(7)

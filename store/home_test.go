@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// homed opens a file like serve, and reports whether it is away from home.
+// homed opens a file as serve does, and reports whether the file is away from home.
 func homed(t *testing.T, path string, takeOver bool) (*storetest.Seeder, bool) {
 	t.Helper()
 	n := storetest.Seed(t, storetest.OpenAt(t, path)).At(now0)
@@ -62,7 +62,7 @@ func cp(t *testing.T, args ...string) {
 
 const pausedBefore = core.PauseRestored + "; before: too many complaints"
 
-// A copy of the file holds all unfinished jobs, whatever tool made it and wherever it is.
+// In a copy of the file, all unfinished jobs are on hold, whatever tool made the copy and wherever it is.
 func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("copies are told from their originals by statx")
@@ -111,7 +111,7 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 			}
 			path := n.Path()
 			n.Must(n.Close())
-			n, away = homed(t, path, false) // it is at home here now, and its jobs are still held
+			n, away = homed(t, path, false) // the file is at home here now, and its jobs are still on hold
 			if away {
 				t.Error("it is away at the second start, too")
 			}

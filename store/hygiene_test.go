@@ -13,8 +13,8 @@ import (
 )
 
 // silentList is a list of ten subscribers who joined more than a year ago and have since got four tracked emails.
-// Subscriber 0 clicked a link and subscriber 1 opened an email. A proxy opened for subscriber 2, and a scanner for
-// subscriber 3. The others showed no activity.
+// Subscriber 0 clicked a link and subscriber 1 opened an email. A proxy opened an email for subscriber 2, and a scanner
+// for subscriber 3. The others showed no activity.
 func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 	n = storetest.SeedList(t, now0)
 	for k := range 10 {
@@ -71,7 +71,7 @@ func askedBy(n *storetest.Seeder, kind string) (to []string) {
 }
 
 // TestAgreeingShowsActivity checks that a campaign that identifies only subscribers who agreed counts as activity, but
-// not as one that someone ignored.
+// not as a campaign that someone ignored.
 func TestAgreeingShowsActivity(t *testing.T) {
 	n, now := silentList(t)
 	j := n.Finish(n.NewJob(n.ListID, func(r *campaigns.JobRequest) { r.TrackOpen = true }))
@@ -87,7 +87,7 @@ func TestAgreeingShowsActivity(t *testing.T) {
 	n.SQL("UPDATE send_job SET tracked = tracked | ? WHERE no = ?", core.TrackedTotals|core.TrackedConsent, j.No)
 	h, err := n.ListHygiene(t.Context(), n.ListID, 12, now.Add(2*time.Hour))
 	n.Must(err)
-	if s := h.Silence; !s.Known || s.Mailings != 4 || s.Silent != 6 { // 3, 4 and 6 to 9
+	if s := h.Silence; !s.Known || s.Mailings != 4 || s.Silent != 6 { // subscribers 3, 4 and 6 to 9
 		t.Errorf("%+v; want 6 silent", s)
 	}
 }
@@ -187,7 +187,7 @@ func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	}
 	n.Active(n.ListID, "back@example.org")
 	n.Leave(n.ListID, "back@example.org")
-	n.Request(n.ListID, "back@example.org", "") // anyone can have requested this
+	n.Request(n.ListID, "back@example.org", "") // anyone could have requested this
 	ask := people.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "user:ann"}
 	if asked, _, err := n.AskAgain(t.Context(), ask, now0.Add(time.Hour)); asked != 0 || err != nil {
 		t.Errorf("asked %d on the same day, %v", asked, err)
@@ -265,8 +265,8 @@ func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedAreRemoved checks that people who never confirmed are removed when no link is valid any more. Those
-// who asked again, were asked once more, or had unsubscribed before stay.
+// TestUnconfirmedAreRemoved checks that people who never confirmed are removed when none of their links is valid
+// anymore. Those who requested again, were asked once more, or had unsubscribed before stay.
 func TestUnconfirmedAreRemoved(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const many = 1200

@@ -70,7 +70,7 @@ func readers(from, n int) (rows []imports.ImportRow) {
 	return rows
 }
 
-// Endpoints get the first changes of an import one by one, and the others in one event at its end.
+// Endpoints get an event for each of the first changes of an import, and one event for the others at its end.
 func TestImportAnnouncesItsEnd(t *testing.T) {
 	a := seedAnnouncing(t)
 	a.Import(a.list.ID, core.SubscriptionActive, readers(0, announced)...)
@@ -84,7 +84,7 @@ func TestImportAnnouncesItsEnd(t *testing.T) {
 	a.expect(a.far, "", 0, "", "")
 }
 
-// An import without a record announces its result even if its process is killed.
+// An import without a job announces its result even if its process is killed.
 func TestImportOfACommandThatIsKilled(t *testing.T) {
 	a := seedAnnouncing(t)
 	im, err := a.NewImport(t.Context(), a.list.ID, core.SubscriptionActive, "file.csv")
@@ -101,7 +101,7 @@ func TestImportOfACommandThatIsKilled(t *testing.T) {
 	if due, err = a.DueEvents(t.Context(), a.all.ID, now0.Add(time.Minute), 100); err != nil || len(due) != announced+1 {
 		t.Errorf("later %d are due, %v", len(due), err)
 	}
-	a.Must(im.End(t.Context(), now0)) // the process was still alive
+	a.Must(im.End(t.Context(), now0)) // in case the process is still running
 	if e = a.expect(a.all, core.EventActivated, announced, core.EventImported,
 		addedCounts(60)); e.Status != core.ImportCompleted {
 		t.Errorf("%+v", e)
@@ -134,8 +134,8 @@ func (a announcing) asked() core.ImportJob {
 	return j
 }
 
-// An import that is interrupted and resumed continues its count: the total number of announced changes is limited, and
-// its end is announced once.
+// An import that is interrupted and resumed continues its count. The total number of announced changes is limited, and
+// the end is announced once.
 func TestImportThatIsResumedAnnouncesOneEnd(t *testing.T) {
 	a := seedAnnouncing(t)
 	j, im := a.start(a.asked())

@@ -43,13 +43,13 @@ func leavesBy(n *storetest.Seeder, email core.Email, proof string, now core.Inst
 	n.Must(err)
 }
 
-// TestOwnLeavingOutlivesTheImport checks people who leave in any way after a file has marked them as unsubscribed. They
-// stay unsubscribed when that import is undone, and later files don't make them active.
+// TestOwnLeavingOutlivesTheImport checks people who unsubscribe, in any way, after a file has marked them as
+// unsubscribed. They stay unsubscribed when the import of the file is undone, and later files don't make them active.
 func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for name, leave := range ownWords {
 		for _, known := range []bool{true, false} {
-			for _, later := range []core.Instant{0, 1000} { // 0: in the same millisecond as the import
+			for _, later := range []core.Instant{0, 1000} { // 0 means in the same millisecond as the import
 				n := storetest.SeedList(t, now0)
 				if known {
 					imported(n, now0, joins(bob))
@@ -57,7 +57,7 @@ func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 				j := imported(n, now0+1000, leaves(bob, 0))
 				events := n.Count("SELECT count(*) FROM outbox")
 				leave(n, bob, now0+1000+later)
-				leave(n, bob, now0+2000+later) // a repetition changes nothing
+				leave(n, bob, now0+2000+later) // unsubscribing again changes nothing
 				if got := n.Count("SELECT count(*) FROM outbox"); got != events {
 					t.Errorf("%s, %t: %d more events", name, known, got-events)
 				}
@@ -79,8 +79,8 @@ func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 	}
 }
 
-// TestOwnConfirmationOutlivesTheImport checks that people who confirm after a file has made them active stay when that
-// import is undone, whatever the token.
+// TestOwnConfirmationOutlivesTheImport checks that people who confirm after a file has made them active stay when the
+// import of the file is undone, whatever token they use.
 func TestOwnConfirmationOutlivesTheImport(t *testing.T) {
 	const ann = core.Email("ann@example.org")
 	for _, proof := range []string{core.ProofResponse, core.ProofMailed} {
@@ -110,8 +110,8 @@ func TestOwnConfirmationOutlivesTheImport(t *testing.T) {
 	}
 }
 
-// TestUndoBringsBackNoUndoneState checks a file that unsubscribes people added by an earlier import, which is then
-// undone. Undoing the file makes no one active.
+// TestUndoBringsBackNoUndoneState checks a file that unsubscribes people whom an earlier import added. That import is
+// then undone. Undoing the file makes no one active.
 func TestUndoBringsBackNoUndoneState(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for want, asked := range map[string]bool{"": false, core.SubscriptionPending: true} {

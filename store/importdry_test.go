@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// runImport imports rows, or does a dry run, and returns the counts.
+// runImport imports rows or, if dry is true, does a dry run. It returns the counts.
 func runImport(s *storetest.Seeder, l core.List, dry bool, rows []imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), l.ID, core.SubscriptionActive, "file.csv")
@@ -29,15 +29,15 @@ func runImport(s *storetest.Seeder, l core.List, dry bool, rows []imports.Import
 	return im.Counts
 }
 
-// A dry run writes nothing, even if the import would notify endpoints and record consents, and runs no more statements
-// than the import.
+// A dry run writes nothing, even if the import would notify endpoints and record consents, and doesn't run more
+// statements than the import.
 func TestDryRunWritesNothing(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver, WatchEvery: 1 << 40}))
 	l := s.NewList()
 	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	s.Import(l.ID, core.SubscriptionActive, readers(0, 300)...)
-	rows := readers(200, 2000) // some already exist
+	rows := readers(200, 2000) // some of these subscribers already exist
 	for i := range rows {
 		rows[i].Preferences, rows[i].Evidence = `{"a":1}`, "2020-01-01"
 	}

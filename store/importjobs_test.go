@@ -21,7 +21,7 @@ func newcomers(n *storetest.Seeder) core.ImportJob {
 	return core.ImportJob{ID: core.NewID(), ListID: n.ListID, Name: "people.csv", CreatedBy: "user:1", CreatedAt: now0}
 }
 
-// A file is split at line ends, which keeps every address in one part.
+// A file is split at the ends of lines, so that every address is in one part.
 func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*files.ChunkSize/21) + strings.Repeat("x",
@@ -100,8 +100,8 @@ func TestStalledUploadsCanBeEnded(t *testing.T) {
 	}
 }
 
-// An import that is killed after any batch continues from there. The counts, the records and the reported lines must
-// match those of an uninterrupted import.
+// An import that is killed after any batch continues with the next batch. The counts, the records and the reported
+// lines must match those of an uninterrupted import.
 func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	const sameList = "00000000-0000-0000-0000-000000000001"
 	rows := rowsOf(3000)
@@ -121,7 +121,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	}
 	run := func(t *testing.T, kills int) result {
 		n := storetest.SeedList(t, now0)
-		// the same list id gives the same order as in the other run
+		// with the same list id, the order is the same as in the other run
 		n.SQL("UPDATE list SET id = ?", sameList)
 		n.ListID = sameList
 		j := n.NewImportJob(n.ListID, "email\n")
@@ -251,7 +251,7 @@ func TestErasingRemovesUploadedFiles(t *testing.T) {
 	}
 }
 
-// Imports add no addresses that bounced at the tenant or are blocked.
+// Imports don't add addresses that have bounced at the tenant or are blocked.
 func TestImportsLeaveOutWhoGetsNoMail(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'bounced@example.org', "+

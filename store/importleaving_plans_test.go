@@ -12,7 +12,7 @@ import (
 )
 
 // TestLeaversAreImportedByIndex checks that the statements that import unsubscribed people, and undo that, scan no
-// table: neither without statistics nor if all rows belong to one tenant and one list.
+// table, whether there are no statistics or all rows belong to one tenant and one list.
 func TestLeaversAreImportedByIndex(t *testing.T) {
 	for _, statistics := range []bool{false, true} {
 		f := storetest.NewFaults(t)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// imported imports rows like an uploaded file, for a user with all rights.
+// imported imports rows as an uploaded file of a user with all rights.
 func imported(n *storetest.Seeder, now core.Instant, rows ...imports.ImportRow) core.ImportJob {
 	n.Helper()
 	return importedBy(n, core.ImportInput{MayEnd: true, MaySuppress: true}, now, rows...)
@@ -37,7 +37,7 @@ func importedBy(n *storetest.Seeder, in core.ImportInput, now core.Instant, rows
 	return j
 }
 
-// undone undoes an import in steps, like a worker.
+// undone undoes an import in steps, as a worker does.
 func undone(n *storetest.Seeder, id string, now core.Instant) core.ImportJob {
 	n.Helper()
 	ctx := n.Context()
@@ -133,14 +133,14 @@ func TestImportedLeaversStay(t *testing.T) {
 }
 
 // TestImportedLeaverComesBackByThemselves tries all orders of a file that marks a person as unsubscribed, a file
-// without a status, their own confirmation, and undoing the first file. They become active only by their confirmation,
-// and then stay active.
+// without a status, their own confirmation, and undoing the first file. Only their confirmation makes them active, and
+// they then stay active.
 func TestImportedLeaverComesBackByThemselves(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	type state struct {
 		n     *storetest.Seeder
 		now   core.Instant
-		first string // id of the import that marks them as unsubscribed
+		first string // id of the import that marks the person as unsubscribed
 		token string
 	}
 	steps := map[byte]func(*state){
@@ -183,8 +183,8 @@ func consistent(n *storetest.Seeder) {
 	}
 }
 
-// TestWhoMayImportLeavers checks that, without further rights, a file adds only unsubscribed people who are new, and
-// that the result has the number of rows left out.
+// TestWhoMayImportLeavers checks that a file of a user without further rights adds only unsubscribed people who are
+// new, and that the result contains the number of skipped rows.
 func TestWhoMayImportLeavers(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	imported(n, now0, joins("ann@example.org"))
@@ -352,7 +352,7 @@ func TestImportedLeaversAreNeverMailed(t *testing.T) {
 }
 
 // TestImportedBounceOfSubscriberEndsWithTheirConfirmation checks a subscriber whom a file marks as bounced and who
-// subscribes again. They must confirm and then get emails. Nothing else about them changes.
+// subscribes again. They must confirm, and then get emails. Nothing else about the subscription changes.
 func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 	const cid, dan = core.Email("cid@example.org"), core.Email("dan@example.org")
 	for _, own := range []bool{false, true} {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// uploadedPosts uploads an export with posts, and no people.
+// uploadedPosts uploads an export with posts but no people.
 func uploadedPosts(n *storetest.Seeder, room int64, bodies ...string) core.ImportJob {
 	n.Helper()
 	u, err := n.NewImportUpload(n.Context(), newcomers(n), 1000)
@@ -28,7 +28,8 @@ func uploadedPosts(n *storetest.Seeder, room int64, bodies ...string) core.Impor
 
 func postText(_, body string) (words, excerpt string, err error) { return body, body, nil }
 
-// The posts of an import have a total size. Exports with nothing but posts count as open until a post is published.
+// The total size of the posts of an import is limited. Imports of exports that contain only posts count as open until a
+// post is published.
 func TestPostsOfImportsAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := uploadedPosts(n, 6, "1234", "123", "12")
@@ -46,7 +47,7 @@ func TestPostsOfImportsAreBounded(t *testing.T) {
 	uploadedPosts(n, 0, "1")
 }
 
-// An import can't be deleted while posts of it are issues, because nothing else could remove these.
+// An import can't be deleted while any of its posts are issues, because nothing else can remove these issues.
 func TestImportsOfIssuesStay(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := uploadedPosts(n, 0, "1")
@@ -67,7 +68,7 @@ func TestImportsOfIssuesStay(t *testing.T) {
 	}
 }
 
-// Importing an export again adds no post twice. Posts without a date are the same if their text is.
+// Importing an export again adds no post twice. Posts without a date are the same if their texts are.
 func TestUndatedPostsAreAddedOnce(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for day := range core.Instant(2) {
@@ -86,7 +87,7 @@ func TestUndatedPostsAreAddedOnce(t *testing.T) {
 	}
 }
 
-// If a tenant requires a second person, the one who uploaded an export doesn't publish it, and neither does a program.
+// If a tenant requires a second person, neither the person who uploaded an export nor an API client can publish it.
 func TestPostsNeedSecondPerson(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.ChangeTenant(n.TenantID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})

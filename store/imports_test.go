@@ -90,8 +90,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	}
 }
 
-// Evidence for a subscriber who must confirm is evidence of the signup. It enters the ledger with the request, after
-// the confirmation.
+// Evidence for a subscriber who must confirm is evidence of the signup. It enters the ledger with the request, when the
+// subscriber has confirmed.
 func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
@@ -130,7 +130,7 @@ func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	}
 }
 
-// If one line of a file marks a person as unsubscribed, no other line before or after it adds them.
+// If any line of a file marks a person as unsubscribed, no other line adds the person.
 func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file.csv")
@@ -179,7 +179,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	}
 	n.Request(n.ListID, "pending@example.org", "")
 	n.Active(n.ListID, "active@example.org")
-	n.Active(n.ListID, "again@example.org") // unsubscribed, then someone entered the address in a form
+	n.Active(n.ListID, "again@example.org") // the person unsubscribed, then someone entered the address in a form
 	n.Leave(n.ListID, "again@example.org")
 	n.At(now0+1).Request(n.ListID, "again@example.org", "")
 	got := n.Import(n.ListID, "active", imports.ImportRow{Email: "Left@example.org"},
@@ -255,7 +255,7 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	if y.BatchTotal != 3 {
 		t.Fatalf("%d batches", y.BatchTotal)
 	}
-	n.At(now0+20).Active(n.ListID, "late@example.org") // has its own event
+	n.At(now0+20).Active(n.ListID, "late@example.org") // this change has its own event
 	seen := map[core.Email]string{}
 	batches, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
 	if err != nil || len(batches) != 3 {

@@ -73,7 +73,7 @@ func TestImportOfTags(t *testing.T) {
 	rows := []imports.ImportRow{
 		{Email: "ann@example.org", Tags: "vip;Press"},
 		{Email: "bob@example.org", Tags: "press;Zürich"},
-		{Email: "bob@example.org", Tags: "PRESS;VIP"}, // the same person again
+		{Email: "bob@example.org", Tags: "PRESS;VIP"}, // the same person once more
 		{Email: "cid@example.org"},
 	}
 	im, err := n.NewImport(ctx, n.ListID, core.SubscriptionActive, "file")
@@ -105,7 +105,7 @@ func TestImportOfTags(t *testing.T) {
 		t.Errorf("the same again: %+v", again.ImportCounts)
 	}
 
-	// Someone removes a tag and gives it again: then it stays. Zürich becomes unused.
+	// A tag that someone removes and gives again stays. Zürich becomes unused.
 	_, err = n.SetTags(ctx, n.TenantID, "bob@example.org", []string{"VIP", "Zürich"}, "user:1", now0+3000)
 	n.Must(err)
 	_, err = n.SetTags(ctx, n.TenantID, "bob@example.org", []string{"VIP", "Zürich", "Press"}, "user:1", now0+4000)
@@ -125,7 +125,7 @@ func TestImportOfTags(t *testing.T) {
 	}
 }
 
-// Tags over a limit are counted and left out; the import goes on.
+// Tags beyond a limit are counted and left out, and the import continues.
 func TestImportOfTooManyTags(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	many := func(prefix string, tags int) string {
@@ -162,7 +162,8 @@ func TestImportOfTooManyTags(t *testing.T) {
 	}
 }
 
-// A repeated step, as after a kill before its commit was known, gives no tag twice and creates none twice.
+// If a step is repeated, for example because the process was killed before it knew of the commit, no tag is given or
+// created twice.
 func TestRepeatedTagsChangeNothing(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file")

@@ -35,7 +35,7 @@ func TestNotDeletedWhileTakenBack(t *testing.T) {
 	n.Must(n.DeleteImport(ctx, j.ID, "user:1", now0))
 }
 
-// replaced imports subscribers with a new value for the field city, in steps like a worker, and ends the import.
+// replaced imports subscribers with a new value for the field city, in steps as a worker does, and ends the import.
 func replaced(n *storetest.Seeder, city string, readers int, now core.Instant) core.ImportJob {
 	n.Helper()
 	ctx := n.Context()
@@ -99,7 +99,7 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 	j = replaced(n, "Mainz", readers, now0)
 	_, err := n.UndoImport(ctx, j.ID, "user:1", now0)
 	n.Must(err)
-	sweep(now0.Add(imports.FaultsKept) + 1) // it is still needed
+	sweep(now0.Add(imports.FaultsKept) + 1) // the values are still needed
 	kept(readers)
 	steps := 0
 	for more := true; more; steps++ {
@@ -113,8 +113,8 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 	}
 }
 
-// TestReplacedFieldsAreBounded checks that an import that replaces too many values keeps only some of them, and counts
-// the others.
+// TestReplacedFieldsAreBounded checks that an import that replaces too many values stores only some of the old values,
+// and counts the others.
 func TestReplacedFieldsAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const readers = 3

@@ -31,8 +31,8 @@ var beforeFiles = map[string]func(n *storetest.Seeder, email core.Email){
 	"unsubscribed": func(n *storetest.Seeder, email core.Email) { n.Active(n.ListID, email); n.Leave(n.ListID, email) },
 }
 
-// TestUndoTakesBackOneFile imports files that mark people as joined, unsubscribed, bounced or complained. However many
-// files there are, and in whatever order they are undone, the remaining files still apply. After the last undo,
+// TestUndoTakesBackOneFile imports files that mark people as joined, unsubscribed, bounced or complained. Whatever the
+// number of files and the order in which they are undone, the remaining files still apply. After the last undo,
 // everything is as before the first file.
 func TestUndoTakesBackOneFile(t *testing.T) {
 	n := storetest.SeedList(t, now0)
@@ -86,7 +86,7 @@ func wantStanding(n *storetest.Seeder, what, left, was string, email core.Email)
 	switch {
 	case strings.Contains(left, "C"):
 		block = "complaint"
-	case strings.Contains(left, "B") && was != "active": // the mailbox existed
+	case strings.Contains(left, "B") && was != "active": // the mailbox existed then
 		block = "bounced"
 	}
 	if got := blockOf(n, email); got != block {
@@ -100,8 +100,8 @@ func wantStanding(n *storetest.Seeder, what, left, was string, email core.Email)
 	}
 }
 
-// fileOrders returns sequences of files: all of length one and two, and those of length three that repeat a letter. The
-// long tests use all of length three.
+// fileOrders returns sequences of files: all sequences of length one and two, and those of length three that repeat a
+// letter. The long tests use all sequences of length three.
 func fileOrders() (all []string) {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		all = strings.Fields("LLL FLL LFL LLF BBC BCB CBB BCC CBC")
@@ -120,7 +120,7 @@ func fileOrders() (all []string) {
 	return all
 }
 
-// orders returns the permutations of n things.
+// orders returns the permutations of the numbers below n.
 func orders(n int) (all [][]int) {
 	if n == 0 {
 		return [][]int{nil}
@@ -133,7 +133,7 @@ func orders(n int) (all [][]int) {
 	return all
 }
 
-// TestWordsOfCommandsAndDeletedImports checks files that can't be undone: their rows still apply.
+// TestWordsOfCommandsAndDeletedImports checks that the rows of files that can't be undone still apply.
 func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
 	const bob, cid, pia = core.Email("bob@example.org"), core.Email("cid@example.org"), core.Email("pia@example.org")
 	rows := []imports.ImportRow{leaves(bob, 0), blocks(cid, core.StatusBounced), leaves(pia, 0)}
@@ -201,7 +201,7 @@ func TestRepeatedFileKeepsNoWords(t *testing.T) {
 	}
 }
 
-// Times at which people left according to the files. They joined in May.
+// Times at which people unsubscribed according to the files. They joined in May.
 const (
 	inMarch = core.Instant(1_614_556_800_000)
 	inJune  = core.Instant(1_622_505_600_000)
@@ -234,8 +234,9 @@ func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
 	return ""
 }
 
-// TestOverruledWordsAreKept imports files with the times when people joined and left; the latest time applies. If the
-// file with the joining is undone, those with the leaving apply again, and later files don't change that.
+// TestOverruledWordsAreKept imports files with the times at which people joined and unsubscribed. The latest time
+// applies. If the file with the time of joining is undone, the files with the unsubscribe apply again, and later files
+// don't change that.
 func TestOverruledWordsAreKept(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	no := 0

@@ -18,13 +18,13 @@ func plainParts(f *core.CampaignFields, _ *core.Theme, _ *core.List, _ *core.Ten
 	return "", f.Content.Source, nil
 }
 
-// manyLists holds lists of a tenant, their subscribers, and a job to all of them.
+// manyLists holds the lists of a tenant, their subscribers, and a job to all of the lists.
 type manyLists struct {
 	*storetest.Seeder
 	file    string
 	lists   []core.List
 	on      []map[core.Email]bool // for each list, the subscribers who can get emails through it
-	without map[core.Email]bool   // people that the job excludes
+	without map[core.Email]bool   // people whom the job excludes
 	touched map[core.Email]bool   // people whose state has changed since the job started
 	barred  map[core.Email]bool   // people who were suppressed
 	job     core.SendJob
@@ -63,7 +63,7 @@ func newManyLists(t *testing.T, seed uint64) *manyLists {
 }
 
 // exclusions sends a campaign to some of the lists and creates a list of some subscribers. It returns a narrowing that
-// excludes the recipients of the campaign or the subscribers of that list, or in one of three cases neither.
+// excludes the recipients of the campaign or the subscribers of that list, or, in one of three cases, no one.
 func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	m.without = map[core.Email]bool{}
 	if m.random.IntN(3) == 0 {
@@ -94,7 +94,7 @@ func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	return core.Narrowing{ExcludeListIDs: []string{l.ID}, ExcludeCampaignIDs: []string{c.ID}}
 }
 
-// change makes a random person join a list, leave one, be erased or be suppressed.
+// change makes a random person subscribe to a list or unsubscribe from one, or erases or suppresses the person.
 func (m *manyLists) change() {
 	who, i := storetest.Reader(m.random.IntN(1200)), m.random.IntN(len(m.lists))
 	if m.barred[who] {
@@ -122,7 +122,7 @@ func (m *manyLists) change() {
 	}
 }
 
-// reached returns the recipients of a job, each with the list that includes them.
+// reached returns the recipients of a job, each with the list through which the job reached them.
 func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
 	rows, err := m.Recipients(m.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10_000})
 	m.Must(err)
@@ -142,7 +142,7 @@ func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
 }
 
 // A job to several lists, and a retry of it, reaches every person once, through the first list on which they can get
-// emails. That holds whatever happens to the lists and the daemon while the recipients are created. Each recipient is
+// emails. This is so whatever happens to the lists and the daemon while the recipients are created. Each recipient is
 // claimed through that list.
 func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
 	seeds := uint64(10)
@@ -173,7 +173,7 @@ func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
 				if m.random.IntN(4) == 0 {
 					claim(m.job)
 				}
-				if m.random.IntN(6) == 0 { // like a kill, after which only the file remains
+				if m.random.IntN(6) == 0 { // as after a kill, only the file remains
 					m.Must(m.Store.Close())
 					m.Store = storetest.OpenAt(t, m.file)
 				}
@@ -249,7 +249,7 @@ func (m *manyLists) against(before []map[core.Email]bool, by map[core.Email]stri
 	}
 }
 
-// countedRight compares the audience size of the job with the subscribers of the lists.
+// countedRight checks the audience size of the job against the subscribers of the lists.
 func (m *manyLists) countedRight() {
 	c, err := m.Campaign(m.Context(), m.job.CampaignID)
 	m.Must(err)
@@ -406,7 +406,7 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 	}
 }
 
-// For a long list, the audience size uses the counts that the list keeps.
+// For a long list, the audience size comes from the stored counts of the list.
 func TestTheSumOfALongList(t *testing.T) {
 	const readers = 20_010
 	s := storetest.Seed(t, nil).At(sendNow)
@@ -430,7 +430,8 @@ func TestTheSumOfALongList(t *testing.T) {
 	}
 }
 
-// If the recipients of an excluded campaign are no longer known, no one gets the email: otherwise one of them might.
+// If the recipients of an excluded campaign are no longer known, no one gets the email, because otherwise one of them
+// might get it.
 func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -459,7 +460,7 @@ func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
 	}
 }
 
-// Usual figures come from campaigns that were sent, not from canceled ones.
+// The usual rates are those of campaigns that were sent, not of canceled ones.
 func TestCancelledMailingsAreNotUsual(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

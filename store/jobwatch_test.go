@@ -52,11 +52,11 @@ func TestJobWatch(t *testing.T) {
 		c := storetest.OpenWith(w, db.Options{Path: w.Path(), Mode: db.Command})
 		do(c)
 		w.Must(c.Close())
-		w.Must(w.Update(w.Context(), func(*db.Tx) error { return nil })) // makes the writer check for foreign commits
+		w.Must(w.Update(w.Context(), func(*db.Tx) error { return nil })) // checks for foreign commits
 	}
 	for name, c := range map[string]struct {
 		do    func(*watched)
-		ended []bool // which of the jobs ended
+		ended []bool // for each job, whether it has ended
 	}{
 		"nothing": {func(*watched) {}, []bool{false, false}},
 		"paused":  {func(w *watched) { pause(w, w.Store) }, []bool{true, false}},
@@ -124,7 +124,7 @@ func TestJobWatchReadsWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A failed Read loses no change, and a failed operation causes none.
+// A failed Read loses no change, and a failed operation doesn't report any.
 func TestJobWatchAfterErrors(t *testing.T) {
 	w := newWatched(t)
 	watch := w.WatchJobs(true, func() {})

@@ -38,9 +38,10 @@ var unordered = map[string]string{
 	"INDEXED BY tenant_deleted":                   "few tenants were deleted in the last 30 days",
 }
 
-// Every list of the store is read through an index in its order. No statement scans a table or sorts, and the list of a
-// tenant reads no rows of other tenants. This holds for a new database, and if SQLite's statistics say that all rows
-// belong to one tenant and one list, as in most installations, where it chooses other indexes.
+// Every list of records is read through an index in the order of the list. No statement scans a table or sorts, and the
+// list of a tenant reads no rows of other tenants. This is so for a new database, and also if all rows belong to one
+// tenant and one list according to SQLite's statistics. Most installations are like this, and SQLite then chooses other
+// indexes.
 func TestListsAreReadByIndex(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
@@ -53,7 +54,7 @@ func TestListsAreReadByIndex(t *testing.T) {
 	methods := reflect.TypeFor[*store.Store]()
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)
-		if isList(m.Type) && lists[m.Name] == nil && m.Name != "LargestLists" { // it reads all rows on purpose
+		if isList(m.Type) && lists[m.Name] == nil && m.Name != "LargestLists" { // the method reads all rows on purpose
 			t.Errorf("%s is a list that isn't looked at: add it to lists", m.Name)
 		}
 	}
@@ -62,7 +63,7 @@ func TestListsAreReadByIndex(t *testing.T) {
 			s.SkewStatistics()
 		}
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
-			queries := map[string]bool{} // true: lists of one tenant
+			queries := map[string]bool{} // true for lists of one tenant
 			for _, args := range lists[name] {
 				ofTenant := strings.Contains(fmt.Sprint(args), l.TenantID)
 				f.FailWhen(func(query string) bool {
@@ -245,7 +246,7 @@ func callList(t *testing.T, s *store.Store, name string, args []any) {
 var ofOthers = regexp.MustCompile(`USING .*\((id|no|rowid)[<>]`)
 
 // slow returns the first step of a statement's plan whose duration grows with the number of rows or, for the list of a
-// tenant, with the rows of other tenants. It returns an empty string if there is none.
+// tenant, with the rows of other tenants. If there is none, it returns an empty string.
 func slow(s *store.Store, query string, ofTenant bool) string {
 	if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "WITH") {
 		return ""
@@ -271,7 +272,7 @@ func slow(s *store.Store, query string, ofTenant bool) string {
 	return ""
 }
 
-// A LIMIT with a parameter is written +?. SQLite uses the value of a plain parameter for planning, and would plan the
+// The parameter of a LIMIT is written +?. SQLite uses the value of a plain parameter for planning, and would plan the
 // statement again for each new value, which costs more than reading a page.
 func TestStatementsAreNotPlannedAnew(t *testing.T) {
 	bare := regexp.MustCompile(`LIMIT\s+\?`)
@@ -295,7 +296,7 @@ func TestStatementsAreNotPlannedAnew(t *testing.T) {
 }
 
 // Statements that write thousands of subscriber rows must not build a temporary table for each row. SQLite does that
-// for a CHECK with IN and three values.
+// for a CHECK that has IN with three values.
 func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The preferences link is sent only to addresses that the tenant knows, at most three times a day through a list's
-// page. A row is written in any case.
+// The preferences link is sent only to addresses that the tenant knows, at most three times a day through the page of a
+// list. In any case, a row is written.
 func TestPreferencesLink(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	other := n.NewList().ID
@@ -27,7 +27,7 @@ func TestPreferencesLink(t *testing.T) {
 		{n.ListID, "ANN@example.org", true},
 		{n.ListID, "ann@example.org", true},
 		{n.ListID, "ann@example.org", false},
-		{other, "ann@example.org", true}, // known to the tenant, but not on this list
+		{other, "ann@example.org", true}, // address that the tenant knows, but that is not on this list
 		{n.ListID, "nobody@example.org", false},
 		{n.ListID, "off@example.org", false},
 	} {
@@ -77,7 +77,7 @@ func TestUnsubscribeAllOfATenant(t *testing.T) {
 	}
 }
 
-// The ledger names the consent text that was agreed to, and the text remains readable forever.
+// The ledger refers to the consent text that the subscriber agreed to, and that text stays readable permanently.
 func TestLedgerNamesTheConsentText(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	var versions []string

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// An unconfirmed person whom a file marks as unsubscribed is neither asked again nor removed. After a removal, a later
-// file would make them active.
+// An unconfirmed person whom a file marks as unsubscribed is neither asked again nor removed. If the person were
+// removed, a later file would make them active.
 func TestHygieneLeavesMarkedPeopleAlone(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Pending(n.ListID, "waits@example.org")
@@ -38,7 +38,7 @@ func TestHygieneLeavesMarkedPeopleAlone(t *testing.T) {
 	}
 }
 
-// The endpoints of a tenant are deleted with it; otherwise they would still get events about its subscribers.
+// The endpoints of a tenant are deleted with the tenant. Otherwise, they would still get events about its subscribers.
 func TestEndpointsGoWithTheirTenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})

@@ -40,7 +40,8 @@ func TestPicturesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// The same image is stored once, even if it is uploaded twice at the same time, and is removed with its last use.
+// The same image is stored once, even if it is uploaded twice at the same time, and is removed when nothing uses it
+// anymore.
 func TestTheSamePictureIsKeptOnce(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	s.NewTenant()
@@ -102,7 +103,7 @@ func TestPicturesHaveAQuota(t *testing.T) {
 		!strings.Contains(err.Error(), "(limit: 20 bytes, used: 15 bytes)") {
 		t.Error(err)
 	}
-	if err := add("1234567890"); err != nil { // it exists already
+	if err := add("1234567890"); err != nil { // the image exists already
 		t.Error(err)
 	}
 	if err := add("54321"); err != nil {
@@ -125,7 +126,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 		!strings.Contains(err.Error(), `"letter"`) {
 		t.Error(err)
 	}
-	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // keeps the file
+	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // this use keeps the file
 	s.Must(in(template))
 
 	job := s.NewMedia("j.png", []string{"of a job"})
@@ -136,7 +137,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 	}
 	s.Must(s.DeleteMedia(t.Context(), job.ID, true, "test", s.Time()))
 
-	// A job shows its template in the state when the job was created.
+	// A job shows its template as it was when the job was created.
 	frozen := s.NewMedia("f.png", []string{"of a frozen template"})
 	tm := s.NewTemplate(core.TemplateInput{Name: new("frozen"), BodyHTML: image(frozen.Mail)})
 	s.NewJob(l.ID, func(r *campaigns.JobRequest) {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Only the owner can rename a model, which is then found by its new name. The library can be filtered to models shared
-// with the caller, or to public ones.
+// Only the owner can rename a model, and a search then finds it by the new name. The library can be filtered to models
+// shared with the caller, or to public ones.
 func TestChangesOfAModel(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	ann, bob := s.NewUser("ann@owner.example", ""), s.NewUser("bob@owner.example", "")

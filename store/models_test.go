@@ -124,7 +124,7 @@ func randomModels(rt *rapid.T, s *storetest.Seeder, owners []core.Caller) (model
 				err = s.AddShare(s.Context(), sh, "command")
 			}
 			if err != nil {
-				continue // the owner, or already shared with
+				continue // the user is the owner, or the model is already shared with them
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "ended") == 0 {
 				if err := s.DeleteShare(s.Context(), m.ID, sh.ID, "command", 12); err != nil {
@@ -157,7 +157,7 @@ func TestLibraryHoldsStill(t *testing.T) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := 0; i < 1000 && !stop.Load(); i++ { // on a single processor a writer can be faster than a reader
+		for i := 0; i < 1000 && !stop.Load(); i++ { // on a single processor, a writer can be faster than a reader
 			if _, err := s.TryModel(owner.UserID,
 				core.ModelInput{Name: "model new", Visibility: "public"}, strings.NewReader("x"), roomy); err != nil {
 				t.Error(err)

@@ -8,8 +8,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// personColumns classifies each column by whether it holds personal data. Add each new column here. If it holds
-// personal data, add it to ExportPerson, ErasePerson and fillPerson too; fillPerson proves that the others handle it.
+// personColumns lists the columns of each table by whether they hold personal data. Add each new column here. If it
+// holds personal data, also add it to ExportPerson, ErasePerson and fillPerson. fillPerson makes the tests check that
+// the other two handle it.
 var personColumns = map[string]struct {
 	person string // addresses, texts, account ids and origins of a person; removed with the person
 	stays  string // ids that no longer lead to a person, keyed hashes, bytes of models (removed in steps)

@@ -317,7 +317,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	}
 }
 
-// An erasure by one tenant removes nothing of other tenants.
+// An erasure by one tenant removes no data of other tenants.
 func TestErasedOfOneTenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	other := storetest.Seed(t, n.Store).At(now0)
@@ -340,7 +340,7 @@ func TestErasedOfOneTenant(t *testing.T) {
 	}
 }
 
-// An endpoint's answer can repeat the address. The log of attempts, which erasing doesn't search, masks it.
+// An endpoint's answer can repeat the address. The log of attempts, which an erasure doesn't search, masks the address.
 func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.example/hook")})
@@ -361,14 +361,14 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 }
 
 // A tenant's endpoints get an event that an erased address has unsubscribed, even if they had no event about it before.
-// Endpoints of other tenants get none.
+// Endpoints of other tenants don't get one.
 func TestErasedIsToldToEndpoints(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	hook := core.EndpointInput{URL: new("https://crm.example/hook")}
 	mine := n.NewEndpoint(hook).ID
 	storetest.Seed(t, n.Store).NewEndpoint(hook) // an endpoint of another tenant
 	n.Active(n.ListID, annKey)
-	for i := range 2 { // repeating it keeps the pending events
+	for i := range 2 { // a repeated erasure keeps the pending events
 		if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0+core.Instant(1+i)); err != nil {
 			t.Fatal(err)
 		}
@@ -382,8 +382,8 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 	}
 }
 
-// If a person comes back, the event comes after the unsubscribe event of the erasure, even if the clock went back in
-// between.
+// If an erased person subscribes again, the event about that has a later time than the unsubscribe event of the
+// erasure, even if the clock was set back in between.
 func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.example/hook")})

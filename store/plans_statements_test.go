@@ -20,8 +20,8 @@ var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_
 	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription
 	suppression sync sync_batch tagged webhook_endpoint`)
 
-// dependent maps parts of statements whose plans may depend on statistics to the reason. No one waits for them: each is
-// for a page of the console, or for work that a user requests once.
+// dependent maps parts of statements whose plans may depend on statistics to the reason. No one waits for these
+// statements. Each is for a page of the console, or for work that a user requests once.
 var dependent = map[string]string{
 	"JOIN disabled d ON d.email_key = s.email_key":          "the check of the whole database, at night",
 	"SELECT r.list_id, coalesce(c.active, 0) AS active":     "the check of the counts, at night",
@@ -172,8 +172,8 @@ func tablesOf(query string) map[string]bool {
 	return names
 }
 
-// Permitted differences between plans: a bound on an index in addition to the searched values, whether the index is
-// covering, and filters before a search.
+// Permitted differences between plans: a bound on an index beyond the searched values, whether the index is covering,
+// and filters before a search.
 var (
 	bounds     = regexp.MustCompile(`( AND )?[a-z_]+[<>]=?\?`)
 	emptyRange = regexp.MustCompile(` ?\( ?\)`)
@@ -198,8 +198,8 @@ func explain(t *testing.T, db *sqlx.DB, query string, args []any) string {
 	return strings.Join(steps, "\n")
 }
 
-// noteStatistics makes SQLite believe that each table has that many rows, with each value of an index occurring that
-// many times.
+// noteStatistics makes SQLite believe that each table has that many rows, and that each value in an index occurs each
+// times.
 func noteStatistics(rows, each string) func(*sqlx.DB) error {
 	return func(db *sqlx.DB) error {
 		_, err := db.Exec(`ANALYZE; DELETE FROM sqlite_stat1;

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A form saved during another change of the preferences changes only its own fields. The values read when the form was
-// shown, or shortly before the write, are outdated by then.
+// A form saved during another change of the preferences changes only its own fields. The values that were read when the
+// form was shown, or shortly before the write, are outdated by then.
 func TestSetFieldsDuringAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := storetest.SeedList(t, now0)
@@ -20,7 +20,7 @@ func TestSetFieldsDuringAnotherChange(t *testing.T) {
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
-			// the others wait for it
+			// the other changes wait for it
 			func() error {
 				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test",
 					func(*core.Tenant) error { <-hold; return nil })

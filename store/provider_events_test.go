@@ -94,8 +94,8 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 	}
 }
 
-// After a complaint or a suppression, an address gets no emails from lists that it joins later either. After a bounce
-// it can, because the bounce may be over.
+// After a complaint or a suppression, an address gets no emails from lists that it joins later either. After a bounce,
+// it can get emails from these lists, because the mailbox may exist again.
 func TestProviderEventsOnLaterLists(t *testing.T) {
 	for event, want := range map[string]int64{
 		core.ProviderComplaint: 1, core.ProviderSuppression: 1,
@@ -190,8 +190,8 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	}
 }
 
-// An event belongs to the tenant that it names, else to that of its email, else to that of the latest email, else to
-// the only tenant that knows the address.
+// An event belongs to the tenant in the event. If there is none, it belongs to the tenant of the event's email, then to
+// the tenant of the latest email to the address, and then to the only tenant that knows the address.
 func TestWhoseAProviderEventIs(t *testing.T) {
 	w := newProviderWorld(t)
 	other := w.NewTenant().ID
@@ -229,7 +229,7 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
-	// A second outcome doesn't change the recipient, but the id is still stored.
+	// A second outcome doesn't change the recipient, but its id is stored.
 	w.Must(w.FinishRecipients(t.Context(), []core.Outcome{{
 		JobNo: w.job.No, Seq: seq, State: core.RecipientSent,
 		QueueID: "0100018f-named-by-ses",

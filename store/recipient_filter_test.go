@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestRecipientFilter checks that recipients are filtered by status, code and address, separately and combined, in
-// pages, in their current state.
+// TestRecipientFilter checks that recipients can be filtered by status, code and address, separately and combined, in
+// pages, and according to their current state.
 func TestRecipientFilter(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -36,7 +36,7 @@ func TestRecipientFilter(t *testing.T) {
 		batch = append(batch, o)
 	}
 	s.Must(s.FinishRecipients(t.Context(), batch, sendNow))
-	again := batch[:12] // the deferred ones among them, seq 1 and 7: one is sent, one refused
+	again := batch[:12] // of the deferred recipients among them, seq 1 and 7, one is sent and one is refused
 	again = []core.Outcome{again[0], again[6]}
 	again[0].State, again[1].State, again[1].Reason = core.RecipientSent, core.RecipientFailed,
 		"550 5.1.1 no such user"
@@ -136,8 +136,8 @@ func TestRecipientFilter(t *testing.T) {
 	}
 }
 
-// A search reads a limited number of recipients and returns the position to continue from, both among all recipients
-// and among those that an index finds.
+// A search reads a limited number of recipients and returns the position to continue from, whether it reads all
+// recipients or those that an index finds.
 func TestFindRecipientsIsBounded(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -175,7 +175,7 @@ func TestFindRecipientsIsBounded(t *testing.T) {
 	}
 }
 
-// Recipients are shown with their known names.
+// Recipients are shown with their names, if these are known.
 func TestRecipientNames(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -64,7 +64,7 @@ func TestRestoreAList(t *testing.T) {
 	}
 }
 
-// Records that housekeeping may remove can't be restored.
+// Records can't be restored when housekeeping may remove them.
 func TestRestoreEndsAfter30Days(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// If a job ended while its recipients were still being created, a retry sends to the recipients who got no email, and
-// to the rest of the list.
+// If a job ended before all its recipients were created, a retry sends to the recipients who got no email and to the
+// rest of the list.
 func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	for _, steps := range []int{0, 1, 2} {
 		s := storetest.Seed(t, nil).At(sendNow)
@@ -62,7 +62,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 }
 
 // A campaign that was sent stays sent, even if a retry is canceled before it has recipients. If the job had no
-// recipients, the campaign becomes a draft again, and a retry is refused after the draft was edited.
+// recipients, the campaign becomes a draft again, and a retry is refused after the draft is edited.
 func TestRetriesAndTheirCampaigns(t *testing.T) {
 	for _, found := range []bool{true, false} {
 		s := storetest.Seed(t, nil).At(sendNow)

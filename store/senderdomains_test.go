@@ -22,8 +22,8 @@ func proposed(s *storetest.Seeder, domain string) core.SenderDomain {
 	return d
 }
 
-// TestAVerifiedDomainIsTheTenants checks that only a verified domain counts as the tenant's. It appears in the audit
-// log, and is removed from the tenant when it is deleted.
+// TestAVerifiedDomainIsTheTenants checks that only a verified domain counts as the tenant's. The domain appears in the
+// audit log, and is removed from the tenant when it is deleted.
 func TestAVerifiedDomainIsTheTenants(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	d := proposed(s, "Bücher.example")
@@ -77,7 +77,7 @@ func TestAVerifiedDomainIsTheTenants(t *testing.T) {
 	}
 }
 
-// TestADomainIsOneTenants checks that other tenants can't verify a tenant's verified domain or a subdomain of it; their
+// TestADomainIsOneTenants checks that other tenants can't verify a tenant's verified domain or a subdomain of it. Their
 // proposals stay. An operator can assign a subdomain to another tenant, but not the domain itself.
 func TestADomainIsOneTenants(t *testing.T) {
 	s := storetest.Seed(t, nil)
@@ -233,7 +233,7 @@ func TestDomainsOfATenantAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatStandsIsVerified runs the migration on tenants with existing domains, two of which are the same.
+// TestWhatStandsIsVerified runs the migration on tenants with existing domains, of which two are the same.
 func TestWhatStandsIsVerified(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	for i, domains := range []string{`["a.example","b.example"]`, `[]`, `["b.example"]`, `["c.example"]`} {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// BenchmarkSending creates, claims and records the 50,000 recipients of a job as sent, 64 per commit, using only the
-// store. The figures are CPU time, which makes them valid on a busy machine too.
+// BenchmarkSending creates and claims the 50,000 recipients of a job and records them as sent, 64 per commit. It uses
+// only the store. It measures CPU time, so that the results are valid on a busy machine too.
 func BenchmarkSending(b *testing.B) {
 	const n = 50_000
 	for b.Loop() {

@@ -126,7 +126,7 @@ func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 	ctx, sync := t.Context(), core.NewID()
 	start := sendNow.Add(time.Hour)
 	s.Tell(l, "active", "kept@example.org", "gone@example.org")
-	s.Readers(l, 1200) // not named either: this takes more than one step
+	s.Readers(l, 1200) // they are not in the batch either, and their removal takes more than one step
 	s.At(start+1).Tell(l, "active", "late@example.org")
 	first := s.At(start).Batch(l, sync, 1, 2, "kept@example.org", "new@example.org")
 	s.Must(s.ApplyBatch(ctx, s.Nonce(), first, start))
@@ -221,7 +221,7 @@ func TestSendJobChecks(t *testing.T) {
 	}
 }
 
-// The first answer to an Idempotency-Key is valid for longer than the window of the job.
+// The first response to an Idempotency-Key applies for longer than the window of the job.
 func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -243,7 +243,7 @@ func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	}
 }
 
-// A job runs from start to end with every outcome, and its figures must add up.
+// A job runs from start to end with every outcome, and its counts must add up.
 func TestAJobsRecipientsAddUp(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -294,7 +294,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 		batch = append(batch, o)
 	}
 	s.Must(s.FinishRecipients(ctx, batch, sendNow))
-	s.Must(s.FinishRecipients(ctx, batch[:20], sendNow)) // recording again changes nothing
+	s.Must(s.FinishRecipients(ctx, batch[:20], sendNow)) // recording the outcomes again changes nothing
 	if j = s.Reload(j); j.Sent != 1198 || j.Skipped != 1 || j.Failed != 1 || j.Bounced != 1 || j.Ambiguous != 1 ||
 		j.Deferred != 1 || j.Status != core.JobRunning {
 		t.Fatalf("%+v", j)
@@ -370,7 +370,7 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 	}
 }
 
-// The subscription on our own member side decides, whatever id is in an event from elsewhere.
+// The subscription on this server's member side decides, whatever id is in an event from another member service.
 func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

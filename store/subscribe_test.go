@@ -38,7 +38,7 @@ func asks(n *storetest.Seeder, email core.Email, times int, at core.Instant) (to
 }
 
 // Repeated requests for an address create at most as many rows as emails are allowed per day, plus one, whatever is
-// known of the address.
+// known about the address.
 func TestRepeatedRequestsShareARow(t *testing.T) {
 	const address core.Email = "a@example.org"
 	for name, before := range map[string]func(*storetest.Seeder){
@@ -76,7 +76,7 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 }
 
 // Each returned token of a generation confirms the subscription, and reveals only data of its own request. The ledger
-// has the origin of that request or none.
+// has the origin of that request, or no origin.
 func TestSharedRowsKeepRequestsApart(t *testing.T) {
 	for i := range 9 {
 		n := storetest.SeedList(t, now0)
@@ -139,7 +139,7 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	}
 }
 
-// A shared row belongs to one generation, and each of its tokens expires at its own time.
+// A row that requests share belongs to one generation, and each token of it expires at the token's own time.
 func TestTokensOfSharedRowsEnd(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	old := asks(n, "a@example.org", 10, now0)
@@ -168,7 +168,7 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 	}
 }
 
-// Repeated requests for a link, or with a token that anyone can request, don't create a row each for the emails left
+// Repeated requests for a link, or with a token that anyone can request, don't create a row for each email that is left
 // out.
 func TestMailsLeftOutAreFew(t *testing.T) {
 	n := storetest.SeedList(t, now0)

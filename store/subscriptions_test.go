@@ -53,7 +53,8 @@ func TestSubscribeAndConfirm(t *testing.T) {
 	}
 }
 
-// Subscribe returns the same answer for every address, and the token does what the state of the address allows.
+// Subscribe returns the same answer for every address, and the token has the effect that the state of the address
+// allows.
 func TestSubscribeTellsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -349,8 +350,8 @@ func TestSubscriptionsInPages(t *testing.T) {
 	}
 }
 
-// An event that is refused permanently becomes a dead letter, unless its list was deleted, because then no one could
-// ever deliver it.
+// An event that is refused permanently becomes a dead letter, unless its list was deleted, because the event could then
+// never be delivered.
 func TestRefusedEventsOfADeletedList(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "a@example.org")
@@ -399,7 +400,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	}, now0+100); err != nil {
 		t.Fatal(err)
 	}
-	n.At(now0+200).Active(n.ListID, "a@example.org") // a third event for a, which must not overtake the others
+	n.At(now0+200).Active(n.ListID, "a@example.org") // a third event for a, which must stay the last
 	if got := due(now0 + 4000); len(got) != 0 {
 		t.Errorf("due while the first one waits: %+v", got)
 	}

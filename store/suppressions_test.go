@@ -34,7 +34,7 @@ func TestSuppressAndLift(t *testing.T) {
 				Email: "ann@EXAMPLE.org", TenantID: n.TenantID, Reason: "asked", DisabledBy: "desk",
 				OccurredAt: now0 + 5,
 			}
-			want := []string{"disabled", "suppressed", "suppressed"} // one of the tenant, one of the list's subscriber
+			want := []string{"disabled", "suppressed", "suppressed"} // one of the tenant, one of the list
 			if everywhere {
 				d.TenantID, want = "", []string{"disabled", "suppressed"}
 			}
@@ -104,7 +104,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	}
 }
 
-// Pages skip no one, even if an address has rows of several tenants at the end of a page.
+// Pages don't skip anyone, even if the rows of an address for several tenants are at the end of a page.
 func TestSuppressedPages(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i := range 5 {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/members"
 )
 
-// A change that requests a sync while one is being planned can't rely on that one, which may have passed it already. A
-// sync also includes changes stamped by a clock that has gone back since.
+// A change that requests a sync while another sync is being planned needs its own, because the other one may not
+// include the change. A sync also includes changes from before the clock was set back.
 func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
@@ -36,7 +36,7 @@ func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
 	if err := n.PlanSync(t.Context(), &y, now0+100); err != nil || y.StartedAt <= now0+900 {
 		t.Errorf("it begins at %d, %v", y.StartedAt-now0, err)
 	}
-	n.SQL("UPDATE sync SET batch_total = 0 WHERE id = ?", first) // like in the middle of planning
+	n.SQL("UPDATE sync SET batch_total = 0 WHERE id = ?", first) // as in the middle of planning
 	if second := ask(now0+200, now0+200); second == first {
 		t.Error("one that is being planned was taken")
 	}

@@ -45,7 +45,7 @@ func TestATeamRoleStaysPending(t *testing.T) {
 }
 
 // When users lose their last role in a tenant, the open invitations there that they created, or that are addressed to
-// them, end. Those of other tenants and users stay.
+// them, end. Invitations of other tenants and users stay.
 func TestInvitationsEndWithTheLastRole(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}

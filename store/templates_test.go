@@ -10,9 +10,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A template that is in use can be deleted only on request. Other templates, draft campaigns and jobs that have not
-// frozen it use it; jobs that have frozen it don't. A template with the name of the built-in default can always be
-// deleted.
+// A template that is in use can be deleted only on explicit request. Other templates, draft campaigns, and jobs that
+// have not frozen the template use it. Jobs that have frozen it don't. A template with the name of the built-in default
+// can always be deleted.
 func TestUsesOfATemplate(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestThemesOfATenant checks that theme names are per tenant, their number is limited, a draft's theme can't be
-// deleted, and a campaign keeps its theme when the theme is renamed.
+// TestThemesOfATenant checks that the names of themes are unique only within a tenant, their number is limited, a
+// draft's theme can't be deleted, and a campaign keeps its theme when the theme is renamed.
 func TestThemesOfATenant(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	l := s.NewList()

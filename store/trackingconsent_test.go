@@ -90,8 +90,8 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 	}
 }
 
-// An operator's file can say who has given consent elsewhere, and the ledger records that. Importing it again changes
-// nothing.
+// An operator's file can show who has given consent in another system, and the ledger records that. Importing the file
+// again changes nothing.
 func TestConsentToTrackingInFiles(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	rows := []imports.ImportRow{
@@ -120,8 +120,8 @@ func TestConsentToTrackingInFiles(t *testing.T) {
 	}
 }
 
-// Opens reported by a provider don't identify subscribers without consent either: neither in the recipient's record nor
-// in the stored report.
+// Opens that a provider reports don't identify subscribers without consent either, neither in the recipient's record
+// nor in the stored report.
 func TestReportsOfOpeningsNameNoReader(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.ChangeTenant(n.TenantID, core.TenantInput{TrackingConsent: new(true)})
@@ -156,8 +156,8 @@ func TestReportsOfOpeningsNameNoReader(t *testing.T) {
 	}
 }
 
-// Confirming one request doesn't give the consent of another request, which a stranger may have sent since. An
-// operator's file that activates a subscriber doesn't either.
+// Confirming one request doesn't give the consent of another request, which a stranger may have sent since. Neither
+// does an operator's file that activates a subscriber.
 func TestOnlyWhatIsConfirmedAgrees(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	agrees := func(email core.Email) bool {

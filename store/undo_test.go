@@ -50,7 +50,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	}
 }
 
-// Undoing an unsubscribe reduces the count of the job whose email led to it, and of no other job.
+// Undoing an unsubscribe reduces the count of the job whose email led to the unsubscribe, and of no other job.
 func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
@@ -81,7 +81,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 		n.Active(n.ListID, email)
 		leave(email, 1, now0+10)
 	}
-	ann := leave("ann@example.org", 2, now0+12) // through the link in a later email, which changes nothing
+	ann := leave("ann@example.org", 2, now0+12) // unsubscribing through the link in a later email changes nothing
 	counted(2, 0)
 	for range 2 {
 		if _, err := n.Undo(t.Context(), people.UndoRequest{ListID: n.ListID, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
@@ -96,7 +96,8 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	counted(1, 1)
 }
 
-// An undo restores no one who was blocked, complained, was suppressed, unsubscribed again or requested again.
+// An undo doesn't restore anyone who was blocked or suppressed, complained, unsubscribed again, or requested a new
+// subscription.
 func TestUndoResurrectsNobody(t *testing.T) {
 	suppress := func(kind string) func(*storetest.Seeder, people.UndoRequest) {
 		return func(n *storetest.Seeder, _ people.UndoRequest) {
@@ -236,7 +237,7 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 }
 
 // Repeated rounds of subscribing, confirming with the token in the answer and unsubscribing send at most as many undo
-// links as there are confirmations. The rounds continue to work, and add at most one row per list.
+// links as there are confirmations. Further rounds still work, and add at most one row per list.
 func TestUndoLinksAreThrottled(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	at := now0
@@ -256,7 +257,7 @@ func TestUndoLinksAreThrottled(t *testing.T) {
 	if count(store.MailQueued) != store.UndosPerListEmail || count(store.MailLeftOut) != 1 {
 		t.Errorf("one list: %d queued, %d left out", count(store.MailQueued), count(store.MailLeftOut))
 	}
-	for range store.UndosPerEmail { // each list could send one link
+	for range store.UndosPerEmail { // each list could send a link
 		round(n.NewList().ID)
 	}
 	if count(store.MailQueued) != store.UndosPerEmail || count(store.MailLeftOut) != 1+store.UndosPerListEmail {

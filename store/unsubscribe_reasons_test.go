@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// After a one-click unsubscribe, the person can give a reason later, once, with the same kind of token.
+// After a one-click unsubscribe, the person can later give a reason, but only once, with the same kind of token.
 func TestUnsubscribeReasonComesLater(t *testing.T) {
 	for name, c := range map[string]struct {
 		left        string // proof of the first request
@@ -59,7 +59,7 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	}
 }
 
-// An unsubscribe that was undone doesn't count in the reasons; the next one does.
+// An unsubscribe that was undone doesn't count in the reasons. The next unsubscribe does.
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")

@@ -49,8 +49,8 @@ func tables(t *testing.T, path string) map[string][]map[string]string {
 	return all
 }
 
-// changedByUpgrade lists the tables whose existing rows a migration rewrites, with the change or the test that checks
-// it.
+// changedByUpgrade lists the tables whose existing rows a migration rewrites, with a description of the change, or the
+// test that checks it.
 var changedByUpgrade = map[string]string{
 	"schema_migration": "a row for each migration",
 	"client":           "TestScopesAfterAnUpgrade",
@@ -60,8 +60,8 @@ var changedByUpgrade = map[string]string{
 // renamedByUpgrade maps tables that a migration renames to their new names.
 var renamedByUpgrade = map[string]string{"campaign": "campaign_copy"}
 
-// TestUpgradeFromTheFirstVersion checks that no row or value of the first version is lost, that the copy from before
-// the upgrade is kept, and that the schema equals that of a new database.
+// TestUpgradeFromTheFirstVersion checks that no row or value of the first version is lost, that a copy from before the
+// upgrade is kept, and that the schema equals that of a new database.
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	path := dbtest.FirstVersion(t, "..")
 	before := tables(t, path)
@@ -135,7 +135,7 @@ func statements(text string) (all []string) {
 }
 
 // TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would. The next start
-// must find the old schema, never a state in between, and migrate it.
+// must find the old schema, not a state in between, and migrate it.
 func TestCrashInsideAMigration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
@@ -143,7 +143,7 @@ func TestCrashInsideAMigration(t *testing.T) {
 	must(t, db.PrepareProcess())
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
 	for _, m := range schema.Migrations() {
-		if m.Number == 8 { // from here on, migrations have data
+		if m.Number == 8 { // from here on, the tables have data
 			path = dbtest.FirstVersion(t, "..")
 		}
 		images += crashImages(t, path, m)
@@ -153,8 +153,8 @@ func TestCrashInsideAMigration(t *testing.T) {
 	coretest.Promise(t, 17, images, 0, "stops inside migrations")
 }
 
-// crashImages runs the statements of one migration in a transaction that never commits, with a small page cache, which
-// forces pages into the -wal. After each statement it opens a copy of the files.
+// crashImages runs the statements of one migration in a transaction that never commits, with a small page cache that
+// forces pages into the -wal. After each statement, it opens a copy of the files.
 func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	t.Helper()
 	scratch := filepath.Join(t.TempDir(), "scratch.db")
@@ -190,7 +190,7 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 		if len(pending) == 0 || pending[0].Number != m.Number {
 			t.Errorf("inside %04d the file says that it needs %v", m.Number, pending)
 		}
-		to := m.Number // the caller runs all later migrations once
+		to := m.Number // so that the caller runs all later migrations only once
 		if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 			to = 0
 		}

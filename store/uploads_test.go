@@ -261,7 +261,7 @@ func TestUploadChild(t *testing.T) {
 		t.Skip("the victim of TestKillDuringAnUploadLeavesNothing")
 	}
 	file, in := io.Pipe()
-	go func() { // reports each chunk that was sent
+	go func() { // reports each chunk sent
 		for chunk := make([]byte, files.ChunkSize); ; fmt.Println("chunk") {
 			if _, err := in.Write(chunk); err != nil {
 				return
@@ -301,7 +301,8 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 	}
 }
 
-// Uploads fill the -wal quickly. Checkpoints therefore run in smaller steps, because everyone waits for each.
+// Uploads fill the -wal quickly. Checkpoints therefore run in smaller steps, because other operations wait for each
+// step.
 func TestUploadsMakeSmallCheckpoints(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	if _, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"},

@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Deleting a user removes everything of that user and nothing of others.
+// Deleting a user removes all records of that user, and none of other users.
 func TestDeleteUser(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
