@@ -14,9 +14,9 @@ import (
 	"newsletterd/store/identity"
 )
 
-// What scenarios do to accounts beyond their making.
+// Steps that change accounts which scenarios have created.
 func init() {
-	// user-of ACCOUNT: a token {ACCOUNT's name and an s} of the user of an account
+	// user-of ACCOUNT: a token for the user of an account; its name is the account's name followed by s
 	steps["user-of"] = func(e *env, name string, _ map[string]string) {
 		u, err := e.store.User(e.t.Context(), e.value(name))
 		e.must(err)
@@ -26,7 +26,7 @@ func init() {
 			Scopes: core.AllScopes, FirstParty: true,
 		}
 	}
-	// second-factor ACCOUNT: one is set up
+	// second-factor ACCOUNT: sets up a second factor
 	steps["second-factor"] = func(e *env, name string, _ map[string]string) {
 		e.must(e.store.SetTOTP(e.t.Context(), e.value(name), []byte("12345678901234567890"), 1))
 		u, err := e.store.User(e.t.Context(), e.value(name))
@@ -35,7 +35,7 @@ func init() {
 	}
 }
 
-// Real users and tokens for scenarios. A token that no "user" step made is verified for real.
+// Steps for real users and tokens. Tokens that no "user" step has created are verified as in production.
 func init() {
 	setups = append(setups, func(e *env, o *Options) {
 		p, err := auth.New(e.t.Context(), e.store, auth.Config{
@@ -52,7 +52,7 @@ func init() {
 			return p.Bearer(ctx, token, now)
 		}
 	})
-	// account NAME email=E name=N password=P operator tenant_admin=T[,T] verified disabled: {NAME} is the id
+	// account NAME email=E name=N password=P operator tenant_admin=T[,T] verified disabled: {NAME} is the user's id
 	steps["account"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		u := core.NewUser(core.Email(argOr(args, "email", name+"@user.example")), now)
@@ -75,7 +75,7 @@ func init() {
 		e.name(name, u.ID)
 	}
 	// oauth-client NAME confidential scopes="a b" redirect=URI bye=URI tenant=T first-party no-pkce: {NAME} is the
-	// id, {NAME-secret} the secret
+	// client's id, {NAME-secret} its secret
 	steps["oauth-client"] = func(e *env, name string, args map[string]string) {
 		in := core.ClientInput{Name: &name}
 		if _, ok := args["confidential"]; ok {
@@ -104,14 +104,14 @@ func init() {
 			e.name(name+"-secret", secret)
 		}
 	}
-	// registration closed | conflict | open: as [auth] registration and register_existing say
+	// registration closed | conflict | open: the settings registration and register_existing in [auth]
 	steps["registration"] = func(e *env, name string, _ map[string]string) {
 		p := e.handler.options.Auth
 		p.ClosedRegistration, p.RegisterConflict = name == "closed", name == "conflict"
 	}
-	// call NAME value=V: {NAME} is a value that stands for itself
+	// call NAME value=V: {NAME} is replaced by the value V
 	steps["call"] = func(e *env, name string, args map[string]string) { e.name(name, args["value"]) }
-	// mailed NAME kind=K: {NAME} is the token of the last mail of that kind, which must be there
+	// mailed NAME kind=K: {NAME} is the token in the last email of that kind, which must exist
 	steps["mailed"] = func(e *env, name string, args map[string]string) {
 		mails, err := e.store.DueMails(e.t.Context(), core.At(time.Now()), 100)
 		e.must(err)
@@ -124,7 +124,7 @@ func init() {
 			e.t.Fatalf("no mail of the kind %s", args["kind"])
 		}
 	}
-	// repeat METHOD path=P n=N from=ADDRESS type=T body=B: requests whose answers don't matter
+	// repeat METHOD path=P n=N from=ADDRESS type=T body=B: sends N requests whose responses are ignored
 	steps["repeat"] = func(e *env, method string, args map[string]string) {
 		n, err := strconv.Atoi(args["n"])
 		e.must(err)
@@ -144,7 +144,7 @@ func init() {
 	}
 }
 
-// A browser keeps what a token endpoint answers nowhere (RFC 6749 section 5.1).
+// Browsers don't store the response of a token endpoint (RFC 6749 section 5.1).
 func TestTokenAnswersAreNotKept(t *testing.T) {
 	e := newEnv(t)
 	steps["account"](e, "ann", nil)
@@ -161,7 +161,7 @@ func TestTokenAnswersAreNotKept(t *testing.T) {
 	}
 }
 
-// Registering by API and by the page counts as one.
+// Registrations through the API and through the page share one limit.
 func TestRegisteringSharesACount(t *testing.T) {
 	e := newEnv(t)
 	ask := func(path, media, body string) int {

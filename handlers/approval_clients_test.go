@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// tokenAt gets ann a token at a client; empty: our own.
+// tokenAt returns a token of ann at a client. An empty client means the server's own.
 func (e *reviewEnv) tokenAt(client string) string {
 	e.Helper()
 	form := url.Values{
@@ -35,7 +35,7 @@ func (e *reviewEnv) tokenAt(client string) string {
 	return got.AccessToken
 }
 
-// api asks the API by a token.
+// api sends a request with a token to the API.
 func (e *reviewEnv) api(token, method, path, body string, header ...string) *http.Response {
 	e.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -49,7 +49,7 @@ func (e *reviewEnv) api(token, method, path, body string, header ...string) *htt
 	return w.Result()
 }
 
-// clientOf adds a client at which ann may get tokens, in an actor's name.
+// clientOf adds a client, created by an actor, at which ann can get tokens.
 func (e *reviewEnv) clientOf(actor string) string {
 	e.Helper()
 	c, _, err := core.NewClient(core.ClientInput{
@@ -60,8 +60,8 @@ func (e *reviewEnv) clientOf(actor string) string {
 	return c.ID
 }
 
-// A person who keeps a client doesn't approve by the token that another person has given it, and isn't the second
-// person of what it has written by that.
+// The keeper of a client can't approve with a token that another person has given the client, and doesn't count as the
+// second person for what the client has written with it.
 func TestAClientApprovesNothingOfItsKeepers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -92,7 +92,7 @@ func TestAClientApprovesNothingOfItsKeepers(t *testing.T) {
 			t.Errorf("no client: %d, says %t", status, may)
 		}
 
-		// Bob's client writes as ann.
+		// Bob's client writes with ann's token.
 		write := func(client string) bool {
 			t.Helper()
 			e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID})

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// An issue is an article in the page: without a frame, a script, and what belongs to an email.
+// The page of an issue shows an article, without a frame, a script, or parts that belong only in an email.
 func TestIssuesAreArticles(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="News of May" preheader="Longer days" ` +
@@ -128,7 +128,7 @@ func ld(t *testing.T, body string) (thing map[string]any) {
 	return thing
 }
 
-// Search engines read what a page is about, whatever its texts contain.
+// Pages contain structured data about their topic for search engines, whatever their texts contain.
 func TestStructuredData(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="</script><b> & 'May'" preheader="Longer & <warmer>"`)
@@ -154,7 +154,7 @@ func TestStructuredData(t *testing.T) {
 	}
 }
 
-// A search finds the shown issues of its list, by words of title and text.
+// A search finds the shown issues of its list by words in their titles and texts.
 func TestArchiveSearch(t *testing.T) {
 	e := archived(t)
 	e.step("list daily tenant=acme")
@@ -212,7 +212,7 @@ func TestArchiveSearch(t *testing.T) {
 	}
 }
 
-// No query fails.
+// Every query gets a valid response.
 func TestAnyArchiveSearch(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them cool.</p>"`)
@@ -228,7 +228,7 @@ func TestAnyArchiveSearch(t *testing.T) {
 	})
 }
 
-// An address may search 60 times a minute. Other pages are not limited.
+// An IP address can search 60 times a minute. Other pages are not limited.
 func TestArchiveSearchLimit(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="Apples"`)
@@ -247,7 +247,7 @@ func TestArchiveSearchLimit(t *testing.T) {
 	}
 }
 
-// A feed has the full text of issues, up to 1 MiB. Further issues have their summaries.
+// A feed has the full text of issues, up to 1 MiB. Further issues have only their summaries.
 func TestFeedsAreBounded(t *testing.T) {
 	e := archived(t)
 	for n := range 5 {
@@ -278,7 +278,7 @@ func (e *env) campaignText(list string, day int, source string) {
 	storetest.Seed(e.t, e.store).At(core.At(at)).Finish(j)
 }
 
-// An issue that was sent before texts were stored gets its text later. The search forgets a deleted issue.
+// An issue that was sent before texts were stored gets its text later. The search doesn't find a deleted issue.
 func TestTextsOfOldIssues(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="May" source="<p>Apples</p>"`)

@@ -23,7 +23,7 @@ import (
 
 func init() {
 	// sent-campaign NAME list=LIST subject=… preheader=… source=HTML at=DAY archive=true|false : a campaign that was
-	// sent at noon to a reader of the list, ann@example.org. {NAME} is its id; {NAME.job} its job.
+	// sent at noon to a subscriber of the list, ann@example.org. {NAME} is its id, {NAME.job} the id of its job.
 	steps["sent-campaign"] = func(e *env, name string, args map[string]string) {
 		day, err := time.Parse(time.DateOnly, cmp.Or(args["at"], "2026-05-04"))
 		e.must(err)
@@ -43,7 +43,7 @@ func init() {
 	}
 }
 
-// campaign makes the job of a campaign to a list with one reader, ann@example.org, at a time.
+// campaign creates the job of a campaign, at the given time, to a list with one subscriber, ann@example.org.
 func (e *env) campaign(listID string, at time.Time, change func(*core.CampaignFields)) core.SendJob {
 	seed := storetest.Seed(e.t, e.store).At(core.At(at))
 	l, err := e.store.List(e.t.Context(), listID)
@@ -58,7 +58,7 @@ func (e *env) campaign(listID string, at time.Time, change func(*core.CampaignFi
 	return seed.SendDraft(&draft)
 }
 
-// archived makes a list with an archive.
+// archived creates a list with an archive.
 func archived(t *testing.T) *env {
 	e := newEnv(t)
 	e.step("tenant acme domains=acme.example")
@@ -75,14 +75,14 @@ func (e *env) change(list string, in core.ListInput) {
 	e.must(err)
 }
 
-// page asks for a page and returns its status, headers and body.
+// page requests a page and returns its status, headers and body.
 func (e *env) page(path string, headers ...string) (int, http.Header, string) {
 	e.t.Helper()
 	res, body := e.ask("GET", path, "", nil, headers...)
 	return res.StatusCode, res.Header, string(body)
 }
 
-// What stands in mails for one reader, or leads to something by a token.
+// Parts of emails that are for one subscriber, or contain a token.
 var pieces = map[string][]string{
 	core.ContentHTML: {
 		`<a href="{{ unsubscribe_url }}">leave</a>`, `<a href="{{ view_url }}">view</a>`,
@@ -114,8 +114,8 @@ var (
 	anyToken  = regexp.MustCompile(`/t/[oc]/|/v/|token=[^"&\s]|[?]t=[^"'&\s<]|unsubscribe[?]`)
 )
 
-// No page of an archive has a token, a pixel, a tracked link, or anything of the reader who got the mail, whatever the
-// mail is made of.
+// No page of an archive contains a token, a pixel, a tracked link, or data of the subscriber who got the email,
+// whatever the email contains.
 func TestArchivesTellNothingOfReaders(t *testing.T) {
 	e := archived(t)
 	n := 0
@@ -159,7 +159,7 @@ func TestArchivesTellNothingOfReaders(t *testing.T) {
 	})
 }
 
-// An archive shows what was sent, once every reader's mail was tried, and nothing else.
+// An archive shows what was sent, after the email to each subscriber was attempted, and nothing else.
 func TestArchivesShowWhatWasSent(t *testing.T) {
 	e := archived(t)
 	weekly, at := e.value("weekly"), time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -229,7 +229,7 @@ func TestArchivesShowWhatWasSent(t *testing.T) {
 	}
 }
 
-// Archives are found by search engines; pages with a token, and mails without the page around them, are not.
+// Search engines can index archives, but not pages with a token, nor emails without the page around them.
 func TestWhatSearchEnginesFind(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="News <of> 'May'" preheader="Longer & warmer"`)
@@ -280,7 +280,7 @@ type feedNode struct {
 	Nodes   []feedNode `xml:",any"`
 }
 
-// all returns the elements of a name within one.
+// all returns the elements with a given name inside an element.
 func (n feedNode) all(name string) (found []feedNode) {
 	for _, k := range n.Nodes {
 		if k.XMLName == (xml.Name{Space: "http://www.w3.org/2005/Atom", Local: name}) {
@@ -290,7 +290,7 @@ func (n feedNode) all(name string) (found []feedNode) {
 	return found
 }
 
-// faults tells what RFC 4287 section 4.1 asks of a feed or an entry that it has not.
+// faults returns the requirements of RFC 4287 section 4.1 that a feed or an entry doesn't meet.
 func (n feedNode) faults() (all []string) {
 	for _, name := range []string{"id", "title", "updated"} {
 		if got := n.all(name); len(got) != 1 || got[0].Text == "" {
@@ -320,7 +320,7 @@ func (n feedNode) faults() (all []string) {
 	return all
 }
 
-// The feed is one by RFC 4287, tells what has not changed, and keeps its ids wherever it goes.
+// The feed is valid according to RFC 4287, responds to conditional requests, and keeps its ids when its URL changes.
 func TestFeeds(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="News & <b>more</b>" preheader="It's & <i>" source="<p>a & b &lt;c&gt; ]]> &nbsp;</p>"`)

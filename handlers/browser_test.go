@@ -14,7 +14,7 @@ import (
 
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
-// browse asks as a browser with a language does, at a host.
+// browse sends a request as a browser with a language does, to a host.
 func browse(h http.Handler, method, host, path, accept, language string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.Host = host
@@ -25,8 +25,8 @@ func browse(h http.Handler, method, host, path, accept, language string) *httpte
 	return w
 }
 
-// A browser gets pages where nothing is, in its language; programs, and the paths of programs, keep their JSON, and
-// every status stays.
+// For unknown paths, browsers get pages in their language. API clients, and the paths for them, still get JSON. The
+// status is the same for both.
 func TestBrowsersGetPages(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, path := range []string{"/nothing", "/login/", "/apix", "/v", "/webhook", "/healthzz"} {
@@ -64,13 +64,13 @@ func TestBrowsersGetPages(t *testing.T) {
 		t.Errorf("/: %d %v", w.Code, w.Header())
 	}
 	e.login()
-	if res := e.ask("GET", "/", nil); res.StatusCode != 404 { // no browser
+	if res := e.ask("GET", "/", nil); res.StatusCode != 404 { // not a browser
 		t.Errorf("/: %d", res.StatusCode)
 	}
 }
 
-// At the host of a tenant's public_url the root shows its active lists, in its language and looks; so does what is
-// not there.
+// At the host of a tenant's public_url, the root page shows the active lists in the tenant's language and design. Pages
+// for unknown paths have the same language and design.
 func TestTenantsOwnHost(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -108,7 +108,7 @@ func TestTenantsOwnHost(t *testing.T) {
 	}
 }
 
-// Every page of users is in the language of the browser, and none has a word of another language.
+// Every page for users is in the language of the browser, and no page contains a word of another language.
 func TestUserPagesInEveryLanguage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, lang := range core.Languages {
@@ -141,8 +141,8 @@ func TestUserPagesInEveryLanguage(t *testing.T) {
 	}
 }
 
-// The page to sign up keeps the rules of the API: the same answer with and without an account, weak passwords refused,
-// nothing where registration is closed.
+// The signup page follows the rules of the API: it responds in the same way with and without an account, rejects weak
+// passwords, and doesn't exist if registration is closed.
 func TestSignUpPage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	post := func(email, password string) (int, string) {
@@ -191,8 +191,9 @@ func TestSignUpPage(t *testing.T) {
 	}
 }
 
-// A confirm link used again says that it was used; a token that the caller got in an answer does not say so, for
-// that would tell who is subscribed. While another way of confirming stands, the mailed link still asks.
+// If a confirmation link is used again, the page says that it was used. For a token that the caller got in a response,
+// it doesn't, because that would reveal who is subscribed. If the person was confirmed in another way, the link in the
+// email still asks for confirmation.
 func TestConfirmLinkUsedAgain(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

@@ -24,7 +24,7 @@ func init() {
 	})
 }
 
-// answering is a web whose hosts answer as their names say.
+// answering is a network whose hosts respond as their names say.
 type answering struct{}
 
 func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,7 +38,7 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res.Result(), nil
 }
 
-// Attachments that are large are worth a word; one that is gone keeps the campaign from going out.
+// Large attachments cause a warning. A missing attachment keeps the campaign from being sent.
 func TestCheckOfAttachments(t *testing.T) {
 	e := newEnv(t)
 	s := storetest.Seeder{TB: t, Store: e.store}
@@ -82,7 +82,7 @@ func TestCheckOfAttachments(t *testing.T) {
 	}
 }
 
-// An error in a placeholder names the field of the campaign that it is in, in the check as in the preview.
+// An error in a placeholder contains the name of the campaign's field, both in the check and in the preview.
 func TestErrorsNameTheFieldOfTheCampaign(t *testing.T) {
 	e := newEnv(t)
 	s := storetest.Seeder{TB: t, Store: e.store}
@@ -112,8 +112,8 @@ func TestErrorsNameTheFieldOfTheCampaign(t *testing.T) {
 	}
 }
 
-// Links are asked through the guard: what is private is refused, what carries a secret or is a page of ours is not
-// asked, and HEAD alone decides nothing.
+// Links are checked through the guard. Private addresses are refused. URLs with a secret and pages of this server are
+// not requested. The response to HEAD alone doesn't decide.
 func TestLinksAreAsked(t *testing.T) {
 	var asked atomic.Pointer[[]string]
 	asked.Store(&[]string{})

@@ -11,11 +11,12 @@ import (
 	"newsletterd/handlers/drafts"
 )
 
-// The check says how many readers lack a field that the mail prints, and what they read; and which fields readers have,
-// those of imported columns too. The editor offers these, and says the same in words.
+// The check reports how many subscribers lack a field that the email prints, and what they see instead. It also lists
+// the fields that subscribers have, including those of imported columns. The editor offers these fields and shows the
+// same text.
 func TestCheckOfFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newCampaignEnv(t, core.RoleEditor) // two readers of whom nothing is known
+		e := newCampaignEnv(t, core.RoleEditor) // two subscribers with no details
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Subject = "News for {{ preferences.Vorname | default: \"you\" }}"
 			f.Content.Kind = core.ContentMarkdown

@@ -11,7 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The check of a campaign finds merge tags of other programs wherever they stand, and names the source's own line.
+// The check of a campaign finds merge tags of other products anywhere in the source, and reports the line in the
+// source.
 func TestCheckOfForeignTags(t *testing.T) {
 	e := newEnv(t)
 	s := storetest.Seeder{TB: t, Store: e.store}

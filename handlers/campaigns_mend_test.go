@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A mended link leads elsewhere in the mails that are out, in the mail in a browser, in the archive, and in the mails
-// of a retry.
+// A fixed link leads to the new target in sent emails, in the browser view, in the archive, and in the emails of a
+// retry.
 func TestMendedLinks(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-issue issue list=weekly email=ann@example.org html="<a href='https://shop.example/?a=1&amp;b=2'>a</a><a ` +
@@ -44,8 +44,8 @@ func TestMendedLinks(t *testing.T) {
 	}
 }
 
-// A correction is shown in the mail in a browser, in the archive and in its feed, with its date, and what was sent is
-// kept: previews show it.
+// The browser view, the archive and its feed show a correction with its date. The sent content is kept and shown in
+// previews.
 func TestCorrections(t *testing.T) {
 	e := archived(t)
 	e.step("user ann tenant_admin=acme")
@@ -83,7 +83,7 @@ func TestCorrections(t *testing.T) {
 	shown("5", false)
 }
 
-// A mended link gets the utm parameters that links of its campaign have, unless it brings its own.
+// A fixed link gets the utm parameters of its campaign's links, unless the new URL has its own.
 func TestMendedLinksGetTheParametersOfTheirCampaign(t *testing.T) {
 	e := archived(t)
 	s := storetest.Seeder{TB: t, Store: e.store}

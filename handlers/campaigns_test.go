@@ -6,7 +6,7 @@ import (
 )
 
 func init() {
-	// campaign NAME list=LIST [subject=…] [by=…] : a draft
+	// campaign NAME list=LIST [subject=…] [by=…] : creates a draft
 	steps["campaign"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seeder{TB: e.t, Store: e.store}
 		l, err := e.store.List(e.t.Context(), e.value(args["list"]))

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// makesClient has ann create a client in the console, and returns it.
+// makesClient lets ann create a client in the console, and returns the client.
 func (e *tenantConsole) makesClient(name string) core.Client {
 	e.Helper()
 	status, page := e.page("POST", e.path("settings", "clients"), url.Values{
@@ -27,7 +27,7 @@ func (e *tenantConsole) makesClient(name string) core.Client {
 	return e.clientNamed(name)
 }
 
-// endpointBy adds a webhook endpoint of the tenant in the name of an actor.
+// endpointBy adds a webhook endpoint of the tenant, created by an actor.
 func (e *tenantConsole) endpointBy(actor string) core.Endpoint {
 	e.Helper()
 	n := core.Endpoint{ID: core.NewID(), TenantID: e.tenant.ID, CreatedAt: e.seed.Time()}
@@ -36,7 +36,7 @@ func (e *tenantConsole) endpointBy(actor string) core.Endpoint {
 	return n
 }
 
-// clientNamed reads a client of the tenant; the zero Client where there is none.
+// clientNamed reads a client of the tenant. If there is none, it returns the zero Client.
 func (e *tenantConsole) clientNamed(name string) core.Client {
 	e.Helper()
 	found, err := e.store.Clients(e.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 100})
@@ -49,7 +49,7 @@ func (e *tenantConsole) clientNamed(name string) core.Client {
 	return core.Client{}
 }
 
-// Who has taken over an old session makes no client of it, which would outlive the session.
+// Someone who has taken over an old session can't create a client, which would outlive the session.
 func TestAnOldSessionMakesNoClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -76,7 +76,8 @@ func TestAnOldSessionMakesNoClient(t *testing.T) {
 	})
 }
 
-// The owners of a tenant, and who created the client, are told of it by a mail that leads to it and holds no secret.
+// The owners of a tenant, and the user who created a client, get an email about it. The email links to the client and
+// contains no secret.
 func TestOwnersAreToldOfNewClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -98,7 +99,7 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 		if len(mails) != 2 || !heard["owner@acme.example"] || !heard["ann@user.example"] {
 			t.Errorf("%+v", mails)
 		}
-		// An operator who creates one for the tenant is told, too.
+		// An operator who creates a client for the tenant gets an email, too.
 		op := e.seed.NewUser("op@user.example", "", func(u *core.User) {
 			u.Roles = []core.Role{{Role: core.RoleOperator, TenantID: core.TenantNone}}
 		})
@@ -121,7 +122,7 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 	})
 }
 
-// A user who creates clients by the dozen sends each owner a few mails, and one more that names the others.
+// If a user creates dozens of clients, each owner gets a few emails, and one more that lists the other clients.
 func TestMailsAboutClientsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -171,7 +172,7 @@ func TestMailsAboutClientsAreGathered(t *testing.T) {
 	})
 }
 
-// What ends a user's sessions names the clients that the user created, and disables them where that is asked for.
+// Every action that ends a user's sessions lists the clients that the user has created and, on request, disables them.
 func TestEndingSessionsDisablesClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -223,7 +224,8 @@ func TestEndingSessionsDisablesClients(t *testing.T) {
 	})
 }
 
-// An operator's request names the clients that stay, and disables those that a tenant's administrator may disable.
+// The response to an operator's request lists the clients that stay enabled. On request, the clients that the tenant's
+// administrator can disable are disabled.
 func TestOperatorsEndClientsOfUsers(t *testing.T) {
 	e := newEnv(t)
 	for _, s := range []string{"tenant acme", "tenant beta", "user op operator", "account max name=max email=max@acme.example verified"} {
@@ -304,8 +306,8 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 	}
 }
 
-// Who has given another's client or webhook endpoint a secret or an address keeps it: it is named and disabled with
-// those of one's own.
+// A user who has set a secret or URL of someone else's client or webhook endpoint becomes its keeper. It is then listed
+// and disabled like the user's own.
 func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Search says of a campaign what its pages say: one whose emails went to a folder was not sent. Of a person it says the
-// state that isn't the usual one.
+// The search shows the same state of a campaign as its pages: a campaign whose emails went to a folder was not sent. It
+// shows the state of a person only if it is not the usual one.
 func TestConsoleSearchAgrees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -31,7 +31,7 @@ func TestConsoleSearchAgrees(t *testing.T) {
 	})
 }
 
-// Versions name who has saved them.
+// Versions show who saved them.
 func TestConsoleVersionsNameWho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -41,7 +41,7 @@ func TestConsoleVersionsNameWho(t *testing.T) {
 	})
 }
 
-// A page that is not there leads to one that is: in the console, and outside.
+// The error page for an unknown page links to an existing one, both in the console and outside.
 func TestPagesNotFoundLeadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

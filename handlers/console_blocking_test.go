@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Blocking a person says that it ends the subscription. Then the person is shown as blocked, once, with who did it in
-// words; and what remains after unblocking is said before and after.
+// Before blocking a person, the console says that this ends the subscription. The person is then shown as blocked,
+// once, with the name of the user who did it. Before and after unblocking, the console says what stays.
 func TestConsoleBlocksAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

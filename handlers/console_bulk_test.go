@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// performs performs all open bulk actions, as the worker does, and returns the last one.
+// performs performs all open bulk actions, as the worker does, and returns the id of the last one.
 func (e *peopleEnv) performs() (last string) {
 	e.Helper()
 	for {
@@ -28,8 +28,8 @@ func (e *peopleEnv) performs() (last string) {
 	}
 }
 
-// Everyone in a segment is removed after a question with their number, and comes back with a button. Only
-// administrators may, and more than 500 people need a fresh sign-in.
+// After a question with their number, everyone in a segment is removed, and a button restores them. Only administrators
+// can do that, and for more than 500 people a fresh sign-in is needed.
 func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -74,7 +74,7 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		}
 		e.seed.Tell(e.list, core.StatusActive, rows...)
 		time.Sleep(16 * time.Minute)
-		e.sends("/new-bulk", http.StatusOK, form, `action="/login/confirm"`) // asked for by the API
+		e.sends("/new-bulk", http.StatusOK, form, `action="/login/confirm"`) // the API asks for it
 		if id := e.performs(); id != "" {
 			t.Error("started without a fresh sign-in")
 		}
@@ -98,7 +98,7 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		vip, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())
 		e.must(err)
 		e.must(e.store.AddTag(t.Context(), vip, "user:ann"))
-		form.Set("sure", "1") // without a tag: asks again
+		form.Set("sure", "1") // without a tag, the page asks again
 		e.sends("/new-bulk", http.StatusOK, form, `name="tag" required`, ">VIP</option>")
 		form.Set("tag", vip.ID)
 		e.sends("/new-bulk", http.StatusSeeOther, form)
@@ -151,7 +151,7 @@ func (e *peopleEnv) tagging() func(status int, texts ...string) {
 	}
 }
 
-// If a field of the filter is removed before the confirmation, the action changes no one.
+// If a field of the filter is deleted before the confirmation, the action changes no one.
 func TestConsoleActionsWithoutTheirFieldAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -165,7 +165,7 @@ func TestConsoleActionsWithoutTheirFieldAreRefused(t *testing.T) {
 	})
 }
 
-// Bulk actions that change more than 500 people together need a fresh sign-in, as one does.
+// Bulk actions that change more than 500 people together need a fresh sign-in, as a single one does.
 func TestConsoleCountsBulkActionsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
@@ -178,7 +178,8 @@ func TestConsoleCountsBulkActionsTogether(t *testing.T) {
 	})
 }
 
-// If users with a passkey sign in with only a password, that is no fresh sign-in. All their bulk actions are counted.
+// Signing in with only a password is not a fresh sign-in for a user who has a passkey. All bulk actions of such users
+// are counted.
 func TestConsoleCountsBulkActionsWithoutTheSecondFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// posts sends JSON to a page that is there for scripts.
+// posts sends JSON to a route for scripts.
 func (e *campaignEnv) posts(path string, body any) (status int, answer string) {
 	e.Helper()
 	text, err := json.Marshal(body)
@@ -29,7 +29,7 @@ func (e *campaignEnv) posts(path string, body any) (status int, answer string) {
 	return rec.Code, string(b)
 }
 
-// The script of the editor is told whether two sources become the same mail, by those who may read campaigns.
+// The editor script can ask whether two sources produce the same email, if the user may read campaigns.
 func TestConsoleComparesSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleEditor)
@@ -72,7 +72,7 @@ func TestConsoleComparesSources(t *testing.T) {
 	})
 }
 
-// The preview is that of a reader whom a search by address finds; those who may not read addresses have no search.
+// The preview is for a subscriber whom a search by address finds. Users who may not read addresses get no search.
 func TestConsolePreviewAsAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -101,7 +101,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 			strings.Contains(part, "<html") || strings.Contains(part, "<iframe") {
 			t.Error(part)
 		}
-		// The mail comes at once where one reader alone is meant, with what is known of them, in words.
+		// If only one subscriber matches, the email and the subscriber's details are shown immediately.
 		for _, at := range []string{"?as=joa", "?as=joan@reader.example"} {
 			e.shows(e.path(at), http.StatusOK, "Preview as joan@reader.example", "<dt>City</dt><dd>Bonn")
 			if part := e.part(e.path(at), "readers"); !strings.Contains(part, "preview?as=joan%40reader.example") ||
@@ -120,7 +120,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 	})
 }
 
-// Checks call a field by its question or by what it is, and a field that some readers lack is one matter.
+// Checks use the label of a field, or a description of it. A field that some subscribers lack is one finding.
 func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -140,7 +140,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 			e.must(err)
 		}
 		e.seed.Deliver()
-		e.shows(e.path("/send"), http.StatusOK, "<strong>News for </strong>") // as one gets it of whom nothing is known
+		e.shows(e.path("/send"), http.StatusOK, "<strong>News for </strong>") // as for a subscriber with no details
 		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
 		checks, _, _ = strings.Cut(textOf(checks), "Preview as subscriber")
 		for _, want := range []string{

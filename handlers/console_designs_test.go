@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// A campaign starts from nothing, from a design in the language of the page, or from what another one says. A design
-// has no link that leads to a stranger, and no fault but what its author is to write.
+// A campaign starts empty, from a design in the language of the page, or from the content of another campaign. A design
+// has no link to another site, and no error except texts that its author still has to write.
 func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)

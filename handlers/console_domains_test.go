@@ -21,10 +21,10 @@ import (
 	"newsletterd/handlers/tenants"
 )
 
-// linkToRecords finds the path of a link that shows the records of a domain to who has no account.
+// linkToRecords finds the path of a link that shows the records of a domain to people without an account.
 var linkToRecords = regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`)
 
-// zone is what the DNS of a test has, by kind and name: "TXT _dmarc.acme.example".
+// zone holds the DNS records of a test by type and name, such as "TXT _dmarc.acme.example".
 type zone map[string][]string
 
 func (z zone) lookup(kind string) auth.LookupTXT {
@@ -37,10 +37,10 @@ func (z zone) lookup(kind string) auth.LookupTXT {
 	}
 }
 
-// answersKept is how long answers of name servers are kept.
+// answersKept is how long answers of name servers are cached.
 const answersKept = 5 * time.Second
 
-// asks makes the handler anew, with DNS options and what z answers.
+// asks creates the handler again, with DNS options and z as the name server.
 func (e *tenantConsole) asks(z zone, dns tenants.DNSOptions) {
 	p := e.handler.options.Auth
 	dns.NS, dns.Host = z.lookup("NS"), z.lookup("host")
@@ -52,7 +52,7 @@ func (e *tenantConsole) asks(z zone, dns tenants.DNSOptions) {
 	e.must(err)
 }
 
-// newDomainConsole is a console whose tenant has proposed a domain, with a DNS of its own.
+// newDomainConsole returns a console whose tenant has proposed a domain, with its own DNS.
 func newDomainConsole(t *testing.T, domain string) (e *tenantConsole, z zone, id string) {
 	e = newTenantConsole(t, core.RoleTenantAdmin)
 	z = zone{}
@@ -63,7 +63,7 @@ func newDomainConsole(t *testing.T, domain string) (e *tenantConsole, z zone, id
 	return e, z, found[0].ID
 }
 
-// What was done by a form is said once: not where the page is loaded anew or its records were looked at again.
+// The notice about a form's action appears once, not again after a reload or another check of the records.
 func TestConsoleDomainIsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -91,7 +91,7 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 	})
 }
 
-// The page of a domain says what stands in the place of each record, and what is to be done with it.
+// The page of a domain shows what is found in the place of each record, and what to do about it.
 func TestConsoleDomainRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "news.acme.co.uk")
@@ -205,8 +205,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 	})
 }
 
-// From the proof to a domain that is ready, and on to another key: each record is seen as it comes, while the page is
-// open, by who made it and by who got the link.
+// From the verification to a ready domain and to a second key: both the user who added the domain and a person with the
+// link see each record as soon as it is published, while the page is open.
 func TestConsoleDomainBecomesReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
@@ -240,7 +240,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		if len(keys) != 1 || keys[0].Status != core.DKIMInactive {
 			t.Fatalf("%+v", keys)
 		}
-		stranger(http.StatusOK, "Missing", d.Record().Value, keys[0].Public) // all at one visit
+		stranger(http.StatusOK, "Missing", d.Record().Value, keys[0].Public) // all records in one visit
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		later()
 		if got := e.shows(page, "Not verified", "Add the DKIM record together with the verification record"); strings.Contains(got, `value="start"`) {
@@ -324,7 +324,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 	})
 }
 
-// signed reports whether the API says of a sender domain that a key signs.
+// signed reports whether, according to the API, a key signs for a sender domain.
 func (e *tenantConsole) signed(d core.SenderDomain) bool {
 	e.Helper()
 	views, err := e.store.SenderDomainViews(e.Context(), d)
@@ -332,8 +332,8 @@ func (e *tenantConsole) signed(d core.SenderDomain) bool {
 	return views[0].Signed
 }
 
-// The first steps have the sender's domain ticked only once mails are signed. A domain without a key leads to one, next
-// to its records.
+// In the checklist, the sender domain is checked off only after emails are signed. A domain without a key shows how to
+// add one, next to its records.
 func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
@@ -370,8 +370,8 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 	})
 }
 
-// A domain that an operator has vouched for says so everywhere alike. Once all records stand, what is left is said, and
-// a look that is asked for is a fresh one.
+// All pages show the same state of a domain that an operator has vouched for. When all records are published, the page
+// says what is left to do. A check on request doesn't use cached answers.
 func TestConsoleDomainOnTrust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
@@ -390,14 +390,14 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		z["TXT acme.example"] = []string{"v=spf1 a:relay.example ~all"}
 		z["TXT _dmarc.acme.example"] = []string{"v=DMARC1; p=none"}
-		e.shows(page, "Records missing") // as it was a moment ago
+		e.shows(page, "Records missing") // still the cached state
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
 		e.shows(page, "Ready", "You can already send from this domain. This record proves that it's yours.",
-			">Active<") // by itself
+			">Active<") // activated automatically
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
-		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
+		e.sends(page+"/check", url.Values{}) // a check doesn't activate a key that a person has deactivated
 		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record",
 			"You can already send from this domain. This record proves that it's yours.")
 		if strings.Contains(got, "Records missing") {
@@ -414,7 +414,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 	})
 }
 
-// Where SPF need not change, pages say so; two records of it are an error all the same.
+// If SPF need not change, pages say so. Two SPF records are still an error.
 func TestConsoleDomainWithoutSPF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
@@ -449,7 +449,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 	})
 }
 
-// Answers of name servers are kept for all who look at that time: none of them changes one.
+// Cached answers of name servers are shared by concurrent requests, and none of these changes an answer.
 func TestDomainRecordsKeepAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
@@ -462,7 +462,7 @@ func TestDomainRecordsKeepAnswers(t *testing.T) {
 	})
 }
 
-// A link is no way to have many questions asked, also where no name server answers.
+// A link can't be used to cause many DNS queries, even if no name server answers.
 func TestDomainRecordsAskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _, id := newDomainConsole(t, "acme.example")
@@ -486,7 +486,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 		}
 		all.Wait()
 		e.shows(page, "No name server responded")
-		if n := asked.Load(); n != 5 { // the proof, the key, SPF, DMARC, and the servers of the zone
+		if n := asked.Load(); n != 5 { // verification, key, SPF, DMARC, and name servers of the zone
 			t.Errorf("%d questions", n)
 		}
 	})

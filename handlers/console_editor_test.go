@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// edit returns the form of the editor as it stands, with other texts.
+// edit returns the current form of the editor with other texts.
 func (e *campaignEnv) edit(page string, more ...string) url.Values {
 	e.Helper()
 	form := e.form(page, e.path(""))
@@ -25,8 +25,8 @@ func (e *campaignEnv) edit(page string, more ...string) url.Values {
 	return form
 }
 
-// The editor shows what an inbox will: the preview text, else the first words of the text, and no subject
-// where none is written. Its script gets the colours of the mail.
+// The editor shows what an inbox will show: the preview text or, without one, the first words of the text, and no
+// subject if there is none. Its script gets the colors of the email.
 func TestConsoleEditorShowsTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -55,8 +55,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 	})
 }
 
-// Where another person has saved meanwhile, nothing is written over: the page shows both texts, and saves the second
-// one only where that is asked for.
+// If another person has saved in the meantime, nothing is overwritten. The page shows both texts, and saves the second
+// one only on request.
 func TestConsoleEditorConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -90,7 +90,7 @@ func TestConsoleEditorConflict(t *testing.T) {
 	})
 }
 
-// Findings lead to where they are mended, and those on the sender's domain are one line.
+// Findings link to where they can be fixed. All findings about the sender domain are one line.
 func TestConsoleFindingsLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -110,8 +110,8 @@ func TestConsoleFindingsLead(t *testing.T) {
 	})
 }
 
-// A copy's name says that it is one. The list has the time at which a campaign was sent, not the one of its last
-// change.
+// The name of a copy says that it is a copy. The list shows the time at which a campaign was sent, not the time of its
+// last change.
 func TestConsoleCopiesAndTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -133,8 +133,8 @@ func TestConsoleCopiesAndTimes(t *testing.T) {
 	})
 }
 
-// While a mailing waits for its start, the overview says so. Its list of first steps has the proof of the sender's
-// domain ticked only once that is proved.
+// While a send waits for its start, the overview says so. In the checklist, the sender domain is checked off only after
+// it is verified.
 func TestConsoleOverviewWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -155,8 +155,8 @@ func TestConsoleOverviewWaits(t *testing.T) {
 	})
 }
 
-// What pages show of a campaign that was sent is corrected next to a preview, where anyone can see it; the page says
-// who.
+// The content that pages show for a sent campaign can be corrected next to a preview, if anyone can see it there. The
+// page says where it is visible.
 func TestConsoleCorrectsInTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -182,7 +182,7 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 	})
 }
 
-// A picture that stayed on a computer is found before sending, by its words or the name of its file, in each kind of
+// An image that is only on the author's computer is found before sending, by its alt text or file name, in each kind of
 // content.
 func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 	for kind, source := range map[string]string{
@@ -206,8 +206,8 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 	}
 }
 
-// A new campaign measures what the settings allow, unless its form says less; the last page says what is measured, and
-// what can't be mended afterwards.
+// A new campaign has the tracking that the settings allow, unless its form turns some of it off. The last page shows
+// what is tracked, and what can't be fixed after sending.
 func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 	for _, c := range []struct {
 		in               core.TenantInput
@@ -262,7 +262,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 			if c.in.NoTracking != nil {
 				texts[2] = e.at("/settings#f-measure")
 			}
-			e.shows(e.path("/send"), http.StatusOK, texts...) // a campaign of the API measures nothing
+			e.shows(e.path("/send"), http.StatusOK, texts...) // a campaign created through the API has no tracking
 			_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 				ID: e.campaign.ID, Actor: core.UserActor(core.NewID()), Now: e.seed.Time(),
 			}, func(f *core.CampaignFields) error { f.Tracking = core.TrackingPersons; return nil })
@@ -280,11 +280,12 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 	}
 }
 
-// Tests go to the test group unless the box next to the button says otherwise, and the page says to how many.
+// Tests go to the test group unless the field next to the button has other addresses, and the page shows the number of
+// recipients.
 func TestConsoleTestsGoToTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		const archive = "Show in public archive after sending" // offered once a list has one
+		const archive = "Show in public archive after sending" // offered if a list has an archive
 		e.shows(e.path("?tab=settings"), http.StatusOK, `<input type="hidden" name="archive" value="1">`, "-"+archive)
 		e.seed.NewList(func(in *core.ListInput) { in.TenantID, in.Archive = new(e.tenant.ID), new(true) })
 		e.shows(e.path("?tab=settings"), http.StatusOK, archive)
@@ -302,7 +303,7 @@ func TestConsoleTestsGoToTheGroup(t *testing.T) {
 	})
 }
 
-// A change that is saved by itself and takes an approval away says so, and is a draft in the head of the page at once.
+// If an autosaved change withdraws an approval, the page says so, and its heading shows a draft immediately.
 func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)

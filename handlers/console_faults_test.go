@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// What the API says of values that it refuses is German on German pages, and names the fields as the pages do.
+// Error messages of the API about refused values are in German on German pages, and use the labels that pages have for
+// fields.
 func TestConsoleFaultsInGerman(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/console/assets"
 )
 
-// Scripts and styles come compressed to browsers that take that, and are the same to all.
+// Scripts and styles are sent compressed to browsers that accept that, and are the same for everyone.
 func TestConsoleFilesAreCompressed(t *testing.T) {
 	e := newEnv(t)
 	for path, most := range map[string]int{

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/console"
 )
 
-// What is wrong with a form is said next to its field, which has the focus.
+// The error of a form appears next to its field, which has the focus.
 func TestConsoleMarksWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// silentReaders gives the list three readers of a year ago and more, to whom three measured mails went since, and one
-// who has not confirmed.
+// silentReaders gives the list three subscribers who joined at least a year ago and have since got three tracked
+// emails, and one unconfirmed subscriber.
 func (e *tenantConsole) silentReaders() {
 	e.Helper()
 	const day = 24 * time.Hour
@@ -31,8 +31,8 @@ func (e *tenantConsole) silentReaders() {
 	e.seed = e.seed.At(now)
 }
 
-// An administrator sees who was not heard of, asks them once more after a second step, and takes off who does not
-// answer.
+// After two-factor authentication, an administrator sees inactive subscribers, asks them again, and unsubscribes those
+// who don't respond.
 func TestConsoleHygiene(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -72,7 +72,7 @@ func TestConsoleHygiene(t *testing.T) {
 	})
 }
 
-// Viewers see the figures, and are offered nothing.
+// Viewers see the numbers, but no buttons.
 func TestConsoleHygieneOfViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleViewer)

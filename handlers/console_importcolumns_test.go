@@ -16,7 +16,7 @@ var (
 	columnChoice = regexp.MustCompile(`<option value="([^"]*)"( selected)?>([^<]*)<`)
 )
 
-// choices returns the form of an import as a browser would send it, and all that each of its columns can become.
+// choices returns the form of an import as a browser would send it, and everything that each of its columns can become.
 func (e *peopleEnv) choices(at string) (form url.Values, offered map[string][]string) {
 	e.Helper()
 	form, offered = url.Values{"agreed": {"active"}}, map[string][]string{}
@@ -31,8 +31,8 @@ func (e *peopleEnv) choices(at string) (form url.Values, offered map[string][]st
 	return form, offered
 }
 
-// A column that says who takes part does so also in a file whose column of addresses has to be named: those who have
-// left elsewhere are not brought here.
+// A status column is recognized even if someone has to select the address column of the file. People who unsubscribed
+// in the other system aren't added.
 func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -59,7 +59,7 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 	})
 }
 
-// After a try the columns have the same to choose from as before it, and what was chosen is chosen.
+// After a dry run, the columns offer the same choices as before, and the chosen ones are selected.
 func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -96,8 +96,8 @@ func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 	})
 }
 
-// A column of tags is recognized, another can be chosen, and a column with "unsubscribed" among its tags is asked
-// about.
+// A column of tags is recognized, and another one can be chosen. If a tag in a column is "unsubscribed", the page asks
+// about the column.
 func TestConsoleImportsTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// A try says of the first faulty lines what is wrong with them, and has all of them as a spreadsheet reads them; one
-// that was stopped says that nothing was imported.
+// After a dry run, the page shows the errors of the first faulty lines, and offers all of them as a file for
+// spreadsheets. If the dry run was stopped, it says that nothing was imported.
 func TestConsoleFaultsOfAnImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

@@ -16,8 +16,8 @@ import (
 	"newsletterd/core"
 )
 
-// A file of Excel for Mac in UTF-16 is read in the wizard: the person says which number of its dates is the day,
-// unknown columns are left out, and likely typos are listed.
+// The wizard reads a file of Excel for Mac in UTF-16. The user says which number in its dates is the day. Unknown
+// columns are left out, and likely typos are listed.
 func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -52,7 +52,7 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 	})
 }
 
-// The values shown of a column are the first that are not empty. Columns are saved under the names that the file has.
+// The values shown for a column are the first that are not empty. Columns are saved under their names in the file.
 func TestConsoleImportShowsValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -68,8 +68,8 @@ func TestConsoleImportShowsValues(t *testing.T) {
 	})
 }
 
-// The zip export of another tool is imported as it is: people who left by the name of their file stay away, and the
-// undo takes all of it back.
+// The zip export of another tool is imported unchanged. People who unsubscribed according to the name of their file
+// aren't added, and an undo reverts everything.
 func TestConsoleImportsAnExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -107,7 +107,7 @@ func TestConsoleImportsAnExport(t *testing.T) {
 	})
 }
 
-// A workbook is refused before anything of it is kept, and what arrived in UTF-16 is kept as text, in which an erasing
+// A workbook is rejected before any of it is stored. A file in UTF-16 is stored as UTF-8 text, in which an erasure
 // finds addresses.
 func TestUploadsOfImportsKeepText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestConsoleImportsAskWhoUnsubscribed: the wizard shows the column that may say who unsubscribed, with its cells, and
-// takes it for that unless someone decides otherwise; then it doesn't ask again.
+// TestConsoleImportsAskWhoUnsubscribed checks that the wizard shows a column that may say who unsubscribed, with its
+// cells. Unless the user decides otherwise, it uses the column for that, and doesn't ask again.
 func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -62,8 +62,8 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 	})
 }
 
-// TestConsoleImportsOfPublishersAddLeavers: a publisher's file adds people who unsubscribed and are new; the page says
-// how many rows were left out.
+// TestConsoleImportsOfPublishersAddLeavers checks that a publisher's file adds only unsubscribed people who are new,
+// and that the page shows how many rows were left out.
 func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

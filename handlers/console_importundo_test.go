@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// A publisher has no button to take an import of another person back, nor the page that asks.
+// A publisher gets neither the button to undo another person's import, nor the page that asks for confirmation.
 func TestConsoleImportOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
@@ -34,7 +34,7 @@ func TestConsoleImportOfAnother(t *testing.T) {
 	})
 }
 
-// Before an import is taken back its pages say that the fields it has replaced come back; after it they have.
+// Before an import is undone, its pages say that the replaced fields are restored. After the undo, they are.
 func TestConsoleImportGivesFieldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// fields are what the version says that is written on.
+// fields returns the fields of the version being edited.
 func (e *campaignEnv) fields() core.CampaignFields {
 	e.Helper()
 	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
@@ -20,8 +20,8 @@ func (e *campaignEnv) fields() core.CampaignFields {
 	return f
 }
 
-// A campaign becomes HTML of one's own after a page has said what is lost: with the placeholders of its mail, and what
-// it was among the versions. HTML is edited with the script for it, and becomes Markdown again in the same way.
+// A page says what is lost before a campaign becomes custom HTML. The HTML contains the placeholders of the email, and
+// the old content stays in the versions. A script helps to edit HTML, which can become Markdown again in the same way.
 func TestConsoleChangesTheKindOfContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleEditor)
@@ -69,7 +69,7 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		if f := e.fields(); f.Content != was {
 			t.Errorf("%+v", f.Content)
 		}
-		// What it is already is not asked about.
+		// If the content already has this kind, the page doesn't ask.
 		e.shows(e.path("/kind?to=markdown"), http.StatusFound)
 		e.shows(e.path("/kind?to=blocks"), http.StatusFound)
 	})

@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// tenantConsole is a tenant with a list in the console, where ann is signed in.
+// tenantConsole is the console of a tenant with a list, in which ann is signed in.
 type tenantConsole struct {
 	*pageEnv
 	seed   *storetest.Seeder
@@ -40,12 +40,12 @@ func newTenantConsole(t *testing.T, role string) *tenantConsole {
 	return e
 }
 
-// path returns an address in the console of the tenant.
+// path returns a path in the tenant's console.
 func (e *tenantConsole) path(parts ...string) string {
 	return "/console/" + e.tenant.ID + "/" + strings.Join(parts, "/")
 }
 
-// shows gets a page and looks for texts in it.
+// shows requests a page and checks that it contains texts.
 func (e *tenantConsole) shows(path string, texts ...string) string {
 	e.Helper()
 	status, page := e.page("GET", path, nil)
@@ -60,7 +60,7 @@ func (e *tenantConsole) shows(path string, texts ...string) string {
 	return page
 }
 
-// sends posts a form and returns where it leads to; it fails unless it leads somewhere.
+// sends posts a form and returns where the response redirects. If it doesn't redirect, the test fails.
 func (e *tenantConsole) sends(path string, form url.Values) string {
 	e.Helper()
 	res := e.ask("POST", path, form)
@@ -71,7 +71,7 @@ func (e *tenantConsole) sends(path string, form url.Values) string {
 	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org")
 }
 
-// refuses posts a form that is to be shown again, and looks for texts in it.
+// refuses posts a form that must be shown again, and checks that the page contains texts.
 func (e *tenantConsole) refuses(path string, form url.Values, want int, texts ...string) {
 	e.Helper()
 	status, page := e.page("POST", path, form)
@@ -85,7 +85,7 @@ func (e *tenantConsole) refuses(path string, form url.Values, want int, texts ..
 	}
 }
 
-// record reads the list as it stands.
+// record returns the current list.
 func (e *tenantConsole) record() core.List {
 	e.Helper()
 	l, err := e.store.List(e.Context(), e.list.ID)
@@ -93,7 +93,7 @@ func (e *tenantConsole) record() core.List {
 	return l
 }
 
-// TestConsoleShowsEachFieldOfAList: the settings of a list have an input for each of its texts and switches.
+// TestConsoleShowsEachFieldOfAList checks that the settings of a list have an input for each of its texts and switches.
 func TestConsoleShowsEachFieldOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -103,7 +103,7 @@ func TestConsoleShowsEachFieldOfAList(t *testing.T) {
 			switch name {
 			case "id", "tenant_id":
 				continue
-			case "fields", "mail_texts": // on pages of their own
+			case "fields", "mail_texts": // have their own pages
 				continue
 			case "status":
 				name = "active"
@@ -115,7 +115,7 @@ func TestConsoleShowsEachFieldOfAList(t *testing.T) {
 	})
 }
 
-// An administrator makes a list, and changes each of its settings.
+// An administrator creates a list, and changes each of its settings.
 func TestConsoleLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -161,7 +161,7 @@ func TestConsoleLists(t *testing.T) {
 	})
 }
 
-// Questions are added, changed and removed; a new one gets a name of its own.
+// Fields are added, changed and removed. A new field gets a unique name.
 func TestConsoleListQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -190,7 +190,7 @@ func TestConsoleListQuestions(t *testing.T) {
 	})
 }
 
-// The wording of mails is changed, and taken back by leaving it empty.
+// The texts of automatic emails are changed, and reset by leaving them blank.
 func TestConsoleListMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -210,7 +210,7 @@ func TestConsoleListMails(t *testing.T) {
 	})
 }
 
-// The chart shows the days that the API has counted, and the reasons why people left.
+// The chart shows the days that the API has counted, and the page shows the reasons why people unsubscribed.
 func TestConsoleListGrowth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -236,7 +236,7 @@ func TestConsoleListGrowth(t *testing.T) {
 	})
 }
 
-// A list is deleted by its name, on a page of its own.
+// A separate page deletes a list after its name is entered.
 func TestConsoleListIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -253,7 +253,7 @@ func TestConsoleListIsDeleted(t *testing.T) {
 	})
 }
 
-// A viewer sees figures and no button; a list of another tenant is none.
+// A viewer sees numbers but no buttons. A list of another tenant is not found.
 func TestConsoleListsOfViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleViewer)

@@ -37,8 +37,8 @@ func (e *tenantConsole) uploads(path, name string, file []byte) *httptest.Respon
 	return res
 }
 
-// A logo is uploaded or chosen from the pictures of the tenant, without scripts, and shown in mails' width; another
-// address is refused as the settings refuse it.
+// Without scripts, a logo is uploaded or chosen from the tenant's images, and shown at the width it has in emails.
+// Other URLs are refused as in the settings.
 func TestConsoleLogo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -79,7 +79,7 @@ func TestConsoleLogo(t *testing.T) {
 	})
 }
 
-// A file that can't be the logo is refused, and is not among the pictures afterwards.
+// A file that can't be the logo is refused, and is not among the images afterwards.
 func TestConsoleRefusedLogo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -108,8 +108,8 @@ func TestConsoleRefusedLogo(t *testing.T) {
 	})
 }
 
-// A dark logo that lets the ground through is told of where it is chosen and in a theme; one with a ground of its own,
-// one that is light and one that is kept elsewhere aren't.
+// The page that chooses a logo, and the page of a theme, warn about a dark logo with a transparent background. They
+// don't warn about a logo that has its own background, is light, or is stored on another server.
 func TestConsoleLogoOnDarkGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -145,7 +145,7 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 				t.Fatal(res.Code, textOf(res.Body.String()))
 			}
 			says(c.name, c.want)
-			if c.want { // one click mends it
+			if c.want { // one click fixes it
 				dark := e.now().BrandLogoURL
 				e.sends(e.path("settings", "logo"), url.Values{"do": {"plate"}})
 				if e.now().BrandLogoURL == dark {

@@ -16,7 +16,7 @@ import (
 	"newsletterd/core"
 )
 
-// sendsFile posts a form with a file, as a browser without script does, and returns where the answer leads to.
+// sendsFile posts a form with a file, as a browser without scripts does, and returns where the response redirects.
 func (e *peopleEnv) sendsFile(path string, status int, file []byte, fields map[string]string, texts ...string) (to string) {
 	e.Helper()
 	var b bytes.Buffer
@@ -79,7 +79,7 @@ func TestConsolePictures(t *testing.T) {
 	})
 }
 
-// A picture that something shows is deleted only when that is asked for again.
+// An image that is in use is deleted only after a second confirmation.
 func TestConsoleDeletesAPicture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
@@ -104,7 +104,7 @@ func TestConsoleDeletesAPicture(t *testing.T) {
 	})
 }
 
-// A viewer has no looks.
+// A viewer can't open the design pages.
 func TestConsoleLooksOfAViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
@@ -167,7 +167,7 @@ func TestConsoleThemes(t *testing.T) {
 	})
 }
 
-// sendsFrame posts a form to a frame, and checks that what is shown there runs nothing.
+// sendsFrame posts a form whose response is shown in a frame, and checks that the response can't run scripts.
 func (e *peopleEnv) sendsFrame(path string, form url.Values) string {
 	e.Helper()
 	res := e.ask("POST", e.at(path), form)

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// The default texts of automatic emails are shown, and stay defaults when they are saved as they are. A text of one's
-// own is seen before it is saved, and can be reset.
+// The default texts of automatic emails are shown, and stay defaults if they are saved unchanged. A custom text can be
+// previewed before it is saved, and can be reset.
 func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -73,7 +73,7 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 		if got := now(); got != (core.MailTexts{}) {
 			t.Errorf("reset: %+v", got.Confirm)
 		}
-		// A list without a text of its own has that of the settings.
+		// A list without a custom text uses the text in the settings.
 		e.sends(general, url.Values{subject: {"Really?"}})
 		e.shows(page, `value="Really?"`)
 	})

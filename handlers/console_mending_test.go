@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// linked sends a campaign with a link to roses by way of ours, which a person has written.
+// linked sends a campaign, written by an actor, with a tracked link to roses.
 func (e *campaignEnv) linked(by string) {
 	e.Helper()
 	e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
@@ -29,7 +29,7 @@ func (e *campaignEnv) linked(by string) {
 	e.must(err)
 }
 
-// mendingMails are the addresses to which mails about links wait.
+// mendingMails returns the addresses to which emails about links are queued.
 func (e *campaignEnv) mendingMails() (all []string) {
 	e.Helper()
 	mails, err := e.store.DueMails(e.Context(), e.seed.Time(), 100)
@@ -43,8 +43,8 @@ func (e *campaignEnv) mendingMails() (all []string) {
 	return all
 }
 
-// Where a second person approves, who has written what was sent can't mend its links, and is told so in place of the
-// form; what it asks for is one click for those who may.
+// If a second person must approve, the person who wrote the sent content can't fix its links. The page says so instead
+// of showing the form. People who may fix the link can accept the proposal with one click.
 func TestConsoleAsksForMending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -78,7 +78,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 	})
 }
 
-// A person who may mend finds what was asked for, with the new address.
+// A person who may fix a link finds the proposal with the new URL.
 func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -119,7 +119,7 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 	})
 }
 
-// The page of a person names the address to which a link that they have followed leads now, as the report does.
+// The page of a person shows the current target of a link that they clicked, as the report does.
 func TestConsolePersonsMendedLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)

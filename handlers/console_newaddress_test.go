@@ -9,7 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Another address of a person whose mailbox is gone is asked by mail, with what is known of them; the old one stays.
+// A new address of a person who has bounced gets an email that asks for confirmation. The details are copied, and the
+// old address stays.
 func TestConsoleNewAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// A file whose every row says that the person left asks for no consent. It does if the column is no longer imported as
-// the status.
+// If every row of a file says that the person left, the import doesn't ask for consent. If the column is no longer
+// imported as the status, it does.
 func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -50,8 +50,8 @@ func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 	})
 }
 
-// The day on which an imported person subscribed is shown with the day of the import. Undoing an import that blocked
-// addresses says that they can be emailed again. The audit log tells a dry run from an import.
+// The page shows the day on which an imported person subscribed together with the day of the import. Undoing an import
+// that blocked addresses says that they can be emailed again. The audit log distinguishes a dry run from an import.
 func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -74,7 +74,7 @@ func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 	})
 }
 
-// An address that only takes a form leads to the page of the form when it is opened.
+// A path that only accepts a form redirects to the page of the form when it is opened.
 func TestConsoleResultsLeadToTheirForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -94,7 +94,7 @@ func TestConsoleResultsLeadToTheirForms(t *testing.T) {
 	})
 }
 
-// The result of an upload that is refused is the sentence of the error, which the script finds.
+// The response to a refused upload is the error message, which the script finds.
 func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -103,7 +103,8 @@ func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 	})
 }
 
-// The settings name the organization as the first step did. A new person's confirmation is not yet sent.
+// The settings call the organization by the same name as the first step. For a new person, the page says that the
+// confirmation was not sent yet.
 func TestConsoleNamesAndNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

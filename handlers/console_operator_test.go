@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/console"
 )
 
-// newOperatorEnv is a peopleEnv whose ann is an operator.
+// newOperatorEnv returns a peopleEnv in which ann is an operator.
 func newOperatorEnv(t *testing.T) *peopleEnv {
 	t.Helper()
 	e := newPeopleEnv(t, core.RoleViewer)
@@ -22,19 +22,19 @@ func newOperatorEnv(t *testing.T) *peopleEnv {
 	return e
 }
 
-// operates asks for a page of operators, and checks its status and its texts.
+// operates requests a page for operators, and checks its status and texts.
 func (e *peopleEnv) operates(path string, status int, texts ...string) string {
 	e.Helper()
 	return e.showsBelow(console.OperatorPath, path, status, texts)
 }
 
-// orders posts a form of such a page, and returns where the answer leads to.
+// orders posts a form of such a page, and returns where the response redirects.
 func (e *peopleEnv) orders(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
 	return e.sendsBelow(console.OperatorPath, path, status, form, texts)
 }
 
-// No page of operators is there for those who only administer a tenant, and nothing leads to one.
+// Users who only administer a tenant can't open any page for operators, and no page links to one.
 func TestConsoleOfOperatorsIsTheirsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -227,7 +227,7 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 	})
 }
 
-// The page of the system shows the versions, and how far full syncs of lists are.
+// The server page shows the versions and the progress of full syncs.
 func TestConsoleOfSystemsVersionsAndSyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)

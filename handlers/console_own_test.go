@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// newOwnEnv is a peopleEnv whose ann has no role, and is signed in; bob is another user.
+// newOwnEnv returns a peopleEnv in which ann has no role and is signed in. bob is another user.
 func newOwnEnv(t *testing.T) (e *peopleEnv, ann, bob core.User) {
 	t.Helper()
 	e = &peopleEnv{pageEnv: pageEnvLater(t)}
@@ -30,19 +30,19 @@ func newOwnEnv(t *testing.T) (e *peopleEnv, ann, bob core.User) {
 	return e, ann, bob
 }
 
-// owns asks for a page that every user has, and checks its status and its texts.
+// owns requests a page that every user has, and checks its status and texts.
 func (e *peopleEnv) owns(path string, status int, texts ...string) string {
 	e.Helper()
 	return e.showsBelow(console.OwnPath, path, status, texts)
 }
 
-// posts sends a form of such a page, and returns where the answer leads to.
+// posts sends a form of such a page, and returns where the response redirects.
 func (e *peopleEnv) posts(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
 	return e.sendsBelow(console.OwnPath, path, status, form, texts)
 }
 
-// uploadsModel posts the form with a model, as a browser without script does.
+// uploadsModel posts the form with a model, as a browser without scripts does.
 func (e *peopleEnv) uploadsModel(status int, name, content string, fields map[string]string, texts ...string) (to string) {
 	e.Helper()
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func (e *peopleEnv) uploadsModel(status int, name, content string, fields map[st
 	return strings.TrimPrefix(res.Header().Get("Location"), "https://news.example.org"+console.OwnPath)
 }
 
-// The account of who has no role leads to what is their own, if there is some, and back.
+// If a user without a role has models or devices, the account page links to these and back.
 func TestConsoleOwnWithoutARole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, _ := newOwnEnv(t)
@@ -96,7 +96,7 @@ func TestConsoleOwnWithoutARole(t *testing.T) {
 	})
 }
 
-// Who has a role finds the way back to it.
+// A user with a role finds a link back to the tenant.
 func TestConsoleOwnWithARole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
@@ -220,7 +220,7 @@ func TestConsoleModels(t *testing.T) {
 	})
 }
 
-// A model of another user is shown to whom it is shared with, changed by no one else, and missing for the rest.
+// Users with whom a model is shared can see it but not change it. For other users, it is not found.
 func TestConsoleModelsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, bob := newOwnEnv(t)
@@ -267,7 +267,7 @@ func TestConsoleModelsOfOthers(t *testing.T) {
 	})
 }
 
-// The library is read in pages.
+// The library has pages.
 func TestConsoleLibraryPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, _ := newOwnEnv(t)

@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// What a file has brought beyond the fields of the list is changed on the page of the person, and keeps its type.
+// Fields that a file has added to a person beyond the fields of the list can be edited on the page of the person, and
+// keep their type.
 func TestConsolePersonsOwnFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -42,7 +43,7 @@ func TestConsolePersonsOwnFields(t *testing.T) {
 		}
 		e.sends(at, http.StatusBadRequest, url.Values{"field.company": {"a\nb"}},
 			"contains characters that aren't allowed")
-		long := strings.Repeat("x", core.MaxFieldText+1) // as a program has written it
+		long := strings.Repeat("x", core.MaxFieldText+1) // as an API client has written it
 		set(core.Preferences(`{"city":"` + long + `"}`))
 		e.sends(at, http.StatusSeeOther, url.Values{"field.city": {long}, "field.first_name": {"Ida"}})
 		want = core.Preferences(`{"city":"` + long + `","first_name":"Ida"}`)

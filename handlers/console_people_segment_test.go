@@ -15,7 +15,7 @@ import (
 
 var shownPerson = regexp.MustCompile(`name="id\.[0-9a-f-]+" value="([^"]+)"`)
 
-// shownPeople returns the addresses on the people page, in order.
+// shownPeople returns the addresses on the People page, in order.
 func (e *segmentEnv) shownPeople(query string) (all []string) {
 	e.Helper()
 	for _, found := range shownPerson.FindAllStringSubmatch(e.shows("/people?"+query, http.StatusOK), -1) {
@@ -25,7 +25,7 @@ func (e *segmentEnv) shownPeople(query string) (all []string) {
 	return all
 }
 
-// exported returns the addresses in the file that the people page leads to, in order.
+// exported returns the addresses in the file that the People page links to, in order.
 func (e *segmentEnv) exported(query string) (all []string) {
 	e.Helper()
 	res := e.ask("GET", e.at("/people-export?file=1&"+query), nil)
@@ -61,7 +61,7 @@ func (e *segmentEnv) reached() (all []string) {
 	return all
 }
 
-// The people page and its file have the people of a segment, who are the recipients of a campaign to it.
+// The People page and its export contain the people of a segment, who are the recipients of a campaign to it.
 func TestConsolePeopleInASegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleTenantAdmin)
@@ -104,7 +104,7 @@ func TestConsolePeopleInASegment(t *testing.T) {
 	})
 }
 
-// The people page filters by tag, alone and with other filters, shows tags in a column, and leads to an action on
+// The People page filters by tag, alone and with other filters. It shows tags in a column, and links to an action on
 // everyone whom the filter finds.
 func TestConsolePeopleByTag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestConsolePeopleByTag(t *testing.T) {
 		form := url.Values{"list": {e.shop.ID}, "act": {"untag"}, "tagged": {vip}, "field": {"city"}, "value": {"Bonn"}}
 		e.sends("/new-bulk", http.StatusOK, form, "Remove a tag from 1 person?", "<strong>Bonn</strong>")
 
-		// Everyone who is subscribed. The action's tag is not that of the filter.
+		// The filter finds everyone who is subscribed. The action's tag is not the filter's.
 		e.shows("/people?"+list+"&status=active", http.StatusOK, "/new-bulk?")
 		form = url.Values{"list": {e.shop.ID}, "act": {"tag"}, "status": {"active"}}
 		e.sends("/new-bulk", http.StatusOK, form, "Add a tag to 5 people?", "<strong>Subscribed</strong>")

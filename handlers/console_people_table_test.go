@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/imports"
 )
 
-// chosen is a form with people of the list, by their addresses.
+// chosen returns a form with people of the list, given by their addresses.
 func (e *peopleEnv) chosen(act string, emails ...core.Email) url.Values {
 	form := url.Values{"act": {act}, "back": {"status=active"}}
 	for _, email := range emails {
@@ -24,8 +24,8 @@ func (e *peopleEnv) chosen(act string, emails ...core.Email) url.Values {
 	return form
 }
 
-// Several people are unsubscribed, blocked or erased by one form, which asks first and says what it did. Each is
-// audited; one who is gone meanwhile is left out.
+// One form unsubscribes, blocks or erases several people. It asks for confirmation and reports what it did. Each change
+// is in the audit log. People who no longer exist are left out.
 func TestConsolePeopleBulk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -74,7 +74,8 @@ func TestConsolePeopleBulk(t *testing.T) {
 	})
 }
 
-// Who may not change people chooses none, and a form of theirs is refused; no one reaches those of another tenant.
+// Users who may not change people get no checkboxes, and their forms are refused. No one can change people of another
+// tenant.
 func TestConsolePeopleBulkIsForThoseWhoMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
@@ -94,7 +95,7 @@ func TestConsolePeopleBulkIsForThoseWhoMay(t *testing.T) {
 	})
 }
 
-// rows are the addresses that a page of people shows, in their order.
+// rows returns the addresses on a page of people, in order.
 func (e *peopleEnv) rows(query string) (emails []string) {
 	e.Helper()
 	page := e.shows("/people"+query, http.StatusOK)
@@ -106,8 +107,8 @@ func (e *peopleEnv) rows(query string) (emails []string) {
 	return emails
 }
 
-// The table is sorted, in pages of a size, with the place of what is shown, and the columns that were chosen, which the
-// browser keeps.
+// The table can be sorted. It has pages of a chosen size, shows the position, and shows the chosen columns, which the
+// browser remembers.
 func TestConsolePeopleTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -150,8 +151,8 @@ func TestConsolePeopleTable(t *testing.T) {
 	})
 }
 
-// An export has a column for each field, and is called after its list and the day. What stands in no field is not lost:
-// an import of the file brings back all.
+// An export has a column for each field, and its file name contains the list and the day. Preferences without a field
+// are not lost: an import of the file restores everything.
 func TestConsoleExportsFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

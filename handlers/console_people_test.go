@@ -62,16 +62,16 @@ func newPeopleEnv(t *testing.T, role string) *peopleEnv {
 	return e
 }
 
-// at returns a path of the console of the tenant.
+// at returns a path in the tenant's console.
 func (e *peopleEnv) at(path string) string { return console.Path + "/" + e.tenant.ID + path }
 
-// shows asks for a page, and checks its status and that it has texts; those that begin with "-" it must not have.
+// shows requests a page, and checks its status and texts. The page must not contain texts that begin with "-".
 func (e *peopleEnv) shows(path string, status int, texts ...string) string {
 	e.Helper()
 	return e.showsBelow(e.at(""), path, status, texts)
 }
 
-// showsBelow is shows for the pages below another path.
+// showsBelow is like shows, for pages below another path.
 func (e *peopleEnv) showsBelow(base, path string, status int, texts []string) string {
 	e.Helper()
 	got, body := e.page("GET", base+path, nil)
@@ -79,13 +79,13 @@ func (e *peopleEnv) showsBelow(base, path string, status int, texts []string) st
 	return body
 }
 
-// sends posts a form, and returns where the answer leads to.
+// sends posts a form, and returns where the response redirects.
 func (e *peopleEnv) sends(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
 	return e.sendsBelow(e.at(""), path, status, form, texts)
 }
 
-// sendsBelow is sends for the pages below another path.
+// sendsBelow is like sends, for pages below another path.
 func (e *peopleEnv) sendsBelow(base, path string, status int, form url.Values, texts []string) (to string) {
 	e.Helper()
 	res := e.ask("POST", base+path, form)
@@ -117,10 +117,10 @@ func (e *peopleEnv) found(email core.Email) core.Subscription {
 	return s
 }
 
-// buttons finds links that look like buttons: where they lead, and their words after the picture.
+// buttons finds links that look like buttons: their URLs, and their texts after the icon.
 var buttons = regexp.MustCompile(`(?s)<a class="button[^"]*" href="([^"]+)">(?:<svg.*?</svg>)?\s*([^<]+)</a>`)
 
-// What leads elsewhere is called otherwise.
+// Links with different targets have different labels.
 func TestConsoleButtonsSayWhatTheyDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RolePublisher)
@@ -168,7 +168,7 @@ func TestConsolePeople(t *testing.T) {
 	})
 }
 
-// One who may not read addresses sees them masked, and can't search by them.
+// Users who may not read addresses see them masked, and can't search by them.
 func TestConsolePeopleAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
@@ -224,7 +224,7 @@ func TestConsoleAddsAPerson(t *testing.T) {
 	})
 }
 
-// The page of a person has the record of consents with the text agreed to, the lists and the fields.
+// The page of a person shows the consent history with the texts agreed to, the lists and the fields.
 func TestConsolePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -275,7 +275,7 @@ func TestConsolePerson(t *testing.T) {
 	})
 }
 
-// What was sent to a person stands on the page.
+// The page of a person shows the emails sent to them.
 func TestConsolePersonsMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
@@ -308,7 +308,7 @@ func TestConsolePersonsMails(t *testing.T) {
 	})
 }
 
-// An editor reaches a person by the masked id alone, and sees neither the address nor what was agreed to.
+// An editor finds a person only by the masked id, and sees neither the address nor the consent text.
 func TestConsolePersonIsMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
@@ -321,7 +321,8 @@ func TestConsolePersonIsMasked(t *testing.T) {
 	})
 }
 
-// Erasing asks who it is before it says what is removed, takes a second step, and leaves nothing of the person.
+// Before an erasure, the page asks for the person's address and then shows what will be deleted. The erasure needs
+// two-factor authentication, and leaves no data of the person.
 func TestConsoleErasesAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -338,7 +339,7 @@ func TestConsoleErasesAPerson(t *testing.T) {
 	})
 }
 
-// An address is switched off and let be mailed again: on a page of its own, and on that of the person.
+// An address is blocked and unblocked, on a separate page and on the page of the person.
 func TestConsoleSwitchesAddressesOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -369,7 +370,7 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 	})
 }
 
-// Who can't be reached is not switched off: the page says where they are, and finds them by their address.
+// Bounced addresses aren't blocked. The page says where they are, and finds them by address.
 func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -388,12 +389,12 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 	})
 }
 
-// runImports runs the imports and undos that wait.
+// runImports runs the queued imports and undos.
 func (e *peopleEnv) runImports() {
 	worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(e.Context(), time.Now())
 }
 
-// uploads sends the form with a file, and returns the status, the page and where it leads to.
+// uploads sends the form with a file, checks the page, and returns where the response redirects.
 func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
 	e.Helper()
 	var b bytes.Buffer
@@ -424,7 +425,7 @@ func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string
 	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
 }
 
-// An operator sees a person in the shell of their own tenant alone, and people are found by what a field says.
+// An operator sees a person only in the navigation of the person's tenant. People are found by the value of a field.
 func TestConsolePeopleByTenantAndField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
@@ -448,7 +449,8 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 	})
 }
 
-// A file is uploaded, its columns are told, it is tried, run, and its faulty lines are fetched.
+// A file is uploaded, its columns are mapped, a dry run and the import are performed, and the faulty lines are
+// downloaded.
 func TestConsoleImports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -463,7 +465,7 @@ func TestConsoleImports(t *testing.T) {
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
 		e.sends(at, http.StatusBadRequest, form, "Choose whether these people gave their consent", `value="email" selected`, "the old shop",
 			`value="active" aria-invalid="true" aria-describedby="agreed-wrong" autofocus`, `aria-required="true"`,
-			"- required") // which browsers would say in words of their own
+			"- required") // for which browsers would show their own message
 		form.Set("agreed", "active")
 		form.Set("column.0", "")
 		e.sends(at, http.StatusBadRequest, form, "no column is named email")
@@ -486,7 +488,7 @@ func TestConsoleImports(t *testing.T) {
 		if _, err := e.store.Subscription(t.Context(), e.list.ID, "new@reader.example"); core.KindOf(err) != core.NotFound {
 			t.Errorf("a try has imported: %v", err)
 		}
-		// what imports stands with what the try has found, and below the columns
+		// the button that starts the import is next to the result of the dry run, and below the columns
 		result, columns, _ := strings.Cut(e.shows(at, http.StatusOK, `id="how"`), "Map columns")
 		for _, part := range []string{result, columns} {
 			if strings.Count(part, `value="run"`) != 1 {
@@ -519,7 +521,8 @@ func TestConsoleImports(t *testing.T) {
 	})
 }
 
-// A column that holds first names, whatever its language calls them, becomes what mails greet by.
+// A column that contains first names, whatever its name and language, becomes the field with which emails greet
+// subscribers.
 func TestConsoleImportsKnowNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -550,11 +553,11 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 		}
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, `value="Kontaktname" selected`, `value="first_name" selected`) // as it was tried
+		e.shows(at, http.StatusOK, `value="Kontaktname" selected`, `value="first_name" selected`) // as in the dry run
 	})
 }
 
-// While an import waits or runs, its page asks for the part of it again; the part alone answers a script.
+// While an import is queued or running, its page requests the part about it again. A script gets only that part.
 func TestConsoleImportsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
@@ -573,7 +576,8 @@ func TestConsoleImportsGoOn(t *testing.T) {
 	})
 }
 
-// The sign-in is asked for before a file is chosen. What is no file, or too large, is said in the form.
+// The page asks for a fresh sign-in before a file is chosen. If the upload is not a file or is too large, the form
+// shows an error.
 func TestConsoleImportIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The page of a person has the transactional emails of the tenant to them: those that wait with the time of the next
-// try, and those that failed with the words of the server.
+// The page of a person shows the tenant's transactional emails to them: queued emails with the time of the next
+// attempt, and failed emails with the reply of the server.
 func TestConsolePersonsTransactionalEmails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// The page that asks for a proof names the step, also after a wrong password, and the step follows.
+// The page that asks for a fresh sign-in describes the action, also after a wrong password, and the action follows.
 func TestProofNamesTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)

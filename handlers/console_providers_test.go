@@ -11,8 +11,8 @@ import (
 	"newsletterd/mail/report"
 )
 
-// An operator makes a mail provider, whose secret stands in the address of its webhook and is shown once, sees its last
-// event, gives it another secret, switches it off and deletes it.
+// An operator creates a mail provider. The webhook URL contains the secret, which is shown once. The operator sees the
+// last event, sets another secret, disables the provider and deletes it.
 func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)

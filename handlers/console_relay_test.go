@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	// relay-tests TENANT: it has sent all the test mails of this hour
+	// relay-tests TENANT: the tenant has sent all test emails allowed in this hour
 	steps["relay-tests"] = func(e *env, name string, _ map[string]string) {
 		const most = 20
 		for range most {
@@ -26,7 +26,7 @@ func init() {
 	}
 }
 
-// relayConsole is a console whose mail server answers as answer says, and keeps what it got.
+// relayConsole is a console whose mail server responds as answer does, and keeps the emails it got.
 type relayConsole struct {
 	*tenantConsole
 	answer core.RelayTest
@@ -55,7 +55,8 @@ func newRelayConsole(t *testing.T, role string) *relayConsole {
 	return e
 }
 
-// The first steps tick the test of the mail server once a server has taken one, as the audit trail has it.
+// In the checklist, the test of the mail server is checked off after a server has accepted a test, according to the
+// audit log.
 func TestConsoleStepOfTheTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
@@ -85,7 +86,8 @@ func TestConsoleStepOfTheTest(t *testing.T) {
 	})
 }
 
-// An administrator sends a test mail and reads the answer in words; where the daemon's relay is, is the operator's.
+// An administrator sends a test email and gets the result in plain words. Only operators see the address of the
+// server's own relay.
 func TestConsoleRelayTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
@@ -137,7 +139,7 @@ func TestConsoleRelayTest(t *testing.T) {
 	})
 }
 
-// An operator gives a tenant a mail server of its own. Its password is never shown, and stays where none is typed.
+// An operator sets a mail server for a tenant. Its password is never shown, and stays the same if none is entered.
 func TestConsoleRelaySet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)

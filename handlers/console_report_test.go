@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// mailing sends the campaign to readers, of whom the outcomes say what became. It returns the job.
+// mailing sends the campaign to subscribers with the given outcomes. It returns the job.
 func (e *campaignEnv) mailing(outcomes ...core.Outcome) core.SendJob {
 	e.Helper()
 	draft, _, err := (drafts.Drafts{
@@ -38,7 +38,7 @@ func (e *campaignEnv) outcomes(j core.SendJob, outcomes ...core.Outcome) {
 	e.must(e.store.FinishRecipients(e.Context(), outcomes, e.seed.Time()))
 }
 
-// part asks for a part of a page, as the script does.
+// part requests a part of a page, as the script does.
 func (e *campaignEnv) part(path, target string) string {
 	e.Helper()
 	body, err := io.ReadAll(e.partOf(path, target).Body)
@@ -46,14 +46,14 @@ func (e *campaignEnv) part(path, target string) string {
 	return string(body)
 }
 
-// partOf returns the answer with a part of a page.
+// partOf returns the response with a part of a page.
 func (e *campaignEnv) partOf(path, target string) *http.Response {
 	e.Helper()
 	return e.ask("GET", e.at(path), nil, "Hx-Request", "true", "Hx-Target", target)
 }
 
-// While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; who may send
-// pauses, resumes, stops and retries it.
+// While a send is running, its report shows the progress, the reasons for failures, and why it waits. Users who may
+// send can pause, resume, cancel and retry it.
 func TestConsoleReportRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -137,8 +137,8 @@ func TestConsoleReportRuns(t *testing.T) {
 	})
 }
 
-// A mailing that all have but one whose mail server is tried again, for two days perhaps, is as good as sent, and every
-// page says so.
+// If only one recipient is left, whose mail server is tried again, perhaps for two days, every page shows the send as
+// good as sent.
 func TestConsoleReportOfAFullMailbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -160,8 +160,8 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 	})
 }
 
-// A sending that was taken back has reached no one, so that the people of the campaign are those of the other alone;
-// what came back of it is counted apart from what was not delivered.
+// A send that was undone has reached no one, so only the other send's recipients count. Bounces are counted separately
+// from emails that were not delivered.
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -192,7 +192,7 @@ func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	})
 }
 
-// What became of each mail is written as a file, by those who may export people.
+// Users who may export people can download the outcome of each email as a file.
 func TestConsoleReportAsAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -210,7 +210,7 @@ func TestConsoleReportAsAFile(t *testing.T) {
 	})
 }
 
-// Nothing is sent once more to addresses that are taken out, and the page says whose turn it is.
+// Nothing is resent to removed addresses, and the page says who has to act.
 func TestConsoleReportOfLostAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -229,7 +229,8 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 	})
 }
 
-// The page of a person says in words why a mail did not arrive; the answer of the mail server is under Details.
+// The page of a person says in plain words why an email was not delivered. The reply of the mail server is under
+// Details.
 func TestConsolePersonsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -246,7 +247,7 @@ func TestConsolePersonsRefusals(t *testing.T) {
 	})
 }
 
-// What the daemon has paused for the harm that it does, an operator lets go on; the page says so.
+// If the server has paused a send to prevent harm, only an operator can resume it, and the page says so.
 func TestConsoleReportHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -258,7 +259,7 @@ func TestConsoleReportHarm(t *testing.T) {
 	})
 }
 
-// A report leads with clicks, compares with what is usual, and shows where links lead, which can be mended.
+// A report shows clicks first, compares with the usual rates, and shows the targets of links, which can be fixed.
 func TestConsoleReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -304,7 +305,7 @@ func TestConsoleReport(t *testing.T) {
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
 			"Automated click</span>", `href="`+e.at("/people/"+e.found(core.Email(readers[1].Email)).ID)+`"`)
-		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // what went out does not change
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // sent emails don't change
 		e.shows(e.path(""), http.StatusOK, "/preview?view=clicks&amp;job="+j.ID+`"`)
 		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0%</span>",
 			"-Newtown 7")
@@ -352,7 +353,7 @@ func (e *campaignEnv) count() int {
 	return len(all)
 }
 
-// Who sees figures alone gets them without addresses and without buttons.
+// Users who may only see statistics get them without addresses and without buttons.
 func TestConsoleReportOfViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleViewer)

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// The search finds people by the beginning of their address, for those who may read it, and campaigns, lists, pages
-// and what can be begun by a part of their name.
+// The search finds people by the beginning of their address, for users who may read it. It finds campaigns, lists,
+// pages and actions by a part of their name.
 func TestConsoleSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, role := range []string{core.RoleTenantAdmin, core.RolePublisher, core.RoleViewer} {

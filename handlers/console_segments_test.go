@@ -161,7 +161,8 @@ func sameRule(a, b core.RuleText) bool {
 	return err == nil && err2 == nil && string(p) == string(q)
 }
 
-// A segment is built with forms alone, counted, used by a campaign, duplicated, and deleted once nothing uses it.
+// A segment is built without scripts, counted, used by a campaign, duplicated, and deleted after nothing uses it
+// anymore.
 func TestConsoleSegments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -180,11 +181,11 @@ func TestConsoleSegments(t *testing.T) {
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
 		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions",
-			"Enter a value.") // not yet updated
+			"Enter a value.") // the page is not updated yet
 		_, form = e.does(here, "show", form)
 		form.Set("c3.op", "is_not")
 		form.Set("c3.value", "other.example")
-		_, form = e.does(here, "add", form, ">2</strong>") // the new one isn't complete
+		_, form = e.does(here, "add", form, ">2</strong>") // the new condition isn't complete
 		form.Del("do")
 		e.sends(here, http.StatusBadRequest, form, "Choose a field for this condition, or remove it.")
 		_, form = e.does(here, "remove.4", form, ">2</strong>", "-Condition 4")
@@ -231,7 +232,7 @@ func TestConsoleSegments(t *testing.T) {
 	})
 }
 
-// Errors of the API are said at the condition that they are about.
+// Errors of the API appear at the condition that they are about.
 func TestConsoleSegmentMarksConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -255,7 +256,7 @@ func TestConsoleSegmentMarksConditions(t *testing.T) {
 	})
 }
 
-// A rule that the form can't show is shown as text, and edited as JSON.
+// If the form can't show a rule, the rule is shown as text and edited as JSON.
 func TestConsoleSegmentOfTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -290,7 +291,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 	})
 }
 
-// A group of conditions is added, filled and saved with forms alone, and goes with its last condition.
+// A group of conditions is added, filled and saved with forms alone, and is removed with its last condition.
 func TestConsoleSegmentGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -333,7 +334,8 @@ func TestConsoleSegmentGroups(t *testing.T) {
 	})
 }
 
-// A viewer sees what a segment says and about how many people match, but no one of them, and changes nothing.
+// A viewer sees the rule of a segment and about how many people match, but sees none of the people and can't change
+// anything.
 func TestConsoleSegmentsOfAViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleViewer)
@@ -347,7 +349,8 @@ func TestConsoleSegmentsOfAViewer(t *testing.T) {
 	})
 }
 
-// A segment whose condition refers to something that was deleted says so on its page and before a campaign is sent.
+// If a condition refers to something that was deleted, the page of the segment says so, as does the page that sends a
+// campaign.
 func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -361,7 +364,7 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	})
 }
 
-// A count of 0 is explained where no other is possible. Who saves an older version of a segment is told.
+// If the count can only be 0, the page explains why. A user who saves an older version of a segment gets a warning.
 func TestConsoleSegmentExplainsAndWarns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -380,8 +383,8 @@ func TestConsoleSegmentExplainsAndWarns(t *testing.T) {
 	})
 }
 
-// The editor counts those who get the campaign: people of whom it isn't known whether they are in an excluded segment
-// get it, and people on an excluded list don't.
+// The editor counts the people who get the campaign. People of whom it isn't known whether they are in an excluded
+// segment get it. People on an excluded list don't.
 func TestConsoleCountsASegmentAsItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -397,7 +400,7 @@ func TestConsoleCountsASegmentAsItIsSent(t *testing.T) {
 	})
 }
 
-// The list of segments doesn't search where each of them is used.
+// The list of segments doesn't look for the uses of each segment.
 func TestConsoleSegmentsInATable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -408,7 +411,7 @@ func TestConsoleSegmentsInATable(t *testing.T) {
 	})
 }
 
-// An editor builds segments without seeing people: counts are rounded, also those of a campaign.
+// An editor builds segments without seeing people: counts are rounded, including those of a campaign.
 func TestConsoleSegmentsOfAnEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleEditor)

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// campaignEnv is a peopleEnv with a campaign, seen from Berlin.
+// campaignEnv is a peopleEnv with a campaign, viewed by a browser in Berlin.
 type campaignEnv struct {
 	*peopleEnv
 	campaign core.Campaign
@@ -31,12 +31,12 @@ func newCampaignEnv(t *testing.T, role string) *campaignEnv {
 	return e
 }
 
-// path is the path of the campaign, or below it.
+// path returns the path of the campaign, or a path below it.
 func (e *campaignEnv) path(below string) string { return "/campaigns/" + e.campaign.ID + below }
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 
-// form returns the hidden fields of the form of a page that is sent to a path, with what is put in besides.
+// form returns the hidden fields of the form on a page that posts to a path, with additional values.
 func (e *campaignEnv) form(page, to string, more ...string) url.Values {
 	e.Helper()
 	_, rest, found := strings.Cut(page, `action="`+e.at(to)+`"`)
@@ -53,7 +53,7 @@ func (e *campaignEnv) form(page, to string, more ...string) url.Values {
 	return form
 }
 
-// sendForm returns the form that sends, of the page for a query.
+// sendForm returns the form that sends the campaign, from the page for a query.
 func (e *campaignEnv) sendForm(query string, texts ...string) url.Values {
 	e.Helper()
 	page := e.shows(e.path("/send"+query), http.StatusOK, texts...)
@@ -77,8 +77,8 @@ func (e *campaignEnv) jobs() []core.JobView {
 	return jobs
 }
 
-// A campaign is looked at, sent once however often the form comes, shown on all pages as what can be taken back, and
-// taken back.
+// A campaign is reviewed and sent, only once even if the form is submitted several times. All pages show that the send
+// can be undone, and it is undone.
 func TestConsoleSends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -124,7 +124,7 @@ func TestConsoleSends(t *testing.T) {
 	})
 }
 
-// A campaign that waits for its time is given another one on its page, and stays scheduled.
+// The page of a scheduled campaign changes its time, and the campaign stays scheduled.
 func TestConsoleMovesAMailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -155,7 +155,7 @@ func TestConsoleMovesAMailing(t *testing.T) {
 	})
 }
 
-// What the author has provided for is said before a campaign is sent, and not asked about.
+// If the author has already handled a warning, the page shows it before sending, but doesn't ask about it.
 func TestConsoleSendingAsksForWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -174,7 +174,8 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 	})
 }
 
-// That a few readers get it first is not offered where there are only some, and kept as the settings have it.
+// If there are only a few recipients, sending to the first recipients first is not offered, and the default from the
+// settings stays.
 func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -189,7 +190,8 @@ func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 	})
 }
 
-// Times are offered to choose from, of which the button says what it does; what was chosen is not asked about again.
+// The page offers times, and the button says what happens at the chosen time. The page doesn't ask about the choice
+// again.
 func TestConsoleOffersTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -215,7 +217,7 @@ func TestConsoleOffersTimes(t *testing.T) {
 	})
 }
 
-// When subscribers open most is offered once it is known from enough campaigns, at the next such hour.
+// After enough campaigns, the page offers the hour in which subscribers open most, at its next occurrence.
 func TestConsoleOffersTheBestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -252,7 +254,7 @@ func TestConsoleOffersTheBestTime(t *testing.T) {
 	})
 }
 
-// A time that clocks never show is refused, and one that they show twice is asked about.
+// A time that never occurs is refused. If a time occurs twice, the page asks which one is meant.
 func TestConsoleSendsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -270,7 +272,7 @@ func TestConsoleSendsLater(t *testing.T) {
 			`name="first_few" value="1"`)
 		refused(at("", "02:30"), "Enter a date and time")
 		refused(at("2100-10-31", "02:30"), "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", asks)
-		twice := e.with(e.with(at("2100-10-31", "02:30"), "offset", "+01:00"), "when", "now") // the offset says what is meant
+		twice := e.with(e.with(at("2100-10-31", "02:30"), "offset", "+01:00"), "when", "now") // the offset decides
 		refused(e.with(twice, "until", "2100-01-01T00:30"), "Choose a time in the future.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(twice, "until", "2100-10-31T12:00"))
 		then := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
@@ -286,7 +288,7 @@ func TestConsoleSendsLater(t *testing.T) {
 	})
 }
 
-// with returns a form with another value.
+// with returns a form with one value changed.
 func (e *campaignEnv) with(form url.Values, name, value string) url.Values {
 	out := url.Values{}
 	for k, v := range form {
@@ -301,7 +303,7 @@ func (e *campaignEnv) redirected(path string) string {
 	return strings.TrimPrefix(e.ask("GET", e.at(path), nil).Header.Get("Location"), "https://news.example.org"+e.at(""))
 }
 
-// What was changed since it was looked at is not sent; nor is what has an error.
+// If the content has changed since it was reviewed, or has an error, it is not sent.
 func TestConsoleSendsWhatWasSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -322,7 +324,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 	})
 }
 
-// Editors ask for an approval. Where a second person has to give it, so do publishers.
+// Editors request approval. If a second person must approve, publishers do, too.
 func TestConsoleAsksForApproval(t *testing.T) {
 	for _, role := range []string{core.RoleEditor, core.RolePublisher} {
 		synctest.Test(t, func(t *testing.T) {
@@ -356,7 +358,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 					"No one else on your team can do this yet. Ask an administrator to invite a Publisher")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
-				texts = append(texts, "Approve or request changes") // another person has written it
+				texts = append(texts, "Approve or request changes") // someone else wrote it
 			}
 			e.sends(e.path("/ask"), http.StatusSeeOther, e.with(e.form(e.shows(e.path("/send"), http.StatusOK),
 				e.path("/ask")),
@@ -391,7 +393,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 	}
 }
 
-// A campaign of another tenant has no such pages, nor has what is none.
+// Campaigns of other tenants, and campaigns that don't exist, have no such pages.
 func TestConsoleSendsNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// now is the tenant as it stands.
+// now returns the current tenant.
 func (e *tenantConsole) now() core.Tenant {
 	e.Helper()
 	t, err := e.store.Tenant(e.Context(), e.tenant.ID)
@@ -22,7 +22,7 @@ func (e *tenantConsole) now() core.Tenant {
 	return t
 }
 
-// An administrator changes looks, sender and what is measured; what is wrong is marked, and what was typed stays.
+// An administrator changes design, sender and tracking. Wrong values are marked, and the entered values stay.
 func TestConsoleSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -45,7 +45,7 @@ func TestConsoleSettings(t *testing.T) {
 			"Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("brand_name", "Acme & Daughter")
-		form.Set("then", "logo") // the way to the logo loses nothing that was typed
+		form.Set("then", "logo") // opening the logo page keeps everything that was entered
 		if to := e.sends(e.path("settings"), form); to != e.path("settings", "logo")+"?done=saved" {
 			t.Errorf("leads to %s", to)
 		}
@@ -57,7 +57,7 @@ func TestConsoleSettings(t *testing.T) {
 		e.refuses(e.path("settings"), form, http.StatusBadRequest,
 			`value="rosenrot" maxlength="30" placeholder="#1d6b52" aria-invalid="true"`,
 			`<option value="nothing" selected>`)
-		// all that is wrong is said at once, and the first of it has the focus
+		// all errors are shown together, and the first has the focus
 		for name, value := range map[string]string{
 			"name": " ", "reply_to": "nobody", "public_url": "https://acme.example/news", "privacy_url": "none",
 			"test_addresses": "a@acme.example nobody", "time_zone": "Acme/Town",
@@ -101,7 +101,7 @@ func TestConsoleSettings(t *testing.T) {
 		if got := e.now(); got.MailTexts.Of(core.MailConfirm).Subject != "Really?" {
 			t.Errorf("%+v", got.MailTexts)
 		}
-		// to give the second person up asks for a fresh sign-in, and then goes on
+		// removing the second person requires a fresh sign-in and then continues
 		time.Sleep(core.ProofAge + time.Minute)
 		form.Del("second_person")
 		if status, page := e.page("POST", e.path("settings"), form); status != http.StatusOK ||
@@ -111,7 +111,7 @@ func TestConsoleSettings(t *testing.T) {
 	})
 }
 
-// A sender domain is taken out of what was pasted.
+// The sender domain is extracted from pasted text.
 func TestConsoleDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -139,7 +139,7 @@ func TestConsoleDomains(t *testing.T) {
 	})
 }
 
-// An operator who owns a tenant alone is counted, and told who may do what.
+// An operator who is the only owner of a tenant is counted in the team, and the page explains the roles.
 func TestConsoleTeamOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
@@ -156,7 +156,7 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 	})
 }
 
-// People are invited, get other roles and lose them; each of it by an administrator alone.
+// People are invited, get other roles and lose them. Only administrators can do that.
 func TestConsoleTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -195,7 +195,7 @@ func TestConsoleTeam(t *testing.T) {
 	})
 }
 
-// Settings are for administrators alone.
+// Only administrators can open the settings.
 func TestConsoleSettingsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RolePublisher)
@@ -212,7 +212,7 @@ func TestConsoleSettingsOfOthers(t *testing.T) {
 	})
 }
 
-// A program is registered, gets another secret and is deleted; each secret is shown once, and in no address.
+// An API client is registered, gets another secret and is deleted. Each secret is shown once, and is not in any URL.
 func TestConsoleClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -236,7 +236,7 @@ func TestConsoleClients(t *testing.T) {
 	})
 }
 
-// The trail says who has changed what, and what stood before.
+// The audit log shows who changed what, and the previous values.
 func TestConsoleAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -266,7 +266,7 @@ func TestConsoleAudit(t *testing.T) {
 		if html := e.shows(page + "?until=1999-12-30"); strings.Contains(html, "list.update") {
 			t.Error("the filter lets later actions through")
 		}
-		// an operator's name is not the tenant's to see
+		// the tenant must not see the name of an operator
 		op := e.seed.NewUser("op@user.example", "")
 		_, err := e.store.UpdateList(t.Context(), e.list.ID, "user:"+op.ID, func(l *core.List) error {
 			l.Name = "Renamed by another"
@@ -279,7 +279,7 @@ func TestConsoleAudit(t *testing.T) {
 	})
 }
 
-// A receiver of events is created, changed, switched off, gets another secret and is deleted.
+// A webhook is created, changed, disabled, gets another secret and is deleted.
 func TestConsoleEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -313,8 +313,8 @@ func TestConsoleEndpoints(t *testing.T) {
 	})
 }
 
-// An operator who makes a tenant may be one of its team, as the one who makes the first is unless they say otherwise:
-// so they are among those who are asked for approval.
+// An operator who creates a tenant can join its team, and the one who creates the first tenant joins unless they opt
+// out. They are then among the people whose approval is requested.
 func TestConsoleOperatorsInTheTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
@@ -332,7 +332,7 @@ func TestConsoleOperatorsInTheTeam(t *testing.T) {
 	})
 }
 
-// The first step asks for the time zone, preset by that of the browser; times are shown in it.
+// The first step asks for the time zone, which defaults to the browser's. Times are shown in it.
 func TestConsoleTimeZoneOfATenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)

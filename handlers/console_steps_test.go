@@ -9,13 +9,13 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// The first steps stay until all are done: a sending that only wrote to a folder is none. Each role sees those that it
-// can do, and viewers none.
+// The checklist stays until all steps are done. A send that only wrote to a folder doesn't count. Each role sees the
+// steps that it can do, and viewers see none.
 func TestConsoleStepsStayUntilDone(t *testing.T) {
 	const sent = `Send your first campaign</a><span class="hidden-visually"> (done)`
 	for role, texts := range map[string][]string{
 		core.RoleViewer:      {"-Get started"},
-		core.RoleEditor:      {"-Get started"}, // a campaign is written
+		core.RoleEditor:      {"-Get started"}, // a campaign exists
 		core.RolePublisher:   {"Get started", "Send your first campaign", "-Set up the sender", "-Verify your domain"},
 		core.RoleTenantAdmin: {"Get started", "Send your first campaign", "Set up the sender", "-" + sent},
 	} {
@@ -29,7 +29,7 @@ func TestConsoleStepsStayUntilDone(t *testing.T) {
 				e.shows("", http.StatusOK, texts...)
 				e.must(campaigns.SetJobTransport(e.Context(), e.store.DB, j.No, ""))
 				if role == core.RoleTenantAdmin {
-					e.shows("", http.StatusOK, "Get started", sent, "Set up the sender") // which is still to be done
+					e.shows("", http.StatusOK, "Get started", sent, "Set up the sender") // which is not done yet
 					return
 				}
 				e.shows("", http.StatusOK, "-Get started")

@@ -18,7 +18,7 @@ func TestConsoleTags(t *testing.T) {
 		e.sends("/tags", http.StatusSeeOther, url.Values{"name": {"Press"}})
 		e.sends("/tags", http.StatusBadRequest, url.Values{"name": {"a,b"}})
 		e.sends("/tags", http.StatusConflict, url.Values{"name": {"PRESS"}})
-		for _, name := range []string{"VIP", "press"} { // one of them is new
+		for _, name := range []string{"VIP", "press"} { // one of the two tags is new
 			e.sends(person+"/tags", http.StatusSeeOther, url.Values{"tag": {name}})
 		}
 		e.sends(person+"/tags", http.StatusBadRequest, url.Values{"tag": {"a;b"}})
@@ -47,7 +47,7 @@ func TestConsoleTags(t *testing.T) {
 	})
 }
 
-// The settings of a list choose the tag for new subscribers. While it is chosen, it can't be deleted.
+// The tag for new subscribers is chosen in the settings of a list. While it is chosen, it can't be deleted.
 func TestConsoleTagOfSignups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleTenantAdmin)

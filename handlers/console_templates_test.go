@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// A template is made, written, shown before it is saved, and deleted once nothing uses it.
+// A template is created, edited, previewed before it is saved, and deleted after nothing uses it anymore.
 func TestConsoleTemplates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
@@ -69,7 +69,7 @@ func TestConsoleTemplates(t *testing.T) {
 	})
 }
 
-// What uses a template, and would lack it, is listed with the page that it is on.
+// The page lists everything that uses a template and would miss it, with links to the pages.
 func TestConsoleUsesOfATemplate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
@@ -90,7 +90,7 @@ func TestConsoleUsesOfATemplate(t *testing.T) {
 	})
 }
 
-// A viewer has no templates.
+// A viewer can't open templates.
 func TestConsoleTemplatesOfAViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)

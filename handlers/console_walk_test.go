@@ -20,19 +20,19 @@ import (
 	"newsletterd/worker"
 )
 
-// consoleWalk goes over all pages of the console as one person.
+// consoleWalk visits all pages of the console as one user.
 type consoleWalk struct {
 	*pageEnv
 	world  *accesstest.World
 	role   string
-	own    *accesstest.Tenant // nil: an operator's
+	own    *accesstest.Tenant // the user's tenant; nil for an operator
 	caller core.Caller
 	pages  int
 }
 
-// The console shows each role what it may see of its tenant: no page has a word of another tenant, no link or button
-// leads to what is refused, and addresses are masked where the role says so. What the role may not do is refused when
-// it is asked for without a button.
+// The console shows each role only what it may see of its tenant. No page contains a word of another tenant, no link or
+// button leads to a refused request, and addresses are masked if the role requires that. Requests that the role may not
+// make are refused if they are sent without a button.
 func TestConsoleWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
@@ -72,7 +72,7 @@ func TestConsoleWalk(t *testing.T) {
 			first := console.Path + "/" + own.ID
 			from := []string{first, console.OwnPath}
 			if w.caller.May(core.ActionTenantSettings, own.ID) {
-				from = append(from, first+"/settings/logo") // where a button leads
+				from = append(from, first+"/settings/logo") // reached through a button
 			}
 			w.crawl(from...)
 			w.refused()
@@ -99,7 +99,7 @@ func (w *consoleWalk) get(path string) (int, string, string) {
 	return res.StatusCode, string(b), res.Header.Get("Location")
 }
 
-// crawl follows all links from pages on, as long as they stay in the console.
+// crawl follows all links, starting from the given pages, as long as they stay in the console.
 func (w *consoleWalk) crawl(from ...string) {
 	w.Helper()
 	seen, next := map[string]bool{}, from
@@ -140,7 +140,7 @@ func (w *consoleWalk) crawl(from ...string) {
 	}
 }
 
-// inConsole reports whether an address is a page of the console.
+// inConsole reports whether a URL is a page of the console.
 func inConsole(to string) bool {
 	path, _, _ := strings.Cut(to, "?")
 	return slices.ContainsFunc([]string{console.Path, console.OperatorPath, console.OwnPath}, func(root string) bool {
@@ -148,7 +148,7 @@ func inConsole(to string) bool {
 	})
 }
 
-// kind is the route of an address, so that of many alike only some are followed.
+// kind returns the route of a URL. The walk follows only some URLs of each route.
 func (w *consoleWalk) kind(to string) string {
 	path, _, _ := strings.Cut(to, "?")
 	r := w.handler.Find("GET", path)
@@ -159,7 +159,7 @@ func (w *consoleWalk) kind(to string) string {
 	return r.Path
 }
 
-// shows holds what a page says against what the role may see.
+// shows checks the contents of a page against what the role may see.
 func (w *consoleWalk) shows(path, page string) {
 	w.Helper()
 	for _, other := range w.world.Tenants {
@@ -180,7 +180,7 @@ func (w *consoleWalk) shows(path, page string) {
 	}
 }
 
-// buttons holds the forms of a page against what the role may do.
+// buttons checks the forms of a page against what the role may do.
 func (w *consoleWalk) buttons(path, page string) {
 	w.Helper()
 	for _, form := range forms.FindAllString(page, -1) {
@@ -203,7 +203,7 @@ func (w *consoleWalk) buttons(path, page string) {
 	}
 }
 
-// actionOf is what a page of the console asks the visitor's roles for.
+// actionOf returns the action that a page of the console requires of the visitor's roles.
 func actionOf(r *web.Route) core.Action {
 	action, _ := strings.CutPrefix(r.Who.String(), "visitor ")
 	if action == r.Who.String() {
@@ -212,8 +212,8 @@ func actionOf(r *web.Route) core.Action {
 	return core.Action(action)
 }
 
-// refused asks for everything that the role may not do, for what is another tenant's, and for records of another tenant
-// below the path of the own one.
+// refused requests everything that the role may not do, pages of another tenant, and records of another tenant below
+// the path of the user's own.
 func (w *consoleWalk) refused() {
 	w.Helper()
 	other := w.world.Tenants[1]

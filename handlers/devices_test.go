@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Steps of the devices area. A person is a user in the database, with a token {NAME} and an id {NAME.id}.
+// Steps for devices. A person is a user in the database, with a token {NAME} and an id {NAME.id}.
 func init() {
 	steps["person"] = func(e *env, name string, args map[string]string) {
 		u := core.NewUser(core.Email(argOr(args, "email", name+"@owner.example")), 1)
@@ -82,7 +82,7 @@ func init() {
 	})
 }
 
-// model keeps a model with a file of a few bytes.
+// model stores a model with a file of a few bytes.
 func (e *env) model(name, owner, visibility, file string) core.Model {
 	ctx := context.Background()
 	m, err := core.NewModel(e.value(owner+".id"),
@@ -97,7 +97,7 @@ func (e *env) model(name, owner, visibility, file string) core.Model {
 	return m
 }
 
-// user-agents gives a person so many agents.
+// user-agents gives a person a number of agents.
 func init() {
 	steps["user-agents"] = func(e *env, name string, _ map[string]string) {
 		for range core.MaxAgents {

@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// mails reads the kinds and addresses of the queue, and the token of the last link to a new address.
+// mails returns the kinds and recipients of the queued emails, and the token of the last link to a new address.
 func (e *pageEnv) mails() (words []string, token string) {
 	e.Helper()
 	mails, err := e.store.DueMails(e.Context(), core.At(time.Now()), 100)
@@ -46,7 +46,8 @@ var unverified = func(u *core.User) { u.EmailVerified = false }
 
 const annsPassword = "correct horse battery"
 
-// Another address counts from when the link that was mailed to it is used, and not if anything came between.
+// A new address takes effect when the link in the email to it is used, unless something else has changed the account in
+// between.
 func TestEmailChange(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -122,8 +123,8 @@ func TestEmailChange(t *testing.T) {
 	}
 }
 
-// Whether the wanted address has an account is not told: not by the page, not by the work, and not by what the page
-// shows afterwards. The owner of that account gets a mail without a link that would change anything.
+// Changing an address doesn't reveal whether the new address has an account: not through the page, the work, or what
+// the page shows afterwards. The owner of that account gets an email without a link that changes anything.
 func TestEmailChangeTellsNothing(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	storetest.Seed(e, e.store).NewUser("bob-known@user.example", "", unverified)
@@ -153,7 +154,7 @@ func TestEmailChangeTellsNothing(t *testing.T) {
 	}
 }
 
-// This form serves neither to guess the password nor to flood a mailbox.
+// The form can't be used to guess the password or to flood a mailbox.
 func TestEmailChangeIsThrottled(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()
@@ -175,8 +176,8 @@ func TestEmailChangeIsThrottled(t *testing.T) {
 	}
 }
 
-// Another address that an operator gives an account is not verified: every session ends and roles wait until its owner
-// has verified it, unless the operator vouches for it. The old address is told.
+// If an operator changes the address of an account, the new address is not verified. All sessions end, and roles are
+// suspended until the owner has verified the address, unless the operator vouches for it. The old address is notified.
 func TestOperatorChangesAnAddress(t *testing.T) {
 	for _, vouched := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -220,7 +221,7 @@ func TestOperatorChangesAnAddress(t *testing.T) {
 	}
 }
 
-// A form of the account's page that is refused comes back with the field marked that is wrong.
+// If a form on the account page is refused, the page marks the wrong field.
 func TestAccountPageMarksTheWrongField(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/drafts"
 )
 
-// Receivers of events for scenarios. None is posted to: what a test comes to follows from the URL.
+// Webhook endpoints for scenarios. No events are posted to them. The URL determines the result of a test.
 func init() {
 	setups = append(setups, func(e *env, o *Options) {
 		o.MayPost = func(url string) error {
@@ -27,7 +27,7 @@ func init() {
 			return core.EndpointTest{EventID: core.NewID(), Status: 204, TookMS: 7}, err
 		}
 	})
-	// endpoint NAME tenant=TENANT url=URL count=N: N of them, {NAME} is the last; it has two lines in its log
+	// endpoint NAME tenant=TENANT url=URL count=N: N endpoints, of which {NAME} is the last; it has two log entries
 	steps["endpoint"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		n, err := strconv.Atoi(argOr(args, "count", "1"))
@@ -49,7 +49,7 @@ func init() {
 			}))
 		}
 	}
-	// theme NAME tenant=TENANT: a theme of that name
+	// theme NAME tenant=TENANT: a theme with that name
 	steps["theme"] = func(e *env, name string, args map[string]string) {
 		tenant, err := e.store.Tenant(e.t.Context(), e.value(args["tenant"]))
 		e.must(err)
@@ -58,7 +58,7 @@ func init() {
 		e.must(e.store.AddTheme(e.t.Context(), t, "command"))
 		e.name(name, t.ID)
 	}
-	// dkim-made TENANT: its administrators have made all the keys of this hour
+	// dkim-made TENANT: its administrators have created all keys allowed in this hour
 	steps["dkim-made"] = func(e *env, name string, _ map[string]string) {
 		t, err := e.store.Tenant(e.t.Context(), e.value(name))
 		e.must(err)
@@ -80,7 +80,7 @@ func init() {
 		e.must(e.store.AddDKIMKey(e.t.Context(), k, []byte("private"), "command"))
 		e.name(name, k.ID)
 	}
-	// tested TENANT: it has had all the tests of endpoints of this hour
+	// tested TENANT: it has used all endpoint tests allowed in this hour
 	steps["tested"] = func(e *env, name string, _ map[string]string) {
 		for e.store.CountEndpointTest(e.t.Context(), e.value(name), core.At(time.Now())) == nil {
 			continue

@@ -12,18 +12,19 @@ import (
 	"testing"
 )
 
-// work is what an answer tells, and what it cost.
+// work is what a response reveals, and what it cost.
 type work struct {
 	Status     int
-	Headers    string // names
-	Form       string // of the body: JSON with its values replaced, or a page without the address
+	Headers    string // names of the headers
+	Form       string // form of the body: JSON with its values replaced, or a page without the address
 	Length     int
 	Hashes     int64
-	Operations int64 // of the writer
+	Operations int64 // number of the writer's operations
 	Statements int64
 }
 
-// measure sends a request, a GET where it has no media type, and counts what it costs. No worker runs in these tests.
+// measure sends a request and counts what it costs. Without a media type, the request is a GET. No worker runs in these
+// tests.
 func measure(t *testing.T, e *env, path, media, body, email string) work {
 	t.Helper()
 	before, hashes := e.store.Stats(), e.handler.options.Auth.Hashes()
@@ -66,8 +67,8 @@ func measure(t *testing.T, e *env, path, media, body, email string) work {
 
 var anyValue = regexp.MustCompile(`[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z`)
 
-// Register, login and forgot, by the API and on the pages, tell strangers nothing of who has an account: the same
-// status, headers and form, after the same hashes, operations and statements.
+// Register, login and forgot, through the API and the pages, don't reveal to strangers who has an account. Status,
+// headers and form are the same, after the same hashes, operations and statements.
 func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 	e := newEnv(t)
 	e.step(`account ann email=ann-known@user.example password="correct horse battery" verified`)
@@ -82,7 +83,7 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 		{"forgot page", "/password/forgot", formType, "email=EMAIL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// The first of each statement is prepared; that is not counted but for the rounds before.
+			// The first use prepares each statement. The rounds before keep that from being counted.
 			measure(t, e, tt.path, tt.media, tt.body, "warm-up-1@user.example")
 			want := measure(t, e, tt.path, tt.media, tt.body,
 				strings.ReplaceAll(tt.name, " ", "-")+"-unknown@user.example")
@@ -102,8 +103,8 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// No public operation of the newsletter tells who is on a list: the same status, headers and form, after the
-// same operations and statements.
+// No public operation for newsletters reveals who is on a list. Status, headers and form are the same, after the same
+// operations and statements.
 func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, media, body string
@@ -124,7 +125,7 @@ func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 				"uns-known@user.example", "off-known@user.example",
 			}
 			var got []work
-			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
+			for _, list := range []string{"first", "second"} { // the preparation in the first round isn't counted
 				e.step("list " + list + " tenant=acme confirm_token=receipt")
 				for i, status := range []string{"active", "pending", "unsubscribed"} {
 					e.step("subscription s-" + status + " list=" + list + " email=" + emails[i+1] + " status=" + status)
@@ -134,7 +135,7 @@ func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 					e.step("unsubscribe-link token list=" + list + " kind=requested email=" + email)
 					fill := strings.NewReplacer("{list}", e.names[list], "{token}", e.names["token"])
 					w := measure(t, e, fill.Replace(tt.path), tt.media, fill.Replace(tt.body), email)
-					w.Form, w.Length = sealed.ReplaceAllString(w.Form, "…"), 0 // a token is as long as its address makes it
+					w.Form, w.Length = sealed.ReplaceAllString(w.Form, "…"), 0 // its length depends on the address
 					got = append(got, w)
 				}
 			}
@@ -151,8 +152,8 @@ func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 	}
 }
 
-// Requests that are repeated tell no more than the first one: each costs the same whatever is known of its address,
-// also when it shares a row with those before it.
+// Repeated requests reveal no more than the first one. Each costs the same whatever is known about its address, also if
+// it shares a row with earlier requests.
 func TestRepeatedRequestsTellNothing(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -179,8 +180,9 @@ func TestRepeatedRequestsTellNothing(t *testing.T) {
 	}
 }
 
-// Tokens that were never made, are another's, or have come of age say nothing either: whatever the address, the
-// answer and its cost are those of a stranger's. A token that confirms, or has confirmed, is the proof itself.
+// Tokens that don't exist, belong to someone else or have expired don't reveal anything either. Whatever the address,
+// the response and its cost are those for a stranger's address. A token that confirms, or has confirmed, proves that
+// its holder owns the address.
 func TestWrongTokensTellNothing(t *testing.T) {
 	for _, tt := range []struct{ name, path, media, body string }{
 		{"confirm", "/api/newsletter/confirm?token={token}", "", ""},
@@ -201,7 +203,7 @@ func TestWrongTokensTellNothing(t *testing.T) {
 				"uns-known@user.example",
 			}
 			var got []work
-			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
+			for _, list := range []string{"first", "second"} { // the preparation in the first round isn't counted
 				e.step("list " + list + " tenant=acme")
 				for i, status := range []string{"active", "pending", "unsubscribed"} {
 					e.step("subscription s-" + status + " list=" + list + " email=" + emails[i+1] + " status=" + status)
@@ -216,7 +218,7 @@ func TestWrongTokensTellNothing(t *testing.T) {
 						e.step("unsubscribe-link token list=" + list + " kind=requested email=" + email)
 						fill := strings.NewReplacer("{list}", e.names[list], "{token}", spoil(e.names["token"]))
 						w := measure(t, e, fill.Replace(tt.path), tt.media, fill.Replace(tt.body), email)
-						w.Length = 0 // of the id of the request, which a page shows
+						w.Length = 0 // the length depends on the request id, which a page shows
 						got = append(got, w)
 					}
 				}
@@ -233,7 +235,7 @@ func TestWrongTokensTellNothing(t *testing.T) {
 	}
 }
 
-// The token that a stranger gets from subscribe, where it is but a receipt, confirms nothing and tells nothing.
+// If the token that a stranger gets from subscribe is only a decoy, it confirms nothing and reveals nothing.
 func TestAReceiptTellsNothing(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

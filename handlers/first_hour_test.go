@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Who signs up gives the password at the form and at the mailed link, and no third time; the name once. Then the
-// console says what comes next.
+// To sign up, a user enters the password in the form and at the link in the email, but not a third time, and the name
+// once. The console then shows what comes next.
 func TestSignUpLeadsToTheConsole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
@@ -54,7 +54,7 @@ func TestSignUpLeadsToTheConsole(t *testing.T) {
 	})
 }
 
-// Who has an account and accepts an invitation is in the console of the newsletter at once.
+// A user with an account who accepts an invitation gets to the tenant's console immediately.
 func TestInvitationLeadsToTheConsole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
@@ -72,7 +72,7 @@ func TestInvitationLeadsToTheConsole(t *testing.T) {
 	})
 }
 
-// The account stands in the frame of the console. Models and devices are on it only for those who have some, or see
+// The account page has the layout of the console. It mentions models and devices only if the user has some, or can see
 // those of others.
 func TestAccountInTheConsole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -42,18 +42,18 @@ func TestHealth(t *testing.T) {
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
-	lookedAt(time.Now().Truncate(time.Millisecond)) // a call counts in whole milliseconds
-	look(200)                                       // within the same second there is no second look
+	lookedAt(time.Now().Truncate(time.Millisecond)) // calls count in whole milliseconds
+	look(200)                                       // within the same second, there is no second check
 	lookedAt(time.Time{})
 	look(503, `"database":"database_replaced"`, `"error":"storage_unavailable"`, `"request_id"`)
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
 	lookedAt(time.Time{})
-	look(503) // until the daemon starts again
+	look(503) // until the daemon restarts
 }
 
-// TestHealthAnswersWhateverHangs has a look that does not come back.
+// TestHealthAnswersWhateverHangs checks the response while a check hangs.
 func TestHealthAnswersWhateverHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := prober{running: make(chan struct{})}
@@ -78,7 +78,7 @@ func TestHealthWhileDraining(t *testing.T) {
 	}
 }
 
-// TestHealthTellsOfDamage: what a look for damage next to the daemon has found is a 503.
+// TestHealthTellsOfDamage checks that damage found next to the running daemon leads to status 503.
 func TestHealthTellsOfDamage(t *testing.T) {
 	path := t.TempDir() + "/newsletterd.db"
 	look := func(path string) *httptest.ResponseRecorder {
@@ -107,7 +107,7 @@ func TestHealthTellsOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	answered := 0
-	for page := len(whole)/4096 - 1; page > 0 && answered == 0; page-- { // some pages are needed to open it at all
+	for page := len(whole)/4096 - 1; page > 0 && answered == 0; page-- { // some pages are needed to open it
 		damaged := slices.Clone(whole)
 		for i := range 4096 {
 			damaged[page*4096+i] = 0xff

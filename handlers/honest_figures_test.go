@@ -18,7 +18,7 @@ import (
 	"newsletterd/worker"
 )
 
-// What fetches pictures and links of mails.
+// Programs that fetch the images and links of emails.
 const (
 	browserAgent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 	gmailAgent   = "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)"
@@ -26,16 +26,16 @@ const (
 	appleAgent   = "Mozilla/5.0"
 )
 
-// mailboxes simulates who fetches what of the mails of a job, and knows who of its readers does.
+// mailboxes simulates who fetches what from the emails of a job, and knows which of it people caused.
 type mailboxes struct {
 	*rand.Rand
 	fetches         []mailboxFetch
-	opened, clicked int64 // people, in truth
-	showing         int64 // of opened: by a picture, or by a link that is followed
+	opened, clicked int64 // people who really did
+	showing         int64 // those of opened who loaded an image or clicked a link
 }
 
 type mailboxFetch struct {
-	at      time.Duration // after the mail
+	at      time.Duration // time after the email
 	seq, no int64
 	agent   string
 	address string
@@ -45,16 +45,16 @@ func (m *mailboxes) add(at time.Duration, seq, no int64, agent, address string) 
 	m.fetches = append(m.fetches, mailboxFetch{at, seq, no, agent, address})
 }
 
-// between returns a time, hours apart more often than minutes.
+// between returns a random time between from and to. Hours are more likely than minutes.
 func (m *mailboxes) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(m.Float64()*m.Float64()*float64(to-from))
 }
 
-// links is how many links the mail has.
+// links is the number of links in the email.
 const links = 4
 
-// mailbox adds what becomes of one mail. Kinds: 40 % Apple's privacy proxy, 30 % Gmail, 8 % Yahoo, 10 % with a scanner
-// that follows the links after 12 s, 5 % without pictures, the others plain.
+// mailbox adds the events of one email. The mailboxes: 40% with Apple's privacy proxy, 30% Gmail, 8% Yahoo, 10% with a
+// scanner that follows the links after 12 s, 5% without images, and the others plain.
 func (m *mailboxes) mailbox(seq int64) {
 	opens, kind := m.Float64() < 0.4, m.Float64()
 	at := m.between(2*time.Minute, 20*time.Hour)
@@ -97,7 +97,7 @@ func (m *mailboxes) mailbox(seq int64) {
 	m.clicked++
 	first := 1 + m.Int64N(links)
 	m.add(at+20*time.Second, seq, first, browserAgent, person)
-	if scanned { // the same link, once more, from the filter's network
+	if scanned { // the same link again, from the network of the filter
 		m.add(at+21*time.Second, seq, first, browserAgent, machine)
 	}
 	if m.Float64() < 0.3 {
@@ -105,7 +105,7 @@ func (m *mailboxes) mailbox(seq int64) {
 	}
 }
 
-// scan adds a filter that calls itself a browser. A third of them pass by what no person sees.
+// scan adds a filter that identifies itself as a browser. A third of these filters skip links that people can't see.
 func (m *mailboxes) scan(seq int64, machine string) {
 	at := 12 * time.Second
 	if m.Float64() < 0.5 {
@@ -120,8 +120,8 @@ func (m *mailboxes) scan(seq int64, machine string) {
 	}
 }
 
-// The figures of 10,000 mailboxes, of which it is known who has opened and clicked: people's clicks are told within
-// 3 %, and people's openings lie between those that are sure and those with what can't be told.
+// For 10,000 mailboxes of which it is known who has opened and clicked, the counted clicks of people are within 3%. The
+// number of people who opened lies between the certain opens and the sum of certain and unclear opens.
 func TestFiguresAreHonest(t *testing.T) {
 	const n = 10_000
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"newsletterd/core"
 )
 
-// blog returns the export of a Substack with one person and three posts.
+// blog returns a Substack export with one person and three posts.
 func blog(t *testing.T) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -46,7 +46,7 @@ func blog(t *testing.T) string {
 }
 
 // Posts of an export become issues in the archive, as clean HTML, with their dates. Drafts and posts for paid
-// subscribers stay out until asked for, and an undo removes all of them.
+// subscribers are left out unless they are requested, and an undo removes all issues.
 func TestImportedPostsBecomeIssues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -82,7 +82,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 			!strings.Contains(body, "1 May 2024") || strings.Contains(body, "<iframe") {
 			t.Errorf("%d %s", status, body)
 		}
-		if status, _ := ask("/a/weekly/engines/mail"); status != http.StatusNotFound { // it was no email
+		if status, _ := ask("/a/weekly/engines/mail"); status != http.StatusNotFound { // it was not an email
 			t.Errorf("%d", status)
 		}
 		if status, found := ask("/a/weekly/?q=wheel"); status != http.StatusOK || !strings.Contains(found, "/engines") {
@@ -107,7 +107,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		e.counts("SELECT count(*) FROM issue_search WHERE issue_search MATCH 'wheels'", 0)
 		e.counts("SELECT count(*) FROM imported_issue", 0)
 
-		// The people of the same export are an import of their own.
+		// The people in the same export are a separate import.
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
@@ -115,7 +115,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
 			t.Errorf("bob is %s", s.Status)
 		}
-		// The posts are kept for a week after the end.
+		// The posts are stored for a week after the end.
 		now := core.At(time.Now().Add(8 * 24 * time.Hour))
 		for more := true; more; {
 			more, err = e.store.SweepImports(t.Context(), now)

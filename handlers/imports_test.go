@@ -18,8 +18,8 @@ func init() {
 			e.must(err)
 		}
 	}
-	// import NAME list=LIST [id=ID] [status=uploading|waiting|completed|asking]: an uploaded file with a line that is
-	// faulty, or one with a column that may say who unsubscribed
+	// import NAME list=LIST [id=ID] [status=uploading|waiting|completed|asking]: an uploaded file with a faulty line,
+	// or with a column that may say who unsubscribed
 	steps["import"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		if args["status"] == core.ImportUploading {

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// invite makes an invitation of an editor and returns its token.
+// invite invites an editor and returns the invitation and its token.
 func (e *pageEnv) invite(tenantID string, to core.Email, by string) (core.Invitation, string) {
 	e.Helper()
 	p := e.handler.options.Auth
@@ -29,7 +29,7 @@ func (e *pageEnv) invite(tenantID string, to core.Email, by string) (core.Invita
 	return i, p.MailToken(core.MailInvitation, i.ID)
 }
 
-// join sends the form of the page of an invitation.
+// join sends the form on the page of an invitation.
 func (e *pageEnv) join(token string) int {
 	e.Helper()
 	return e.ask("POST", "/invitation", url.Values{
@@ -45,7 +45,7 @@ func (e *pageEnv) signedIn() {
 	}
 }
 
-// roles are those of an address; nil where it has no account.
+// roles returns the roles of an address, or nil if it has no account.
 func (e *pageEnv) roles(email core.Email) []core.Role {
 	e.Helper()
 	u, err := e.store.UserByEmail(e.Context(), email)
@@ -58,7 +58,7 @@ func (e *pageEnv) roles(email core.Email) []core.Role {
 	return u.Roles
 }
 
-// An invitation gives its role to the owner of its address, once and while it is good.
+// An invitation gives its role to the owner of its address, once, and only while it is valid.
 func TestInvitation(t *testing.T) {
 	const eve = "eve@user.example"
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ func TestInvitation(t *testing.T) {
 			u := core.NewUser(eve, core.At(time.Now()))
 			u.EmailVerified = true
 			e.must(e.store.AddUser(e.Context(), u, "hers", core.At(time.Now())))
-			e.signedIn() // as another
+			e.signedIn() // as another user
 		}, http.StatusOK, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
-// A user who is signed in accepts an invitation to the own address by the button, and no other.
+// A signed-in user accepts an invitation to their own address with a button, and can't accept any other.
 func TestInvitationOfUser(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	tenant := storetest.Seed(t, e.store).NewTenant()
@@ -196,8 +196,8 @@ func TestInvitationOfUser(t *testing.T) {
 	}
 }
 
-// Who has joined by an invitation still needs the second factor that is demanded, and the sign-in that is throttled
-// leaves the way to sign in.
+// Someone who joined through an invitation still needs a second factor if one is required. If sign-ins are throttled,
+// the invitation still leads to the sign-in page.
 func TestInvitationSignsInAsTheLoginDoes(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	tenant := storetest.Seed(t, e.store).NewTenant()
@@ -218,8 +218,8 @@ func TestInvitationSignsInAsTheLoginDoes(t *testing.T) {
 	}
 }
 
-// The page of an invitation says who invites, into what and as what, in the language of the mail, and comes again after
-// a sign-in.
+// The page of an invitation shows who invites, to which tenant and with which role, in the language of the email, and
+// is shown again after a sign-in.
 func TestInvitationPage(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	tenant := storetest.Seed(t, e.store).NewTenant()
@@ -241,8 +241,8 @@ func TestInvitationPage(t *testing.T) {
 	}
 }
 
-// The pages of an invitation are headed by the tenant, as its other pages are, and keep the language of the mail; that
-// of an invitation that is over, or to look after the installation, by the daemon.
+// The pages of an invitation show the brand of the tenant, as its other pages do, and keep the language of the email.
+// The page of an expired invitation, or of one for server administrators, shows the server's brand.
 func TestInvitationPageIsOfTheTenant(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	seed := storetest.Seed(t, e.store)
@@ -278,7 +278,7 @@ func TestInvitationPageIsOfTheTenant(t *testing.T) {
 	headed(page.OwnName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)
 }
 
-// A tenant invites 20 people a day.
+// A tenant can invite 20 people a day.
 func TestInvitationsOfADay(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	tenant := storetest.Seed(t, e.store).NewTenant()

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/db/dbtest"
 )
 
-// The API and the form share one counter, as do the addresses of one household; what is malformed is not counted.
+// The API and the form share one counter, as do the addresses of one household. Malformed requests don't count.
 func TestSubscribeLimitIsShared(t *testing.T) {
 	e := unservedEnv(t, newEnv(t).store)
 	e.step("tenant acme")
@@ -57,7 +57,7 @@ func TestSubscribeLimitIsShared(t *testing.T) {
 	}
 }
 
-// Behind a trusted proxy each client is counted by its own address, however the proxy writes it.
+// If a trusted proxy is in front, each client is counted by its own address, however the proxy writes it.
 func TestSubscribeLimitBehindAProxy(t *testing.T) {
 	e := unservedEnv(t, newEnv(t).store)
 	e.step("tenant acme")
@@ -84,15 +84,15 @@ func TestSubscribeLimitBehindAProxy(t *testing.T) {
 			}
 		}
 	}
-	for i, from := range []string{"203.0.113.1:1", `"203.0.113.1"`, "203.0.113.1:2"} { // the first was above
+	for i, from := range []string{"203.0.113.1:1", `"203.0.113.1"`, "203.0.113.1:2"} { // the first request was above
 		if got := ask(i, from); got != map[bool]int{true: 200, false: 429}[i < 2] {
 			t.Errorf("%s, the %d. of one address: %d", from, i+2, got)
 		}
 	}
 }
 
-// What strangers may ask for and what writes a row for each new address is bounded by the address of origin: a new
-// password by API and page together, and a token that ends a subscription.
+// Limits per origin address apply to everything that strangers can request and that writes a row for each new address:
+// password resets through the API and the page together, and unsubscribe tokens.
 func TestLimitsOfWhatStrangersWrite(t *testing.T) {
 	e := unservedEnv(t, newEnv(t).store)
 	e.step("tenant acme")

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	// provider NAME kind=KIND tenant=TENANT disabled: a mail provider with the secret of its name.
+	// provider NAME kind=KIND tenant=TENANT disabled: a mail provider whose secret is its name.
 	steps["provider"] = func(e *env, name string, args map[string]string) {
 		p := core.Provider{Name: name, Kind: argOr(args, "kind", report.KindGeneric), TenantID: e.value(args["tenant"])}
 		if _, off := args["disabled"]; off {
@@ -26,7 +26,7 @@ func init() {
 		e.must(e.store.AddProvider(e.t.Context(), p, argOr(args, "secret", providerSecret(name)), "command",
 			core.At(time.Now())))
 	}
-	// subscriber NAME list=LIST: an active one, as an event would make it.
+	// subscriber NAME list=LIST: an active subscriber, as an event would create one.
 	steps["subscriber"] = func(e *env, name string, args map[string]string) {
 		list, err := e.store.List(e.t.Context(), e.value(args["list"]))
 		e.must(err)
@@ -35,8 +35,8 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(args["email"]), Status: "active"},
 		}, core.At(time.Now())))
 	}
-	// job NAME list=LIST: a running job to everybody on the list, all of them sent to (begun: no one yet); {NAME} is its
-	// id, {NAME.anna} the Message-ID of the mail to anna@….
+	// job NAME list=LIST: a running job that was sent to everyone on the list (begun: to no one yet). {NAME} is its id,
+	// {NAME.anna} the Message-ID of the email to anna@….
 	steps["job"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		list, err := e.store.List(ctx, e.value(args["list"]))
@@ -77,8 +77,7 @@ func providerSecret(name string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(senderKey(name))
 }
 
-// signProvider sets the header of the generic kind: "Reported-By: NAME", and after it what shall be wrong: old,
-// forged.
+// signProvider sets the header of the generic kind: "Reported-By: NAME", followed by the intended error: old or forged.
 func (e *env) signProvider(req *http.Request, body string, words []string) {
 	key, at := senderKey(words[0]), time.Now()
 	for _, w := range words[1:] {

@@ -23,8 +23,8 @@ func init() {
 	setups = append(setups, func(_ *env, o *Options) { o.Relay = keptServer("smtp") })
 }
 
-// keptServer are options where server administrators set the mail server, and every server but one takes the test.
-// transport is how emails leave while none is set.
+// keptServer returns options with which server administrators can set the mail server, and every server but one accepts
+// the test. transport is how emails are sent while none is set.
 func keptServer(transport string) tenants.RelayOptions {
 	return tenants.RelayOptions{
 		Kept: true, From: "d@daemon.example", State: core.RelayState{Transport: transport, Directory: "./mail"},
@@ -39,8 +39,8 @@ func keptServer(transport string) tenants.RelayOptions {
 	}
 }
 
-// Without a mail server no campaign is called sent: each page says so to every role, and sending is refused unless
-// testing is asked for. A server administrator sets one in the browser, and all that is over.
+// Without a mail server, no campaign counts as sent. Each page says so to every role, and sending is refused unless
+// testing is requested. When a server administrator sets a server in the browser, all of this ends.
 func TestConsoleWithoutAMailServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -95,7 +95,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 	})
 }
 
-// What the configuration sets, or forbids to set, the console and the API leave alone.
+// The console and the API can't change what the configuration sets or locks.
 func TestTheConfigurationsMailServerStays(t *testing.T) {
 	for name, o := range map[string]tenants.RelayOptions{
 		"mail_server_in_file": {State: core.RelayState{Transport: "smtp", Source: core.RelayFile}},
@@ -109,10 +109,10 @@ func TestTheConfigurationsMailServerStays(t *testing.T) {
 	}
 }
 
-// Where the key of the password is lost, the page and the API still say what is set, and another server can be.
+// If the key of the password is lost, the page and the API still show the settings, and another server can be set.
 func TestAMailServerWhoseKeyIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
-	if err := storetest.OpenWith(t, db.Options{Path: path}).Close(); err != nil { // its other keys are not sealed
+	if err := storetest.OpenWith(t, db.Options{Path: path}).Close(); err != nil { // only this key is sealed
 		t.Fatal(err)
 	}
 	s, err := store.Open(t.Context(), db.Options{Path: path, MasterKey: bytes.Repeat([]byte{1}, 32)})

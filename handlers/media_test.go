@@ -20,7 +20,7 @@ func init() {
 	setups = append(setups, func(_ *env, o *Options) {
 		o.MediaLimits = core.MediaLimits{Bytes: 20_000, BytesPerTenant: 40_000}
 	})
-	// picture NAME type=png|jpeg|gif width=N height=N: the bytes of a file
+	// picture NAME type=png|jpeg|gif width=N height=N: the bytes of an image file
 	steps["picture"] = func(e *env, name string, args map[string]string) {
 		var w, h int
 		_, err := fmt.Sscan(argOr(args, "width", "30")+" "+argOr(args, "height", "20"), &w, &h)
@@ -38,14 +38,14 @@ func init() {
 		e.must(err)
 		e.name(name, b.String())
 	}
-	// pdf NAME: a document, and the path of one of this name
+	// pdf NAME: a document, and the path of a file with this name
 	steps["pdf"] = func(e *env, name string, _ map[string]string) {
 		const document = "%PDF-1.7 the prices"
 		e.name(name, document)
 		f, _ := picture.Document([]byte(document))
 		e.name(name+".path", f.Path("Our prices.pdf"))
 	}
-	// media NAME tenant=TENANT [id=ID]: a picture of which mails show a half
+	// media NAME tenant=TENANT [id=ID]: an image that emails show at half size
 	steps["media"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		s.TenantID = e.value(args["tenant"])
@@ -57,7 +57,7 @@ func init() {
 		e.name(name+".digits", m.Mail.Digits())
 		e.name(name+".full", m.Full.Digits())
 	}
-	// letter TENANT shows=MEDIA: a template that shows a picture
+	// letter TENANT shows=MEDIA: a template that shows an image
 	steps["letter"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		s.TenantID = e.value(name)
@@ -65,7 +65,7 @@ func init() {
 			Name: new("letter"), BodyHTML: new(`<img src="http://news.test/m/` + e.value(args["shows"]+".full") + `/x.png">`),
 		})
 	}
-	// full TENANT: its pictures have all the bytes that they may
+	// full TENANT: its images have the maximum total size
 	steps["full"] = func(e *env, name string, _ map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		s.TenantID = e.value(name)
@@ -154,7 +154,7 @@ func TestPicturesOfNoOneAreMissing(t *testing.T) {
 			t.Errorf("%s: %d %v", wrong, res.StatusCode, res.Header)
 		}
 	}
-	// Mails that went out before it was renamed still show it.
+	// Emails that were sent before the image was renamed still show it.
 	if res := client.Get("/m/" + digits + "/an-earlier-name.png"); res.StatusCode != 200 {
 		t.Errorf("%d", res.StatusCode)
 	}
@@ -164,9 +164,9 @@ func TestPicturesOfNoOneAreMissing(t *testing.T) {
 	}
 }
 
-// What the address of a picture shows never changes: it has the digits of the file's hash in it, and no request puts
-// another file in its place. So an approval of the address is one of the picture; it can only be deleted, which the
-// digest of an approval covers.
+// The image at a URL never changes, because the URL contains digits of the file's hash and no request can replace the
+// file. Approving the URL therefore approves the image. The image can only be deleted, which the digest of an approval
+// covers.
 func TestAnAddressShowsOnePicture(t *testing.T) {
 	e := newEnv(t)
 	s := storetest.Seed(t, e.store)

@@ -29,7 +29,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// ask makes one request as a person and returns the answer with its body.
+// ask sends one request as a person, and returns the response with its body.
 func (e *env) ask(method, path, as string, body io.Reader, headers ...string) (*http.Response, []byte) {
 	e.t.Helper()
 	req, err := http.NewRequestWithContext(e.t.Context(), method, e.url+path, body)
@@ -48,8 +48,8 @@ func (e *env) ask(method, path, as string, body io.Reader, headers ...string) (*
 
 var requestID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// TestNoAccessIsMissing compares the answer for a model that the caller may not view with that for one that does not
-// exist: status, header and body, to the byte, but for the request id and the date.
+// TestNoAccessIsMissing compares the response for a model that the caller may not view with the response for one that
+// does not exist. Status, headers and body are the same to the byte, except for request id and date.
 func TestNoAccessIsMissing(t *testing.T) {
 	e := newEnv(t)
 	e.step("person ann")
@@ -91,8 +91,8 @@ func TestNoAccessIsMissing(t *testing.T) {
 	}
 }
 
-// TestOwnersAddressesStayHidden looks for the addresses of all persons of this area, who are …@owner.example, in every
-// answer that the scenarios show; those are compared with what the handlers answer.
+// TestOwnersAddressesStayHidden looks for the addresses of all people in these tests, who are …@owner.example, in every
+// response of the scenarios. Other tests compare these with the responses of the handlers.
 func TestOwnersAddressesStayHidden(t *testing.T) {
 	files, err := filepath.Glob("../testdata/api/devices/*.txt")
 	if err != nil || len(files) == 0 {
@@ -145,7 +145,8 @@ func TestTwentyRegister(t *testing.T) {
 	}
 }
 
-// form writes a multipart body: pairs of a field's name and text; the name file (with a file name) and its content.
+// form writes a multipart body from pairs: the name and text of a field, or the name file (with a file name) and its
+// content.
 func form(t *testing.T, pairs ...string) (body io.Reader, contentType string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -175,7 +176,7 @@ func TestMultipartUploads(t *testing.T) {
 		name   string
 		parts  []string
 		status int
-		want   string // in the answer
+		want   string // text in the response
 	}{
 		{"all fields", []string{
 			"name", "Cube", "description", "two\r\nlines", "visibility", "public", "content_type",
@@ -233,7 +234,7 @@ func TestMultipartUploads(t *testing.T) {
 	}
 }
 
-// A body that ends too early is the caller's fault, wherever it ends, and leaves nothing.
+// A body that ends too early is the caller's fault, wherever it ends, and leaves no data.
 func TestMultipartUploadsThatEndEarly(t *testing.T) {
 	e := newEnv(t)
 	e.step("person ann")
@@ -278,7 +279,7 @@ func TestDownloadsAreHarmless(t *testing.T) {
 	}
 }
 
-// TestUploadsThatBreakOffLeaveNothing cuts the connection in the middle of an upload.
+// TestUploadsThatBreakOffLeaveNothing cuts the connection during an upload.
 func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 	e.step("person ann")
@@ -289,7 +290,7 @@ func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 		e.value("ann"), 10<<20)
 	_, err = conn.Write(make([]byte, 3<<20))
 	e.must(err)
-	for e.used("ann.id") == 0 { // the first chunk is in
+	for e.used("ann.id") == 0 { // the first chunk is stored
 	}
 	e.must(conn.Close())
 	for e.used("ann.id") != 0 {
@@ -297,8 +298,8 @@ func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 	e.noUploadLeft("ann.id")
 }
 
-// TestStalledUploadsAreEnded sends a part of a file and then nothing, or next to nothing: after 30 s that is answered
-// and leaves nothing behind.
+// TestStalledUploadsAreEnded sends a part of a file and then nothing, or almost nothing. After 30 s, the upload gets an
+// error and leaves no data.
 func TestStalledUploadsAreEnded(t *testing.T) {
 	for name, tail := range map[string]func(net.Conn){
 		"nothing more": func(net.Conn) {},
@@ -347,8 +348,8 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	}
 }
 
-// Uploads of accounts that are not verified hold no memory: they are refused before the body. One user's leave
-// room for others'.
+// Uploads of unverified accounts don't use memory, because they are refused before the body. The uploads of one user
+// leave memory for those of others.
 func TestStalledUploadsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
@@ -356,7 +357,7 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		e.step("person bob")
 		const strangers = 8
 		stranger := func(i int) string { return fmt.Sprintf("stranger%d", i) }
-		for i := range strangers { // before the first request: it reads the callers that a step adds
+		for i := range strangers { // before the first request, which reads the callers that a step adds
 			e.step("person " + stranger(i) + " verified=false")
 		}
 		pipes := webtest.Serve(t, web.Server(e.handler))
@@ -398,18 +399,18 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		for _, c := range stalled {
 			c.Close()
 		}
-		time.Sleep(time.Minute) // on the bubble's clock: net/http lingers over connections that it closes
+		time.Sleep(time.Minute) // on the bubble's clock, because net/http keeps closed connections open for a while
 	})
 }
 
-// A slow upload may take as long as it needs.
+// A slow upload can take as long as it needs.
 func TestSlowUploadsArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 		e.step("person ann")
 		c := webtest.Serve(t, web.Server(e.handler)).Dial()
 		defer c.Close()
-		const steps, step = 12, 64 << 10 // the next must arrive within web.ProgressTimeout
+		const steps, step = 12, 64 << 10 // the next step must arrive within web.ProgressTimeout
 		go func() {
 			fmt.Fprintf(c,
 				"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"+
@@ -426,14 +427,14 @@ func TestSlowUploadsArrive(t *testing.T) {
 	})
 }
 
-// used is how many bytes a person's files have, those that are arriving too.
+// used returns the number of bytes of a person's files, including those being uploaded.
 func (e *env) used(person string) int64 {
 	n, err := e.store.Usage(e.t.Context(), e.value(person))
 	e.must(err)
 	return n
 }
 
-// noUploadLeft proves that broken uploads left nothing: no rows, no place, no memory.
+// noUploadLeft checks that failed uploads leave no rows, slots or memory in use.
 func (e *env) noUploadLeft(person string) {
 	e.t.Helper()
 	for more := true; more; {
@@ -445,7 +446,7 @@ func (e *env) noUploadLeft(person string) {
 		e.t.Error(found, err)
 	}
 	var places []func()
-	for len(places) < web.UploadsPerUser { // its place is free again, if the answer was out before the last of it
+	for len(places) < web.UploadsPerUser { // the slot can become free after the response
 		done, err := e.handler.uploads.Begin(e.value(person), netip.Addr{})
 		if err == nil {
 			places = append(places, done)
@@ -461,7 +462,7 @@ func (e *env) noUploadLeft(person string) {
 	e.must(e.handler.uploads.Grow(e.t.Context())(-web.UploadMemory))
 }
 
-// TestRepliesHaveNoAddressField walks over the types that area C answers with: an address stands in a share alone.
+// TestRepliesHaveNoAddressField checks the types of responses about devices and models. Only shares have an address.
 func TestRepliesHaveNoAddressField(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -495,8 +496,8 @@ func holdsEmail(t reflect.Type) bool {
 	return t == reflect.TypeFor[core.Email]()
 }
 
-// Users at one address of origin hold a part of the memory of uploads, however many accounts they have. Loopback is not
-// counted.
+// All users at one origin address together can use only a part of the upload memory, however many accounts they have.
+// Loopback doesn't count.
 func TestUploadsOfOneAddress(t *testing.T) {
 	e := newEnv(t)
 	for _, person := range []string{"ann", "bob", "cee"} {

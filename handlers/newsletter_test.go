@@ -35,8 +35,8 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "theirs@example.org", Status: "unsubscribed"},
 		}, now))
 	}
-	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id, {NAME.masked}
-	// the one by which those know it who may not read addresses
+	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id,
+	// {NAME.masked} its id for callers who may not read addresses
 	steps["subscription"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		sub, row, err := e.store.Subscribe(ctx,
@@ -56,7 +56,7 @@ func init() {
 			e.must(err)
 		}
 	}
-	// confirm-mail NAME email=E: {NAME} is the token of the last confirmation mail to the address
+	// confirm-mail NAME email=E: {NAME} is the token in the last confirmation email to the address
 	steps["confirm-mail"] = func(e *env, name string, args map[string]string) {
 		mails, err := e.store.DueMails(e.t.Context(), core.At(time.Now().Add(time.Minute)), 100)
 		e.must(err)
@@ -72,7 +72,7 @@ func init() {
 		}
 	}
 	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h job=JOB: {NAME} is the token
-	// in a mail
+	// in an email
 	steps["unsubscribe-link"] = func(e *env, name string, args map[string]string) {
 		kinds := map[string]auth.UnsubscribeKind{
 			"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested,
@@ -81,7 +81,7 @@ func init() {
 		age, err := time.ParseDuration(argOr(args, "age", "0"))
 		e.must(err)
 		list, email, issued := e.value(args["list"]), core.Email(args["email"]), core.At(time.Now())
-		if args["kind"] == "undo" { // of the last unsubscribing
+		if args["kind"] == "undo" { // of the last unsubscribe
 			sub, err := e.store.Subscription(e.t.Context(), list, email)
 			e.must(err)
 			issued = sub.ChangedAt
@@ -98,7 +98,8 @@ func init() {
 		e.must(err)
 		e.name(name, token)
 	}
-	// look of=LIST fields={…} language=de consent_text=… description=… and the redirect URLs: what its subscribers see
+	// look of=LIST fields={…} language=de consent_text=… description=… and the redirect URLs: sets what the list's
+	// subscribers see
 	steps["look"] = func(e *env, _ string, args map[string]string) {
 		_, err := e.store.UpdateList(e.t.Context(), e.value(args["of"]), "command", func(l *core.List) error {
 			in := core.ListInput{}
@@ -134,7 +135,7 @@ func init() {
 	setSteps()
 }
 
-// setSteps adds the steps that make a daemon that is set otherwise.
+// setSteps adds the steps that create a daemon with other settings.
 func setSteps() {
 	for step, set := range map[string]func(*Options){
 		"unsubscribe-tokens-need-bearer": func(o *Options) { o.Newsletter.UnsubscribeTokenAuth = "bearer" },
@@ -180,7 +181,7 @@ func TestParallelConfirmsOverHTTP(t *testing.T) {
 	res.Body.Close()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	got := map[int]int{} // how often each status came back
+	got := map[int]int{} // number of responses by status
 	for range 20 {
 		wg.Go(func() {
 			res, err := http.Get(e.url + "/api/newsletter/confirm?token=" + sub.ConfirmToken)
@@ -203,7 +204,8 @@ func TestParallelConfirmsOverHTTP(t *testing.T) {
 	}
 }
 
-// RFC 8058: whatever the body and its type, without cookies, and from anywhere; GET and HEAD only show.
+// RFC 8058: one-click unsubscribe works with any body and type, without cookies, and from anywhere. GET and HEAD only
+// show the page.
 func TestOneClickUnsubscribe(t *testing.T) {
 	for _, c := range []struct {
 		method, media, body string
@@ -288,7 +290,7 @@ func TestCORSOfNewsletter(t *testing.T) {
 	}
 }
 
-// What subscribe answers has the same keys, headers and length whatever is known of the address.
+// The responses of subscribe have the same keys, headers and length whatever is known about the address.
 func TestSubscribeAnswersAlike(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -379,7 +381,7 @@ func TestSubscriptionsStream(t *testing.T) {
 	}
 }
 
-// BenchmarkSubscribe asks for subscriptions over HTTP from 16 connections, each of another address, mails queued.
+// BenchmarkSubscribe sends signups over HTTP from 16 connections, each for another address, and queues the emails.
 func BenchmarkSubscribe(b *testing.B) {
 	s := storetest.Open(b)
 	now := core.At(time.Now())

@@ -19,15 +19,15 @@ import (
 	"newsletterd/store/members"
 )
 
-// spent are the operations whose example would need a live token, code or secret, and what they answer to it.
+// spent maps operations whose example would need a valid token, code or secret to their status for the example.
 var spent = map[string]int{
-	"startFullSync":        409, // one is on its way
-	"moveJob":              409, // the job has begun
+	"startFullSync":        409, // a full sync is already running
+	"moveJob":              409, // the job has already started
 	"publishImportedPosts": 409, // the import has no posts
 	"resetPassword":        400, "refreshToken": 400, "createToken": 400, "introspectToken": 401, "unsubscribe": 400,
 }
 
-// exampleEnv has the records that the examples of the documents name.
+// exampleEnv returns an environment with the records to which the examples of the documents refer.
 func exampleEnv(t *testing.T) *env {
 	e := newEnv(t)
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, 1)
@@ -82,7 +82,7 @@ func exampleEnv(t *testing.T) *env {
 	return e
 }
 
-// send posts a body to an operation as a caller who may, and returns the status.
+// send posts a body to an operation as a permitted caller, and returns the status.
 func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, web.ExampleID
@@ -140,7 +140,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	return status
 }
 
-// exampled calls fn for each operation with an example: with its schema as the document has it.
+// exampled calls fn for each operation with an example, with the operation's schema from the document.
 func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema,
 	example web.Object),
 ) {
@@ -170,7 +170,7 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 	}
 }
 
-// Each example does what it says, as it stands; without any one of its required properties it is refused.
+// Each example works unchanged. Without any one of its required properties, it is refused.
 func TestExamplesAsTheyStand(t *testing.T) {
 	e := exampleEnv(t)
 	exampled(t, func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema, example web.Object) {
@@ -189,19 +189,19 @@ func TestExamplesAsTheyStand(t *testing.T) {
 		if status := e.send(r, example); status != want {
 			t.Errorf("the example is answered by %d, not %d", status, want)
 		}
-		if spent[id] == 400 && strings.Contains(e.answered, `"invalid_request"`) { // its token is unknown, and all else is right
+		if spent[id] == 400 && strings.Contains(e.answered, `"invalid_request"`) { // only the token is unknown
 			t.Errorf("the example is refused for its form: %s", e.answered)
 		}
 	})
 }
 
-// choosy are the properties that are held against more than their length or size: a number or a zone that is known, a
-// slug that no other list has.
+// choosy lists the properties that have further rules besides length or size, such as a known number or zone, or a
+// unique slug.
 var choosy = map[string]bool{
 	"time_zone": true, "id": true, "months": true, "batch_no": true, "batch_total": true, "slug": true,
 }
 
-// What the documents say of lengths and bounds is no looser than the rule: a value at the end of it is taken.
+// The lengths and bounds in the documents are no looser than the rules: values at the limits are accepted.
 func TestDocumentedLimitsAreReached(t *testing.T) {
 	e := exampleEnv(t)
 	reached := 0
@@ -226,7 +226,7 @@ func TestDocumentedLimitsAreReached(t *testing.T) {
 	}
 }
 
-// atEnds are the values at the ends of what a schema allows, by the word of the schema.
+// atEnds returns the values at the limits of a schema, by keyword of the schema.
 func atEnds(p *openapi3.Schema) map[string]any {
 	good := map[string]any{}
 	if p.MaxLength != nil {
@@ -241,7 +241,8 @@ func atEnds(p *openapi3.Schema) map[string]any {
 	return good
 }
 
-// What the documents say of lengths, bounds, words and forms holds: a value beyond is refused.
+// The lengths, bounds, enumerations and formats in the documents are no stricter than the rules: values beyond them are
+// refused.
 func TestDocumentedLimits(t *testing.T) {
 	e := exampleEnv(t)
 	exampled(t, func(t *testing.T, r *web.Route, _ string, schema *openapi3.Schema, example web.Object) {
@@ -258,7 +259,7 @@ func TestDocumentedLimits(t *testing.T) {
 	})
 }
 
-// beyond are values that a schema does not allow, by the word of the schema.
+// beyond returns values that a schema does not allow, by keyword of the schema.
 func beyond(p *openapi3.Schema, example any) map[string]any {
 	bad := map[string]any{}
 	if p.MaxLength != nil {

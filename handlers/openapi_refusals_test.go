@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// documentedOperation is what a document says of an operation.
+// documentedOperation is the description of an operation in a document.
 type documentedOperation struct {
 	OperationID string `json:"operationId"`
 	Responses   map[string]struct {
@@ -27,8 +27,8 @@ type documentedRefusal struct {
 	Description string `json:"description"`
 }
 
-// Each refusal of the table is told by an operation, in the list for programs and in the words of its status, and with
-// the word that its area answers. An operation that may answer 409 tells when.
+// Each refusal in the table appears in the description of an operation: in the list for programs, in the text of its
+// status, and with the code that its area uses. An operation that can respond with 409 says when.
 func TestRefusalsAreTold(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {

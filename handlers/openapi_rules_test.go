@@ -34,7 +34,7 @@ func TestTheSchemaOfRules(t *testing.T) {
 		`[["a"]]`, `{}`, `{"domain": "a.example"}`, `[{"domain": "a.example"}]`, `[{}]`,
 		`"` + strings.Repeat("x", core.MaxRuleField+1) + `"`, `"` + strings.Repeat("x", core.MaxFieldText+1) + `"`,
 	}
-	rules := map[string]string{ // by the key that they try
+	rules := map[string]string{ // rules by the key that they test
 		`{}`: "", `{"is": "a"}`: "", `{"is": "a", "is_not": "b"}`: "", `{"field": "city"}`: "", `{"unknown": 1}`: "",
 		`{"field": "city", "is": "a", "is_not": "b"}`: "", `{"field": "email", "is": "a"}`: "",
 		`{"domain": "a.example", "on_list": "x"}`: "", `{"domain": "a.example", "is": "x"}`: "",

@@ -20,7 +20,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// TestOpenAPIDocuments compares the documents that the table makes with those kept, and has them validated.
+// TestOpenAPIDocuments compares the documents that the table generates with the stored ones, and validates them.
 func TestOpenAPIDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
@@ -72,7 +72,7 @@ var described = sync.OnceValue(func() map[string]*openapi3.T {
 	return docs
 })
 
-// checkDescribed holds a JSON answer against the document that describes the route.
+// checkDescribed checks a JSON response against the document that describes the route.
 func checkDescribed(t *testing.T, r *web.Route, status int, body []byte) {
 	t.Helper()
 	doc := described()[documentOf(r)]
@@ -103,7 +103,7 @@ func checkDescribed(t *testing.T, r *web.Route, status int, body []byte) {
 	}
 }
 
-// declared are the schemas that the specification declares.
+// declared lists the schemas that the specification declares.
 var declared = map[string][]string{
 	"member": {
 		"TokenResponse", "UserProfile", "Subscription", "PendingSubscriptionResponse", "ErrorResponse", "Tenant",
@@ -118,7 +118,7 @@ var declared = map[string][]string{
 }
 
 // Every route is in exactly one document, every schema of the specification is a component, and every operation and
-// example says something.
+// example has a description.
 func TestDocumentsAreComplete(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -155,7 +155,7 @@ func TestDocumentsAreComplete(t *testing.T) {
 	}
 }
 
-// plain is a value as JSON would decode it.
+// plain returns a value in the form in which JSON would be decoded.
 func plain(t *testing.T, v any) (out any) {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -168,8 +168,8 @@ func plain(t *testing.T, v any) (out any) {
 	return out
 }
 
-// Every operation that programs are generated from has a name of its own, which does not collide with the names that
-// generators make of the schemas' (CreateTokenResponse).
+// Every operation from which clients are generated has a unique name, which doesn't collide with the names that
+// generators derive from schemas (CreateTokenResponse).
 func TestOperationNames(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -200,8 +200,8 @@ func TestOperationNames(t *testing.T) {
 	}
 }
 
-// The page for people has an anchor, the answers with their types and a curl for every operation of the documents,
-// and finds them by words without a script.
+// The reference page has an anchor, the responses with their types, and a curl command for every operation in the
+// documents. A search by words works without scripts.
 func TestReferencePage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	get := func(path string) string {
@@ -245,8 +245,8 @@ func TestReferencePage(t *testing.T) {
 	}
 }
 
-// Anyone may ask for the page, for searches and for the documents again and again: they are made once, and small where
-// the browser takes them compressed.
+// Anyone can request the page, searches and documents repeatedly, because they are generated only once. Browsers that
+// accept compression get small responses.
 func TestReferenceIsMadeOnce(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	get := func(path string) *httptest.ResponseRecorder {
@@ -261,7 +261,7 @@ func TestReferenceIsMadeOnce(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		path          string
-		packed, shown bool // compressed; with operations as a whole
+		packed, shown bool // packed means compressed; shown means with whole operations
 	}{
 		{"/openapi", true, true},
 		{"/openapi?q=+", true, true},
@@ -284,7 +284,7 @@ func TestReferenceIsMadeOnce(t *testing.T) {
 	}
 }
 
-// What the documents name as parameters of authorization and logout is read: given twice, each of them is refused.
+// The server reads all parameters of authorization and logout in the documents: each is refused if it is given twice.
 func TestDocumentedParametersAreRead(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	names := func(path string) (all []string) {
@@ -327,8 +327,8 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 	}
 }
 
-// Programs that make clients of the documents find in each what to send and what comes: one base address for all, no
-// JSON or text that is said to be anything, and where a body is CSV, the same as a file without a type.
+// Client generators find in each document what to send and what to expect: one base URL for all operations, no JSON or
+// text described as any type, and, for CSV bodies, the same body as a file without a type.
 func TestDocumentsFitGenerators(t *testing.T) {
 	const any, file, csv = "*/*", "application/octet-stream", "text/csv"
 	h, err := New(Options{PublicURL: "https://news.example.org"})
@@ -360,7 +360,7 @@ func TestDocumentsFitGenerators(t *testing.T) {
 					contents[status] = res.Value.Content
 				}
 				for where, content := range contents {
-					// what may be of any type is also described as a file, or as the JSON that it is as a rule
+					// a body of any type is also described as a file, or as the JSON that it usually is
 					if content[any] != nil && content[file] == nil && content[jsonType] == nil {
 						t.Errorf("%s %s, %s: a generator is told of %s alone", method, path, where, any)
 					}

@@ -18,7 +18,7 @@ func init() {
 		e.must(err)
 		e.name(name, found[len(found)-1].EventID)
 	}
-	// dead-letter EVENT list=L: the newest event of the list is refused for good; {EVENT} is its id
+	// dead-letter EVENT list=L: the newest event of the list becomes a dead letter; {EVENT} is its id
 	steps["dead-letter"] = func(e *env, name string, args map[string]string) {
 		ctx := e.t.Context()
 		found, err := e.store.OutboxEvents(ctx, tenants.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
@@ -28,14 +28,14 @@ func init() {
 		e.must(e.store.FinishEvents(ctx, []tenants.EventResult{{Event: last, Dead: true, Reason: "answered 410"}},
 			core.At(time.Now())))
 	}
-	// mirrored NAME list=L email=E: another member service has the subscription; {NAME} is its id
+	// mirrored NAME list=L email=E: another member service manages the subscription; {NAME} is its id
 	steps["mirrored"] = func(e *env, name string, args map[string]string) {
 		steps["subscriber"](e, name, args)
 		sub, err := e.store.Subscriber(e.t.Context(), e.value(args["list"]), core.Email(args["email"]))
 		e.must(err)
 		e.name(name, sub.ID)
 	}
-	// failed-mail KIND: the newest mail of the kind is refused for good
+	// failed-mail KIND: the newest email of the kind fails permanently
 	steps["failed-mail"] = func(e *env, kind string, _ map[string]string) {
 		ctx := e.t.Context()
 		found, err := e.store.QueuedMails(ctx, tenants.MailFilter{Kind: kind}, 0, 100)
@@ -68,7 +68,7 @@ func init() {
 	}
 }
 
-// TestSystemStatus: the answer has the form that the documents describe, with the figures that the command prints.
+// TestSystemStatus checks that the response has the form in the documents and the values that the command prints.
 func TestSystemStatus(t *testing.T) {
 	e := newEnvOn(t, storetest.Open(t))
 	e.step("user op operator")

@@ -37,7 +37,7 @@ type pageEnv struct {
 	store   *store.Store
 	handler *Handler
 	cookies map[string]string
-	lang    string // that the browser asks for
+	lang    string // language that the browser requests
 }
 
 func newPageEnv(t *testing.T, publicURL string) *pageEnv {
@@ -102,13 +102,13 @@ func (e *pageEnv) login() *http.Response {
 	return res
 }
 
-// in reports whether a person is signed in.
+// in reports whether a user is signed in.
 func (e *pageEnv) in() bool {
 	e.Helper()
 	return e.ask("GET", "/account", nil).StatusCode == http.StatusOK
 }
 
-// Every page, errors too, has the headers of the contract.
+// Every page, including error pages, has the headers in the contract.
 func TestPageHeaders(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	const loads = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'"
@@ -116,7 +116,7 @@ func TestPageHeaders(t *testing.T) {
 		t.Helper()
 		policy := loads
 		if path == "/login" && method != "PUT" {
-			policy += "; script-src 'self'" // of passkeys
+			policy += "; script-src 'self'" // pages with passkeys
 		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": policy + "; base-uri 'none'; frame-ancestors 'none'",
@@ -144,10 +144,11 @@ func TestPageHeaders(t *testing.T) {
 	check("POST", "/consent", e.ask("POST", "/consent", url.Values{"decision": {"perhaps"}}))
 }
 
-// Sessions: a new token at each login, hashed in the database; 12 hours without use and 30 days in all.
+// Sessions get a new token at each login, which is hashed in the database. They last 12 hours without use, and 30 days
+// in total.
 func TestSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// scs's store compares with SQLite's own clock, which is today's.
+		// scs's store compares times with SQLite's own clock, which shows the real time.
 		time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 		e := newPageEnv(t, "http://news.test")
 		e.cookies[web.SessionCookie] = "a-token-that-somebody-else-has-set-before-x"
@@ -197,7 +198,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// A session store that fails is a 503: no one is signed out by it.
+// If the session store fails, the status is 503, and no one is signed out.
 func TestSessionStoreFailure(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()
@@ -212,7 +213,7 @@ func TestSessionStoreFailure(t *testing.T) {
 	}
 }
 
-// Text and buttons can be read on whatever colour a tenant has chosen (WCAG 2.2: 4.5 to 1).
+// Text and buttons are readable with any color that a tenant chooses (WCAG 2.2: 4.5 to 1).
 func TestBrandColorsCanBeRead(t *testing.T) {
 	vars := regexp.MustCompile(`--(accent|on-accent|link): (#[0-9a-f]{6})`)
 	e := newPageEnv(t, "http://news.test")
@@ -233,8 +234,8 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 	}
 }
 
-// From the login for a tenant's client the ways to a new password and to an account keep the request. Their mails have
-// the tenant's looks, and so have the pages of their links, used up or not.
+// From the sign-in page for a tenant's client, password reset and signup keep the request. Their emails have the
+// tenant's design, as do the pages of the links in them, whether the links were used or not.
 func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	now := core.At(time.Now())

@@ -18,7 +18,7 @@ import (
 
 const passkeyOrigin = "https://news.example.org"
 
-// passkeyOptions returns what a page offers the browser's script.
+// passkeyOptions returns the options that a page gives to the browser's script.
 func (e *pageEnv) passkeyOptions(path string) string {
 	e.Helper()
 	code, page := e.page("GET", path, nil)
@@ -29,7 +29,7 @@ func (e *pageEnv) passkeyOptions(path string) string {
 	return html.UnescapeString(found[1])
 }
 
-// addPasskey adds one to Ann's account, which has proved itself lately.
+// addPasskey adds a passkey to Ann's account, for which she has recently signed in.
 func (e *pageEnv) addPasskey(k *authtest.Passkey) (int, string) {
 	e.Helper()
 	return e.page("POST", passkeysPath, url.Values{
@@ -37,7 +37,7 @@ func (e *pageEnv) addPasskey(k *authtest.Passkey) (int, string) {
 	})
 }
 
-// newPasskeyEnv has Ann with a verified address and a passkey, signed in nowhere.
+// newPasskeyEnv returns an environment in which Ann has a verified address and a passkey, and is not signed in.
 func newPasskeyEnv(t *testing.T) (*pageEnv, *authtest.Passkey) {
 	t.Helper()
 	e, k := pageEnvLater(t), authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
@@ -50,7 +50,7 @@ func newPasskeyEnv(t *testing.T) (*pageEnv, *authtest.Passkey) {
 	return e, k
 }
 
-// by signs in by a passkey and returns the status and the page's fault.
+// by signs in with a passkey, and returns the status and the fault on the page.
 func (e *pageEnv) by(response string) (status int, fault string) {
 	e.Helper()
 	code, page := e.page("POST", "/login/passkey", url.Values{"response": {response}})
@@ -69,11 +69,12 @@ func (e *pageEnv) audited(action string) bool {
 	return len(rows) > 0
 }
 
-// A passkey is a whole sign-in; its answers are good once, in the browser that was asked, and for a while.
+// A passkey is a complete sign-in. Each response of it is valid once, in the browser that was asked, and for a limited
+// time.
 func TestPasskeySignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
-		e.handler.options.Auth.SecondFactor = auth.FactorAll // which a passkey is, too
+		e.handler.options.Auth.SecondFactor = auth.FactorAll // a passkey meets this, too
 		answer := k.Get(t, e.passkeyOptions("/login"))
 		if code, fault := e.by(answer); code != 303 || !e.in() {
 			t.Fatal(code, fault)
@@ -92,7 +93,7 @@ func TestPasskeySignIn(t *testing.T) {
 			if code, fault := e.by(other); code != 400 || fault != wordsOfPages()["en"].FaultPasskey || e.in() {
 				t.Error("in another browser:", code, fault)
 			}
-			e.passkeyOptions("/login") // now with a secret of its own
+			e.passkeyOptions("/login") // now with its own secret
 		}
 		if !e.audited("user.passkey.add") {
 			t.Error("not in the audit trail")
@@ -100,7 +101,7 @@ func TestPasskeySignIn(t *testing.T) {
 	})
 }
 
-// What an authenticator or a browser says that is not the user's own, on our own page, signs no one in.
+// No one is signed in if the authenticator or the browser sends data of another user or another page.
 func TestPasskeyRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
@@ -140,8 +141,8 @@ func TestPasskeyRefusals(t *testing.T) {
 	})
 }
 
-// A key whose counter goes back was copied: it signs no one in, and the audit trail says so. Keys that count nothing
-// are none of that.
+// If the counter of a passkey goes back, the passkey was copied. It can't sign in, and the audit log records that.
+// Passkeys without a counter are not affected.
 func TestCopiedPasskey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
@@ -172,8 +173,8 @@ func TestCopiedPasskey(t *testing.T) {
 	})
 }
 
-// The page of passkeys asks for a fresh proof, by a factor where there is one, and then names, renames and removes. A
-// form that was sent too late goes on after the proof.
+// The passkeys page requires a fresh sign-in, with a second factor if there is one. It can then name, rename and remove
+// passkeys. A form that was sent too late continues after the sign-in.
 func TestPasskeysPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
@@ -192,7 +193,7 @@ func TestPasskeysPage(t *testing.T) {
 			!strings.Contains(page, wordsOfPages()["en"].FaultPassword) {
 			t.Error(code, textOf(page))
 		}
-		answer := k.Get(t, e.passkeyOptions("/login")) // made for another purpose
+		answer := k.Get(t, e.passkeyOptions("/login")) // created for another purpose
 		if code, _ := e.page("POST", "/login/confirm", url.Values{"response": {answer}}); code != 400 {
 			t.Error("a challenge of the login:", code)
 		}
@@ -258,8 +259,8 @@ func TestPasskeysPage(t *testing.T) {
 	})
 }
 
-// A passkey that is removed while its owner is at the proof, or while the proof is looked at, is told of, and the page
-// offers what is left; the form that was sent is kept.
+// If a passkey is removed while its owner is asked for a fresh sign-in, or while that is checked, the page says so and
+// offers the remaining ways. It keeps the submitted form.
 func TestPasskeyRemovedAtTheProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
@@ -311,7 +312,7 @@ func (e *pageEnv) passkeyID() string {
 	return keys[0].ID
 }
 
-// The pages have a script where passkeys are offered, and say why where they are not.
+// Pages have a script if passkeys are offered, and otherwise say why they are not.
 func TestPasskeysAreOffered(t *testing.T) {
 	for origin, missing := range map[string]string{
 		passkeyOrigin: "", "http://localhost:8080": "",
@@ -336,8 +337,8 @@ func TestPasskeysAreOffered(t *testing.T) {
 	}
 }
 
-// Where a second factor is demanded, a password opens nothing of an account that has a passkey alone, and sets up
-// nothing: neither on the page nor for a token. Not even a sign-in that waited while the passkey was added does.
+// If a second factor is required, a password can't open an account that has only a passkey, nor set up a factor: not on
+// the page, not for a token, and not even in a sign-in that waited while the passkey was added.
 func TestPasswordOfAPasskeyAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
@@ -382,7 +383,7 @@ func TestPasswordOfAPasskeyAccount(t *testing.T) {
 	})
 }
 
-// formOf returns the hidden fields of a page.
+// formOf returns the hidden fields of the form on a page.
 func formOf(t *testing.T, page string) url.Values {
 	t.Helper()
 	form := url.Values{}
@@ -392,8 +393,8 @@ func formOf(t *testing.T, page string) url.Values {
 	return form
 }
 
-// A password alone changes no factor of an account that has one, where none is demanded; it does all else there, and a
-// passkey does it without the password.
+// If no second factor is required, a password alone can do everything in an account that has one, except change the
+// factor. A passkey can do that without the password.
 func TestPasswordChangesNoFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/drafts"
 )
 
-// The address that a preview prints for {{view_url}} shows the same mail, before the job goes out.
+// The URL that a preview prints for {{view_url}} shows the same email before the job is sent.
 func TestThePreviewsAddressShowsIt(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

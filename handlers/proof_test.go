@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Who signed in long ago doesn't do without the second person; the rest of the tenant may be changed, and the second
-// person asked for.
+// A user who signed in long ago can't remove the need for a second person, but can change other settings of the tenant,
+// and can require a second person.
 func TestASecondPersonIsGivenUpByAFreshSignIn(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -38,7 +38,7 @@ func TestASecondPersonIsGivenUpByAFreshSignIn(t *testing.T) {
 	put(`{"approval": "none"}`, 200)
 }
 
-// Relays and sender domains of a tenant outlast the session of an operator who sets them.
+// The relays and sender domains of a tenant outlive the session of an operator who sets them.
 func TestRelaysAndDomainsAskForAFreshSignIn(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -54,7 +54,7 @@ func TestRelaysAndDomainsAskForAFreshSignIn(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		for _, body := range bodies {
-			for _, age := range []time.Duration{core.ProofAge + time.Minute, time.Minute} { // what is set already, anyone may set
+			for _, age := range []time.Duration{core.ProofAge + time.Minute, time.Minute} { // the same value needs no fresh sign-in
 				refused := age > core.ProofAge
 				old.ProvedAt = core.At(time.Now()).Add(-age)
 				e.callers[e.value("op")] = old
@@ -71,8 +71,8 @@ func TestRelaysAndDomainsAskForAFreshSignIn(t *testing.T) {
 	}
 }
 
-// What asks for a fresh sign-in refuses an older one, and says so as RFC 9470 has it; what programs of the first API
-// call asks nothing, and tokens without a sign-in are never asked.
+// Operations that require a fresh sign-in refuse an older one, with the error of RFC 9470. Operations that API clients
+// use don't require it, and neither do tokens without a sign-in.
 func TestOperationsThatAskForAFreshSignIn(t *testing.T) {
 	e := unservedEnv(t, storetest.Open(t))
 	now := core.At(time.Now())

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A route that changes something asks for a fresh sign-in, or stands here with the reason why nothing that it gives
-// outlasts the session. Decide for a new route.
+// A route that changes something requires a fresh sign-in, or is listed here with the reason why nothing that it grants
+// outlives the session. Decide this for each new route.
 var withoutProof = []struct{ reason, routes string }{
 	{"It asks if it changes more than core.BulkUnproved people.", `
 		POST /api/bulk-actions
@@ -208,8 +208,8 @@ func TestWhatOutlastsASessionAsksForAFreshSignIn(t *testing.T) {
 	}
 }
 
-// The pages of the console ask the API in the name of the visitor, and so for what it asks: they have no other way to
-// change anything.
+// The pages of the console call the API for the visitor, and so require what the API requires. They have no other way
+// to change anything.
 func TestTheConsoleChangesNothingByItself(t *testing.T) {
 	files, err := os.ReadDir("console")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// look opens the page, and returns the tag of what it shows.
+// look opens the page, and returns the tag of the content that it shows.
 func (e *reviewEnv) look() string {
 	e.Helper()
 	_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
@@ -27,7 +27,7 @@ func (e *reviewEnv) look() string {
 	return tag[1]
 }
 
-// segment adds a segment that everyone belongs to.
+// segment adds a segment to which everyone belongs.
 func (e *reviewEnv) segment(name string) string {
 	e.Helper()
 	g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{Name: &name, Rule: `{"not": {"domain": "none.example"}}`},
@@ -37,7 +37,8 @@ func (e *reviewEnv) segment(name string) string {
 	return g.ID
 }
 
-// A campaign whose segment can't be evaluated is shown, with the reason, and can't be approved.
+// If the segment of a campaign can't be evaluated, the page shows the campaign with the reason, and it can't be
+// approved.
 func TestReviewOfAnUndecidedSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -64,7 +65,7 @@ func TestReviewOfAnUndecidedSegment(t *testing.T) {
 	})
 }
 
-// The page says the rule of the segments in words: as it is while in review, and then as it was approved.
+// The page describes the rule of the segments: the current rule during review, and then the approved one.
 func TestReviewShowsTheRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -108,8 +109,8 @@ func TestReviewShowsTheRule(t *testing.T) {
 	})
 }
 
-// An edit of the layout, the theme or a file between the look and the approval is refused on the page, which says what
-// has changed and who changed it, and has the button for what it shows now.
+// If the layout, the theme or a file is edited between viewing and approving, the page refuses the approval. It shows
+// what has changed and who changed it, and has a button that approves the current content.
 func TestReviewOfWhatHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -189,8 +190,8 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 	})
 }
 
-// What the campaign says itself may change and change back after the look: the digest decides, by the page and by the
-// API, also where the writer's saves have begun another version.
+// The campaign's own content can change and be changed back after it was viewed. The digest decides, on the page and in
+// the API, even if the writer's saves have created another version.
 func TestReviewOfWhatIsAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -221,7 +222,7 @@ func TestReviewOfWhatIsAsItWas(t *testing.T) {
 	})
 }
 
-// The page has the text part of a mail besides the link to its HTML, its subject, and what inboxes show next to that.
+// The page shows the subject, the text part of the email, the preview text, and a link to the HTML.
 func TestReviewShowsTheTextPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -253,7 +254,7 @@ func TestReviewShowsTheTextPart(t *testing.T) {
 	})
 }
 
-// A user who has changed the layout, before the campaign was begun or after, has no button on the page, and can't
+// A user who has changed the layout, before or after the campaign was created, gets no button on the page, and can't
 // approve without it.
 func TestReviewByWhoeverDesigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -298,7 +299,7 @@ func TestReviewByWhoeverDesigned(t *testing.T) {
 	})
 }
 
-// The console asks for another look, too, where one person is enough.
+// The console also requires another review if one person is enough to approve.
 func TestConsoleSendsWhatWasLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -324,7 +325,7 @@ func TestConsoleSendsWhatWasLookedAt(t *testing.T) {
 	})
 }
 
-// A save of the editor approves nothing: another theme meanwhile is no conflict of texts.
+// Saving in the editor approves nothing, so a changed theme is not a conflict of texts.
 func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -346,8 +347,8 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 	})
 }
 
-// The page shows whatever an approval covers: the sender's address, where replies go, files, who is left out, what is
-// tracked, and what is added to links. The last page of the console shows it to the writer, too.
+// The page shows everything that an approval covers: sender, reply address, files, excluded people, tracking, and
+// parameters added to links. The last page of the console shows it to the writer, too.
 func TestReviewShowsAllThatIsCovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -411,8 +412,8 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 	})
 }
 
-// The link on the page shows what the page is of, or nothing: who changes the layout for as long as the reviewer looks
-// gets nothing approved that was not seen.
+// The link on the page shows the content that the page is about, or nothing. If someone changes the layout while the
+// reviewer is viewing it, nothing that the reviewer has not seen is approved.
 func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -476,7 +477,7 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 	})
 }
 
-// The page shows what a layout says to some readers only, which the mail of its sample reader doesn't have.
+// The page shows the parts of a layout that only some subscribers get, and that the sample email doesn't contain.
 func TestReviewShowsWhatSomeReadersGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)

@@ -19,7 +19,7 @@ import (
 
 var reviewAddress = page.ReviewOf
 
-// reviewEnv is a team of two: bob writes, and ann, who is signed in, may approve.
+// reviewEnv is a team of two: bob writes, and ann, who is signed in, can approve.
 type reviewEnv struct {
 	*pageEnv
 	seed     *storetest.Seeder
@@ -45,7 +45,7 @@ func newReviewEnv(t *testing.T) *reviewEnv {
 	return e
 }
 
-// edit saves the campaign in a person's name.
+// edit saves the campaign as a person.
 func (e *reviewEnv) edit(by string) {
 	e.Helper()
 	c, err := e.store.EditCampaign(e.Context(), campaigns.CampaignEdit{
@@ -55,7 +55,7 @@ func (e *reviewEnv) edit(by string) {
 	e.campaign = c
 }
 
-// review asks for the approval in bob's name.
+// review requests an approval as bob.
 func (e *reviewEnv) review(wanted core.Instant) {
 	e.Helper()
 	c, err := e.store.AskReview(e.Context(), campaigns.CampaignEdit{
@@ -65,7 +65,7 @@ func (e *reviewEnv) review(wanted core.Instant) {
 	e.campaign = c
 }
 
-// press sends the form of the page with a button, and returns the status and the state after it.
+// press submits the form of the page with a button, and returns the status and the campaign's state after that.
 func (e *reviewEnv) press(action string) (int, core.CampaignState) {
 	e.Helper()
 	_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
@@ -86,7 +86,7 @@ func (e *reviewEnv) send(action, tag string) (int, core.CampaignState) {
 	return status, c.State
 }
 
-// waiting are the mails that wait, and to whom.
+// waiting returns the queued emails with their recipients.
 func (e *reviewEnv) waiting() (all []string) {
 	e.Helper()
 	mails, err := e.store.DueMails(e.Context(), e.seed.Time(), 100)
@@ -98,7 +98,7 @@ func (e *reviewEnv) waiting() (all []string) {
 	return all
 }
 
-// Ann is asked by mail, looks, and approves on the page; bob is told.
+// Ann gets an email, views the campaign, and approves it on the page. Bob gets an email about it.
 func TestReviewIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -134,7 +134,7 @@ func TestReviewIsApproved(t *testing.T) {
 	})
 }
 
-// What was shown is what is approved, and only by a second person with a fresh sign-in.
+// The approved content is the content that was shown, and only a second person with a fresh sign-in can approve it.
 func TestReviewIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -182,7 +182,8 @@ func TestReviewIsRefused(t *testing.T) {
 	})
 }
 
-// A draft that was sent back says by whom, when and why, also once it was written on, until it is asked for again.
+// If changes were requested, the draft shows who requested them, when and why, also after it is edited, until approval
+// is requested again.
 func TestReviewSentBackSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -201,7 +202,7 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 					}
 				}
 			}
-			// who asks, and what for, is said of what waits alone
+			// the requester and the requested time are shown only while the review is open
 			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page),
 				"needs your approval") == want {
 				t.Errorf("the page of the review: %s", textOf(page))
@@ -224,7 +225,8 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 	})
 }
 
-// What is wanted at a time is approved and scheduled by one button; if no one does, nothing is sent, and both are told.
+// If a time is requested, one button approves and schedules the campaign. If no one approves in time, nothing is sent,
+// and both users get an email.
 func TestReviewUntilATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -246,7 +248,7 @@ func TestReviewUntilATime(t *testing.T) {
 		e.edit(core.UserActor(e.bob.ID))
 		e.review(wanted)
 		time.Sleep(time.Hour)
-		for range 2 { // told once
+		for range 2 { // notified once
 			if next, err := e.store.MissReviews(t.Context(), wanted); err != nil || next != 0 {
 				t.Errorf("%d, %v", next, err)
 			}

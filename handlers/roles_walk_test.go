@@ -11,9 +11,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestRolesWalk sends every caller to every route that asks for a token, with the records of three tenants. The table
-// of rights says who is let in; a record that a caller may not see is missing, and no answer holds a word of a tenant
-// that the caller has nothing to do with. TestAccessWalk of cmd/newsletterd asks a running daemon.
+// TestRolesWalk sends every caller to every route that requires a token, with the records of three tenants. The
+// permissions decide who is let in. Records that a caller may not see are not found, and no response contains a word of
+// a tenant in which the caller has no role. TestAccessWalk of cmd/newsletterd does the same with a running daemon.
 func TestRolesWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many requests, which scenarios make one of each")

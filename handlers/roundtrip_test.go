@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestWhatIsShownCanBeSentBack: for each record that can be changed, what GET answers is taken by PUT or PATCH as it
-// stands. It changes nothing, not even the time of the last change, and leaves no entry in the audit trail.
+// TestWhatIsShownCanBeSentBack checks, for each record that can be changed, that PUT or PATCH accepts the unchanged
+// response of GET. This changes nothing, not even the time of the last change, and adds no entry to the audit log.
 func TestWhatIsShownCanBeSentBack(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	tenant := accesstest.NewWorld(s, "").Tenants[0]
@@ -58,7 +58,7 @@ func TestWhatIsShownCanBeSentBack(t *testing.T) {
 		if r.Method != "PUT" && r.Method != "PATCH" || !shown["GET "+r.Path] {
 			continue
 		}
-		if r.Path == "/api/send-jobs/:id" { // its times alone can be changed
+		if r.Path == "/api/send-jobs/:id" { // only its times can be changed
 			continue
 		}
 		record, ok := tenant.Records[r.Path[:strings.LastIndex(r.Path, "/")]]

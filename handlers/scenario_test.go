@@ -27,43 +27,44 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Scenarios are files testdata/api/<area>/<name>.txt: requests and the answers they must get, over real
-// HTTP, each file against a fresh database.
+// Scenarios are files testdata/api/<area>/<name>.txt. They contain requests and the expected responses, over real HTTP.
+// Each file runs against a fresh database.
 //
 //	# A line of comment.
-//	! tenant acme domains=acme.example     a step (see steps): what it makes is called by its name
-//	! user op operator                     an access token, too, has a name
+//	! tenant acme domains=acme.example     a step (see steps); its name stands for what it creates
+//	! user op operator                     an access token has a name, too
 //
 //	== a title
 //	POST /api/admin/tenants as op          "as op" sends the token {op}
 //	X-Header: value                        headers, if any
 //
-//	{"name": "Beta"}                       the body after an empty line; JSON or a form by its looks
-//	-> 201                                 what must come back: status, headers of interest, body
+//	{"name": "Beta"}                       the body, after a blank line: JSON or a form
+//	-> 201                                 expected response: status, relevant headers, body
 //
 //	{ … "id": "{id1}" … }
 //
-// In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
-// cursors, JWTs and ETags by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1}, {etag1} in the order they appear;
-// times by {time}, request ids by {request}. Every name but the last two can be used in the requests that follow.
-// -update rewrites the answers; read the difference before keeping it.
+// In responses, the values that differ between runs are replaced. Values that a step has named become {name}. Other
+// ids, tokens, cursors, JWTs and ETags become {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1}, {etag1}, in order
+// of appearance. Times become {time}, and request ids {request}. Later requests can use every name except the last two.
+// -update rewrites the responses; review the difference before you commit it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// env is what one scenario file runs against.
+// env is the environment in which one scenario file runs.
 type env struct {
 	t       *testing.T
 	store   *store.Store
 	handler *Handler
 	url     string
-	callers map[string]core.Caller // by token
-	names   map[string]string      // name → value
-	order   []string               // names, in the order they were given
+	callers map[string]core.Caller // callers by token
+	names   map[string]string      // values by name
+	order   []string               // names, in the order in which they were set
 	counts  map[string]int
 
-	answered string // to the last example, as it was
+	answered string // unchanged response to the last example
 }
 
-// steps are the words after an exclamation mark. Areas add theirs in init functions of their own test files.
+// steps maps the words after an exclamation mark to their functions. Areas add theirs in init functions of their own
+// test files.
 var steps = map[string]func(e *env, name string, args map[string]string){
 	"tenant": func(e *env, name string, args map[string]string) {
 		in := core.TenantInput{Name: new(argOr(args, "name", name))}
@@ -113,10 +114,10 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 	"close-database": func(e *env, _ string, _ map[string]string) { e.must(e.store.Close()) },
 }
 
-// setups change the options that scenarios are served with; areas add theirs.
+// setups holds changes to the options with which scenarios are served. Areas add theirs.
 var setups []func(e *env, o *Options)
 
-// modelLimits serves with limits of models.
+// modelLimits sets the limits of models.
 func modelLimits(l core.ModelLimits) func(*Options) { return func(o *Options) { o.ModelLimits = l } }
 
 func argOr(args map[string]string, key, def string) string {
@@ -140,7 +141,8 @@ func newEnvOn(t *testing.T, s *store.Store, change ...func(*Options)) *env {
 	return e
 }
 
-// unservedEnv has no listener: for bubbles, whose clock stands still while a goroutine waits for a socket.
+// unservedEnv returns an environment without a listener, for bubbles: their clock stands still while a goroutine waits
+// for a socket.
 func unservedEnv(t *testing.T, s *store.Store, change ...func(*Options)) *env {
 	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{
@@ -186,7 +188,7 @@ func (e *env) name(name, value string) {
 	e.names[name] = value
 }
 
-// value is what a name stands for; a word that is no name stands for itself.
+// value returns the value of a name. It returns a word that is not a name unchanged.
 func (e *env) value(word string) string {
 	if v, ok := e.names[word]; ok {
 		return v
@@ -196,7 +198,7 @@ func (e *env) value(word string) string {
 
 var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9_.-]*\}`)
 
-// expand replaces {name} in a request.
+// expand replaces each {name} in a request.
 func (e *env) expand(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(m string) string {
 		if v, ok := e.names[m[1:len(m)-1]]; ok {
@@ -229,7 +231,7 @@ var volatile = []struct {
 	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},
 }
 
-// mask replaces what differs from run to run.
+// mask replaces values that differ between runs.
 func (e *env) mask(s string) string {
 	for _, name := range e.order {
 		s = strings.ReplaceAll(s, e.names[name], "{"+name+"}")
@@ -259,7 +261,7 @@ func (e *env) nameOf(kind, value string) string {
 	return name
 }
 
-// shown are the headers that an answer is told with.
+// shown lists the headers that scenarios show for a response.
 var shown = []string{
 	"Allow", "Location", "Link", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Content-Range", "Etag",
 	"Access-Control-Allow-Origin", "Set-Cookie",
@@ -268,7 +270,7 @@ var shown = []string{
 // exchange is one request of a scenario.
 type exchange struct {
 	title, request, reply string
-	steps                 []string // in front of it
+	steps                 []string // steps before it
 }
 
 func (e *env) play(x exchange) (got string, hit string) {
@@ -279,13 +281,13 @@ func (e *env) play(x exchange) (got string, hit string) {
 		e.t.Fatalf("%q is no request", lines[0])
 	}
 	body = e.expand(strings.TrimSuffix(body, "\n"))
-	if n, ok := strings.CutPrefix(body, "bytes="); ok { // a large body: bytes=70000
+	if n, ok := strings.CutPrefix(body, "bytes="); ok { // a large body, as in bytes=70000
 		var size int
 		_, err := fmt.Sscan(n, &size)
 		e.must(err)
 		body = `{"name":"` + strings.Repeat("x", size) + `"}`
 	}
-	if before, rest, ok := strings.Cut(body, "(bytes="); ok { // a large text in a body: "(bytes=70000)"
+	if before, rest, ok := strings.Cut(body, "(bytes="); ok { // a large text in a body, as in "(bytes=70000)"
 		var size int
 		_, err := fmt.Sscan(rest, &size)
 		e.must(err)
@@ -373,13 +375,13 @@ var (
 	blanks = regexp.MustCompile(`\s*\n\s*`)
 )
 
-// textOf is what a page says, without its mark-up; the tests of pages look at that.
+// textOf returns the text of a page without markup, for tests of pages.
 func textOf(page string) string {
 	return blanks.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(page, "")), "\n")
 }
 
-// parseScenario splits a file. What stands in front of the first exchange and between exchanges (comments,
-// steps, empty lines) is kept as it is.
+// parseScenario splits a file into exchanges. It keeps everything before the first exchange and between exchanges
+// (comments, steps, empty lines) unchanged.
 func parseScenario(text string) (blocks []exchange, raw []string) {
 	for _, part := range splitBefore(text, "== ") {
 		var x exchange
@@ -440,7 +442,7 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Few events may wait for an endpoint, so that a scenario shows what comes then.
+	// Only a few events can wait for an endpoint, so that a scenario shows what happens after that.
 	e := newEnvOn(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
 	blocks, raw := parseScenario(string(text))
 	var out strings.Builder
@@ -465,8 +467,8 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 	}
 }
 
-// strict are the areas whose routes must have a scenario for each status; of the others what is missing
-// is only told.
+// strict lists the areas whose routes must have a scenario for each status. For other areas, missing scenarios are only
+// reported.
 var strict = []string{
 	"/api/admin", "/healthz", "/api/auth", "/api/user", "/api/oauth/token", "/api/.well-known",
 	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/api/media", "/m/",
@@ -503,7 +505,7 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range h.Routes() {
-		if r.Dialect == web.Console { // console_test.go walks over these
+		if r.Dialect == web.Console { // console_test.go checks these
 			continue
 		}
 		for _, status := range r.Info().Statuses {
@@ -512,7 +514,7 @@ func TestScenarios(t *testing.T) {
 			case hits[want]:
 			case slices.ContainsFunc(strict, func(p string) bool { return strings.HasPrefix(r.Path, p) }):
 				t.Errorf("no scenario shows %s", want)
-			case testing.Verbose(): // else hundreds of lines hide the errors
+			case testing.Verbose(): // otherwise, hundreds of lines would hide the errors
 				t.Logf("no scenario shows %s", want)
 			}
 		}

@@ -12,14 +12,14 @@ import (
 )
 
 type opened struct {
-	method, prefix string // an empty method fits all
+	method, prefix string // an empty method matches all
 	scopes         []string
 }
 
-// opens lists, for every route that takes access tokens, the scopes that open it, each alone; the first row whose
-// method and path fit counts. A route that no row names is a mistake: no token may reach it.
+// opens lists, for every route that accepts access tokens, the scopes of which each alone is enough. The first row with
+// a matching method and path counts. A route without a row is an error, because no token could use it.
 var opens = []opened{
-	{"POST", "/api/auth/logout", nil}, // ends the caller's own sign-in, and opens nothing
+	{"POST", "/api/auth/logout", nil}, // only ends the caller's own sign-in
 	{"GET", "/api/user/profile", []string{core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail}},
 	{"", "/api/oauth/userinfo", []string{core.ScopeOpenID}},
 	{"GET", "/api/newsletter/preferences", []string{core.ScopeEmail, core.ScopeListRead}},
@@ -44,8 +44,9 @@ var opens = []opened{
 	{"", "/api/models", []string{core.ScopeModelsWrite}},
 }
 
-// TestEveryRouteAsksForItsScope sends tokens of a client with no scope, each scope alone and all of them to every route
-// that demands a token. Only the scopes of the table above let it in; the answer to others names the scope.
+// TestEveryRouteAsksForItsScope sends tokens of a client without scopes, with each single scope, and with all scopes to
+// every route that requires a token. Only the scopes in the table above give access. The response to others names the
+// scope.
 func TestEveryRouteAsksForItsScope(t *testing.T) {
 	h, err := New(Options{
 		Store: storetest.Open(t),
@@ -91,7 +92,7 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 	}
 }
 
-// TestEveryScopeIsInWords: the consent page shows what each scope opens.
+// TestEveryScopeIsInWords checks that the consent page shows what each scope allows.
 func TestEveryScopeIsInWords(t *testing.T) {
 	for _, scope := range core.AllScopes {
 		for lang, w := range wordsOfPages() {

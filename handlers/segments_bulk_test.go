@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// A request for a bulk action is refused if it doesn't say exactly whom it means, or its sender may not do that.
+// A request for a bulk action is refused if it doesn't say exactly whom it is for, or if the caller may not do that.
 func TestBulkActionsRefuse(t *testing.T) {
 	e := newCountedEnv(t)
 	e.step("user adi tenant_admin=acme")
@@ -51,7 +51,7 @@ func TestBulkActionsRefuse(t *testing.T) {
 		t.Fatal(n, err)
 	}
 
-	// A publisher undoes tags, but not what an administrator did.
+	// A publisher can undo tags, but not what an administrator did.
 	start := func(as, action string) string {
 		body := object{"list_id": e.list, "action": action, "ids": []string{one}}
 		if core.BulkTags(action) {

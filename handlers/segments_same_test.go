@@ -31,7 +31,7 @@ func newSameEnv(t *testing.T, seed uint64, people int) *sameEnv {
 }
 
 // TestSameEverywhere checks that the count of a rule, its pages of people, its export and the recipients of a campaign
-// are the same people, whom an evaluation in SQL finds too.
+// contain the same people, and that an evaluation in SQL finds these people, too.
 func TestSameEverywhere(t *testing.T) {
 	rules, people := 8, 200
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
@@ -57,7 +57,7 @@ func TestSameEverywhere(t *testing.T) {
 	}
 }
 
-// same compares all answers about a rule. It returns the number of people.
+// same compares all responses about a rule. It returns the number of people.
 func (e *sameEnv) same(k int, rule string) int {
 	e.t.Helper()
 	text := json.RawMessage(rule)
@@ -145,7 +145,8 @@ func (e *sameEnv) export(body object) (all []string) {
 	return all
 }
 
-// send sends a campaign to a segment and returns its recipients. expected is the number that the API names before.
+// send sends a campaign to a segment and returns its recipients. expected is the number of recipients that the API
+// reports before.
 func (e *sameEnv) send(segment string, lists []string, expected int) []string {
 	e.t.Helper()
 	made := e.call(201, "POST", "/api/campaigns", "adi", object{

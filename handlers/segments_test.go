@@ -47,7 +47,7 @@ func newCountedEnv(t *testing.T) *countedEnv {
 	return e
 }
 
-// call sends a request with a body of JSON and returns the object that answers it.
+// call sends a request with a body of JSON and returns the object in the response.
 func (e *countedEnv) call(want int, method, path, as string, body any) (out map[string]any) {
 	e.t.Helper()
 	text, err := json.Marshal(body)
@@ -63,7 +63,7 @@ func (e *countedEnv) call(want int, method, path, as string, body any) (out map[
 
 type object = map[string]any
 
-// domains returns the rule of the people with these numbers.
+// domains returns a rule for the people with these numbers.
 func domains(numbers ...int) object {
 	all := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -79,7 +79,7 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-// Those who may not see people get ranges, of any rule, by no way there.
+// Users who may not see people get only ranges, for any rule and in any way.
 func TestCountsOfSegmentsAreCoarse(t *testing.T) {
 	e := newCountedEnv(t)
 	segment := func(rule object) string {
@@ -116,7 +116,7 @@ func TestCountsOfSegmentsAreCoarse(t *testing.T) {
 		t.Errorf("an unsaved rule: %v", got)
 	}
 
-	// A campaign tells no more.
+	// A campaign doesn't reveal more.
 	made := e.call(201, "POST", "/api/campaigns", "ed",
 		object{"list_ids": []string{e.list}, "subject": "News", "segment_id": one})["id"].(string)
 	to := e.call(200, "GET", "/api/campaigns/"+made+"/audience", "ed", nil)
@@ -130,8 +130,8 @@ func TestCountsOfSegmentsAreCoarse(t *testing.T) {
 	}
 }
 
-// An editor wants to know whether a person has an address at a domain. Whether one person matches or no one is never to
-// be seen, and of groups with and without the person only those at the border of a range differ.
+// An editor wants to know whether a person has an address at a domain. The response is never different for one person
+// and for no one. For groups with and without the person, only groups at the border of a range differ.
 func TestCoarseCountsHideAnAddress(t *testing.T) {
 	e := newCountedEnv(t)
 	count := func(rule object) string {
@@ -152,7 +152,7 @@ func TestCoarseCountsHideAnAddress(t *testing.T) {
 	}
 }
 
-// A field that only an import brought is offered to those who write rules.
+// Fields that only an import has added are offered to users who write rules.
 func TestFieldsOfImportsAreOffered(t *testing.T) {
 	e := newCountedEnv(t)
 	dbtest.SQL(e.store.DB, "UPDATE subscriber SET preferences = ? WHERE email LIKE 'reader1@%'", `{"city":"Bonn","_tracking":true}`)
@@ -167,8 +167,8 @@ func TestFieldsOfImportsAreOffered(t *testing.T) {
 	}
 }
 
-// An editor asks for the same people with many rules: other domains that no one has, other lists, and campaigns. All
-// answers are the same, so there is no mean value of them.
+// An editor requests the same people with many rules: other domains that no one has, other lists, and campaigns. All
+// responses are the same, so their average reveals nothing.
 func TestTheSamePeopleHaveOneCoarseCount(t *testing.T) {
 	e := newCountedEnv(t)
 	e.step("list empty tenant=acme")
@@ -194,8 +194,8 @@ func TestTheSamePeopleHaveOneCoarseCount(t *testing.T) {
 	}
 }
 
-// The audience of a campaign can be seen whatever its segment refers to. Once the campaign is approved, its audience
-// depends neither on changes of the segment nor on whether there still is one.
+// The audience of a campaign can be seen whatever its segment refers to. After the campaign is approved, changing or
+// deleting the segment doesn't affect the audience.
 func TestTheAudienceOfAnApprovedCampaign(t *testing.T) {
 	e := newCountedEnv(t)
 	id := e.call(201, "POST", "/api/segments", "pia", object{"name": "0", "rule": domains(upTo(30)...)})["id"].(string)

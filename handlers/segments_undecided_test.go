@@ -13,8 +13,8 @@ import (
 // undecidedEnv has a list of 60 people who received a campaign with a link, a tag, a segment and another list.
 type undecidedEnv struct {
 	*countedEnv
-	sent  string // the campaign
-	inner string // the segment
+	sent  string // id of the sent campaign
+	inner string // id of the segment
 }
 
 func newUndecidedEnv(t *testing.T) *undecidedEnv {
@@ -46,7 +46,7 @@ func (e *undecidedEnv) send(status int, id string) object {
 	return e.call(status, "POST", "/api/campaigns/"+id+"/send", "adi", object{"version": 1})
 }
 
-// start starts a job and makes its recipients, as far as possible.
+// start starts a job and creates its recipients, as far as possible.
 func (e *undecidedEnv) start(id string) core.SendJob {
 	e.t.Helper()
 	now := core.At(time.Now()).Add(time.Second)
@@ -63,8 +63,8 @@ func (e *undecidedEnv) start(id string) core.SendJob {
 	return j
 }
 
-// undecided are the cases in which a condition can't be decided: the condition, and the statements that cause the case
-// and end it. $LIST, $SENT and $SEGMENT are replaced by ids.
+// undecided holds the cases in which a condition can't be evaluated: the condition, and the statements that cause the
+// case and end it. $LIST, $SENT and $SEGMENT are replaced by ids.
 var undecided = map[string][3]string{
 	"a deleted list": {
 		`{"on_list": "$LIST"}`,
@@ -126,9 +126,9 @@ var undecided = map[string][3]string{
 	},
 }
 
-// If a condition can't be decided, also within a group that could do without it or below a not, every question about
-// the rule is a conflict. A campaign to the segment, or to everyone else, can't be sent; one that is to start pauses
-// without a recipient, and goes on once the condition can be decided again.
+// If a condition can't be evaluated, even in a group that doesn't need it or below a not, every question about the rule
+// is a conflict. A campaign to the segment, or to everyone else, can't be sent. If it is about to start, it pauses
+// without recipients, and resumes after the condition can be evaluated again.
 func TestUndecidedSendsNothing(t *testing.T) {
 	e := newUndecidedEnv(t)
 	fill := strings.NewReplacer("$LIST", e.value("other"), "$SENT", e.sent, "$SEGMENT", e.inner)
@@ -148,7 +148,7 @@ func TestUndecidedSendsNothing(t *testing.T) {
 	}
 }
 
-// undecided tries everything with a rule. If copied is true, a job doesn't depend on what is missing.
+// undecided tests everything with a rule. If copied is true, a job doesn't depend on what is missing.
 func (e *undecidedEnv) undecided(rule string, excluded, copied bool, breaks, mends string) {
 	id := e.call(201, "POST", "/api/segments", "adi",
 		object{"name": core.NewID(), "rule": core.RuleText(rule)})["id"].(string)

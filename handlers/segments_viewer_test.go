@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db/dbtest"
 )
 
-// A viewer tries to find out something about one person, reader7@d7.example, directly. Every way is closed, and the
-// answers don't depend on whether there is such a person.
+// A viewer tries to find out something about one person, reader7@d7.example, directly. All attempts fail, and the
+// responses don't depend on whether the person exists.
 func TestAViewerAsksAboutAPerson(t *testing.T) {
 	e := newCountedEnv(t)
 	e.call(201, "POST", "/api/tags", "pia", object{"name": "VIP"})
@@ -30,7 +30,7 @@ func TestAViewerAsksAboutAPerson(t *testing.T) {
 			"/api/segments":      {"name": "Mine", "rule": rule},
 			"/api/bulk-actions":  {"list_id": e.list, "action": "tag", "tag": "VIP", "rule": rule},
 		} {
-			if rule["field"] != "email" { // no field at all
+			if rule["field"] != "email" { // not a field at all
 				e.call(403, "POST", path, "vic", body)
 			}
 		}
@@ -64,7 +64,7 @@ func TestAViewerAsksAboutAPerson(t *testing.T) {
 	}
 }
 
-// viewed is all that a viewer sees of a segment, and an editor of a campaign to it.
+// viewed returns everything that a viewer sees about a segment, and an editor about a campaign to it.
 func (e *countedEnv) viewed(segment, campaign string, lists ...string) string {
 	e.t.Helper()
 	var out []any
@@ -83,7 +83,7 @@ func (e *countedEnv) viewed(segment, campaign string, lists ...string) string {
 }
 
 // A viewer and an editor compare what they can see with and without one person: by a field, a tag and a domain, on one
-// list and on two, and in groups of all sizes. Only where a count passes the border of a range, the two differ.
+// list and on two, and in groups of all sizes. Responses differ only where a count crosses the border of a range.
 func TestAViewerComparesCounts(t *testing.T) {
 	e := newCountedEnv(t)
 	e.step("list solo tenant=acme")
@@ -93,7 +93,7 @@ func TestAViewerComparesCounts(t *testing.T) {
 	lists := []string{e.list, e.value("solo")}
 	sql := func(query string, args ...any) { dbtest.SQL(e.store.DB, query, args...) }
 	for name, way := range map[string]struct {
-		hers object // matches at most this person
+		hers object // matches this person or no one
 		set  func(on bool)
 	}{
 		"field": {object{"field": "plan", "is": "secret"}, func(on bool) {
@@ -118,14 +118,14 @@ func TestAViewerComparesCounts(t *testing.T) {
 		}
 		segment, campaign := made(way.hers)
 		differ := 0
-		for n := range 52 { // others in the group
+		for n := range 52 { // other people in the group
 			var others []int
 			for k := 0; len(others) < n; k++ {
 				if k != 7 {
 					others = append(others, k)
 				}
 			}
-			without := domains(append(others, 999)...) // no one has 999
+			without := domains(append(others, 999)...) // no one has the number 999
 			with := object{"any": []object{without, way.hers}}
 			var seen []string
 			for _, on := range []bool{true, false} {

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	// sender-domain NAME tenant=TENANT domain=DOMAIN verified: one that is proposed; {NAME} is its id.
+	// sender-domain NAME tenant=TENANT domain=DOMAIN verified: a proposed domain; {NAME} is its id.
 	steps["sender-domain"] = func(e *env, name string, args map[string]string) {
 		d, err := core.ProposeDomain(e.value(args["tenant"]), args["domain"], 1)
 		e.must(err)
@@ -28,7 +28,7 @@ func init() {
 		}
 		e.name(name, d.ID)
 	}
-	// checked TENANT: it has had all the looks at TXT records of this minute
+	// checked TENANT: it has used all checks of TXT records allowed in this minute
 	steps["checked"] = func(e *env, name string, _ map[string]string) {
 		ds, err := e.store.SenderDomains(e.t.Context(), []string{e.value(name)}, false, core.Page{Limit: 1})
 		e.must(err)
@@ -40,8 +40,8 @@ func init() {
 	setups = append(setups, func(e *env, o *Options) { o.LookupTXT = e.lookupTXT })
 }
 
-// lookupTXT is a zone in which every proposed domain has its record, but for those whose first label says otherwise,
-// and no DKIM key but by the selectors stands and other.
+// lookupTXT is a zone in which every proposed domain has its record, unless its first label says otherwise. Only the
+// selectors stands and other have DKIM keys.
 func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 	fault := &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 	switch selector, _, signing := strings.Cut(name, "._domainkey."); {
@@ -82,7 +82,7 @@ func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 	return texts, err
 }
 
-// Those who have a domain checked at the same time share one look at its records.
+// Concurrent checks of a domain share one lookup of its records.
 func TestChecksAtOnceShareALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t))
@@ -111,7 +111,7 @@ func TestChecksAtOnceShareALook(t *testing.T) {
 	})
 }
 
-// Of twenty keys that an administrator asks for at the same time, ten are made.
+// If an administrator requests 20 keys concurrently, 10 are created.
 func TestKeysAskedForAtOnce(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme domains=acme.example")

@@ -18,8 +18,8 @@ import (
 )
 
 func init() {
-	// webhook-client NAME tenant=TENANT disabled count=N: a sender of signed webhooks, or N; {NAME} is the id of the
-	// last.
+	// webhook-client NAME tenant=TENANT disabled count=N: a source of signed webhooks, or N of them; {NAME} is the id
+	// of the last one.
 	steps["webhook-client"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		n, err := strconv.Atoi(argOr(args, "count", "1"))
@@ -42,7 +42,7 @@ func init() {
 		e.must(err)
 		e.must(e.store.AddTemplate(e.t.Context(), t, "command"))
 	}
-	// tried TENANT: it has had all the test mails of this hour
+	// tried TENANT: it has sent all test emails allowed in this hour
 	steps["tried"] = func(e *env, name string, _ map[string]string) {
 		for range 100 {
 			_, err := e.store.Throttle(e.t.Context(), "test-mail:"+e.value(name), 1000, time.Hour, core.At(time.Now()))
@@ -75,8 +75,8 @@ func init() {
 
 func senderKey(name string) []byte { return append([]byte(name), make([]byte, 32)...)[:32] }
 
-// sign sets the four webhook headers: "Signed-By: NAME", and after it what shall be wrong: old, stranger, forged, or
-// nonce=… for one that is used again.
+// sign sets the four webhook headers: "Signed-By: NAME", followed by the intended error: old, stranger, forged, or
+// nonce=… for a nonce that is used again.
 func (e *env) sign(req *http.Request, body string, words []string) {
 	client, at, nonce := words[0], time.Now(), auth.NewNonce()
 	id := e.value(client)
@@ -100,7 +100,7 @@ func (e *env) sign(req *http.Request, body string, words []string) {
 	req.Header.Set(auth.HeaderSignature, auth.Sign(key, req.URL.Path, id, sec, nonce, []byte(body)))
 }
 
-// Twenty copies of one signed request at once: one takes effect.
+// If 20 copies of a signed request arrive concurrently, one takes effect.
 func TestTwentyCopiesOfAWebhook(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 6, &tried, "copies of a signed request at once, over HTTP")
@@ -144,7 +144,8 @@ func TestTwentyCopiesOfAWebhook(t *testing.T) {
 	}
 }
 
-// A body is not waited for where no webhook client has signed it: the answer is that of a wrong signature.
+// If no webhook client has signed a request, the server doesn't wait for the body. The response is that for a wrong
+// signature.
 func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
 	e := newEnv(t)
 	at := strconv.FormatInt(time.Now().Unix(), 10)

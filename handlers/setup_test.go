@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/identity"
 )
 
-// setupEnv is a program without an operator, with the link by which the first makes an account.
+// setupEnv returns a server without an operator, and the link with which the first operator creates an account.
 func setupEnv(t *testing.T) (*pageEnv, string) {
 	t.Helper()
 	e := pageEnvLater(t)
@@ -25,14 +25,14 @@ func setupEnv(t *testing.T) (*pageEnv, string) {
 	return e, token
 }
 
-// inputs are the elements of forms that have a name; faultAt is where a text stands that says what is wrong.
+// inputs matches the named elements of forms. faultAt matches the place of an error text.
 var (
 	inputs  = regexp.MustCompile(`<(?:input|select|textarea)[^>]* name="([^"]+)"[^>]*>`)
 	faultAt = regexp.MustCompile(`aria-describedby="(?:[^"]* )?([\w-]*(?:fault|wrong|hint))"`)
 )
 
-// marked returns the names of the inputs of a page that are marked as wrong, have the focus, and are described by a
-// text that is there.
+// marked returns the names of the inputs on a page that are marked as wrong, have the focus, and refer to an error text
+// on the page.
 func marked(page string) (names []string) {
 	for _, m := range inputs.FindAllStringSubmatch(page, -1) {
 		at := faultAt.FindStringSubmatch(m[0])
@@ -44,7 +44,7 @@ func marked(page string) (names []string) {
 	return names
 }
 
-// The first operator makes an account by the link, is signed in by that, and comes to the console.
+// The first operator creates an account with the link, is then signed in, and gets to the console.
 func TestSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, token := setupEnv(t)
@@ -88,7 +88,7 @@ func TestSetup(t *testing.T) {
 	})
 }
 
-// Where operators must have a second factor, the first sets one up before anything else is open.
+// If operators must have a second factor, the first one sets it up before anything else is available.
 func TestSetupWithASecondFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, token := setupEnv(t)
@@ -109,7 +109,7 @@ func TestSetupWithASecondFactor(t *testing.T) {
 	})
 }
 
-// A link is good for an hour, and only as it was made.
+// A link is valid for an hour, and only unchanged.
 func TestSetupLinkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, token := setupEnv(t)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// What a subscriber saves on the page stays within the bound that preferences have everywhere.
+// The preferences that a subscriber saves on the page have the same size limit as everywhere.
 func TestSavedPreferencesAreBounded(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -41,8 +41,8 @@ func TestSavedPreferencesAreBounded(t *testing.T) {
 	}
 }
 
-// Who leaves all lists at once gets all of them back at once, but for one that was left before, one that was never
-// confirmed, and one that is inactive now.
+// After unsubscribing from all lists together, an undo restores all subscriptions together, except for lists that the
+// person had left before, had never confirmed, or that are now inactive.
 func TestLeavingAllIsTakenBack(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

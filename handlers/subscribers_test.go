@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMaskedRowsInTheOrderOfTheirIDs: the order of masked rows tells nothing of the true ids.
+// TestMaskedRowsInTheOrderOfTheirIDs checks that the order of masked rows reveals nothing about the real ids.
 func TestMaskedRowsInTheOrderOfTheirIDs(t *testing.T) {
 	e := newEnv(t)
 	for _, line := range []string{"tenant acme", "list weekly tenant=acme", "user vera viewer=acme", "user ann tenant_admin=acme"} {

@@ -14,9 +14,9 @@ import (
 )
 
 func init() {
-	// sent-issue NAME list=LIST email=ADDRESS html=BODY link=URL: a job that was sent an hour ago, to that address
-	// alone, with totals=true by mails that name no reader. {NAME} is its id; {NAME.pixel}, {NAME.click}, {NAME.view} are
-	// tokens of its mail.
+	// sent-issue NAME list=LIST email=ADDRESS html=BODY link=URL: a job that was sent an hour ago, only to that
+	// address; with totals=true, in emails that don't identify subscribers. {NAME} is its id. {NAME.pixel},
+	// {NAME.click} and {NAME.view} are tokens in its emails.
 	steps["sent-issue"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now()).Add(-time.Hour)
 		list, email := e.value(args["list"]), core.Email(args["email"])
@@ -45,7 +45,7 @@ func init() {
 		e.must(err)
 		j, err = e.store.SendJob(e.t.Context(), j.ID)
 		e.must(err)
-		// the first in either order: ids, and so the order, differ from run to run
+		// ids, and so the order of the recipients, differ between runs
 		for seq := int64(1); seq <= j.Recipients; seq++ {
 			e.must(e.store.FinishRecipients(e.t.Context(),
 				[]core.Outcome{{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true}}, now))
@@ -76,7 +76,7 @@ func init() {
 	})
 }
 
-// Where a link leads is nothing that a request can say.
+// A request can't determine where a link leads.
 func TestNoOpenRedirect(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -106,7 +106,7 @@ func TestNoOpenRedirect(t *testing.T) {
 	}
 }
 
-// The address that a browser is sent to is ASCII; what an author has written is kept as it is.
+// Browsers are redirected to ASCII URLs. The URL that an author has written stays unchanged.
 func TestClicksLeadToASCII(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

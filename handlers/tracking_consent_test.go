@@ -17,8 +17,9 @@ import (
 var trackingInput = regexp.MustCompile(`<label[^>]*>` +
 	`<input type="checkbox" name="_tracking" value="([0-9a-f]*)"([^>]*)>(?:<span>)?([^<]*)<`)
 
-// The box is unticked and may stay so, on our page and in a form on another site, in each language; the ledger names
-// the text that stood there, which is kept. A form from before the tenant got another name counts, with its text.
+// The checkbox is unchecked and can stay so, on the server's page and in a form on another site, in each language. The
+// ledger refers to the text next to the checkbox, which is stored. A form from before the tenant was renamed is still
+// valid, with its text.
 func TestTrackingBox(t *testing.T) {
 	e := newEnv(t)
 	e.step(`tenant acme name="Acme & <Sons>"`)

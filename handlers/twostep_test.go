@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// authenticator returns what an app shows for the key of a page.
+// authenticator returns the code that an app shows for the key on a page.
 func authenticator(t *testing.T, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(`<code>((?:[A-Z2-7]{4} ?)+)</code>`).FindStringSubmatch(page)
@@ -28,7 +28,8 @@ func authenticator(t *testing.T, page string) string {
 	return authtest.TOTP(t, found[1], time.Now())
 }
 
-// pageEnvLater is an environment inside a bubble: scs's store compares with SQLite's own clock, which is today's.
+// pageEnvLater returns an environment inside a bubble. scs's store compares times with SQLite's own clock, which shows
+// the real time.
 func pageEnvLater(t *testing.T) *pageEnv {
 	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 	e := newPageEnv(t, "https://news.example.org")
@@ -40,7 +41,7 @@ func pageEnvLater(t *testing.T) *pageEnv {
 	return e
 }
 
-// page returns the status and the text of an answer.
+// page returns the status and the text of a response.
 func (e *pageEnv) page(method, path string, form url.Values) (int, string) {
 	e.Helper()
 	res := e.ask(method, path, form)
@@ -51,7 +52,7 @@ func (e *pageEnv) page(method, path string, form url.Values) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// mailed checks that the mails that wait are of these kinds, in this order.
+// mailed checks that the queued emails are of these kinds, in this order.
 func (e *pageEnv) mailed(kinds ...string) {
 	e.Helper()
 	mails, err := e.store.DueMails(e.Context(), core.At(time.Now()), 100)
@@ -75,7 +76,8 @@ func (e *pageEnv) verifyAnn() {
 	}
 }
 
-// A user sets up an app on the own page, signs in by two steps, uses a recovery code, and switches it off.
+// A user sets up an authenticator app on the account page, signs in with two factors, uses a recovery code, and turns
+// it off.
 func TestTwoStepSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
@@ -169,7 +171,7 @@ func TestTwoStepSignIn(t *testing.T) {
 	})
 }
 
-// Where the configuration demands a second factor, the next sign-in sets it up; nothing is signed in before.
+// If the configuration requires a second factor, the next sign-in sets it up. Until then, the user is not signed in.
 func TestSignInDemandsASecondStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
@@ -202,7 +204,7 @@ func TestSignInDemandsASecondStep(t *testing.T) {
 	})
 }
 
-// A sign-in that waits for its code waits ten minutes, and in no other browser.
+// A sign-in waits ten minutes for its code, and only in the same browser.
 func TestCodePageWithoutASignIn(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	if res := e.ask("GET", codePath, nil); res.StatusCode != http.StatusFound &&

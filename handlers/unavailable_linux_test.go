@@ -23,7 +23,7 @@ import (
 type outage struct {
 	*env
 	path  string
-	tried int // answers that were looked at
+	tried int // number of checked responses
 }
 
 func newOutage(t *testing.T, dir string) *outage {
@@ -37,7 +37,7 @@ func newOutage(t *testing.T, dir string) *outage {
 	return o
 }
 
-// lookNow lets the next health check look, however short ago the last one was.
+// lookNow makes the next health check run, however recent the last one was.
 func (o *outage) lookNow() {
 	p := &o.handler.prober
 	p.mu.Lock()
@@ -45,8 +45,8 @@ func (o *outage) lookNow() {
 	p.at = time.Time{}
 }
 
-// promised returns how long something may take: d in `make torture`, otherwise a minute, because other tests may use
-// the machine.
+// promised returns the time that something may take: d in `make torture`, otherwise a minute, because other tests may
+// use the machine.
 func promised(d time.Duration) time.Duration {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		return time.Minute
@@ -54,7 +54,7 @@ func promised(d time.Duration) time.Duration {
 	return d
 }
 
-// health looks at the health check. TestHealthAnswersWhateverHangs holds what it waits for.
+// health checks the response of the health check. TestHealthAnswersWhateverHangs checks how long it waits.
 func (o *outage) health(status int, database, sessions string) {
 	o.t.Helper()
 	o.tried++
@@ -72,7 +72,7 @@ func (o *outage) health(status int, database, sessions string) {
 	}
 }
 
-// degraded looks whether the health check tells of the reserve of the disk.
+// degraded checks whether the health check reports that only the disk reserve is left.
 func (o *outage) degraded(want bool) {
 	o.t.Helper()
 	o.lookNow()
@@ -84,7 +84,7 @@ func (o *outage) degraded(want bool) {
 	}
 }
 
-// recovers asks for a health of status 200 until it is there, for as long as a recovery may take.
+// recovers polls the health check until its status is 200, for as long as a recovery may take.
 func (o *outage) recovers(within time.Duration) {
 	o.t.Helper()
 	for end := time.Now().Add(promised(within)); ; {
@@ -98,7 +98,7 @@ func (o *outage) recovers(within time.Duration) {
 	}
 }
 
-// write and read ask the device and model backend and hold a 503 against its form.
+// write and read send requests about devices and models, and check the form of a 503.
 func (o *outage) write(status int) {
 	o.t.Helper()
 	res, b := o.ask("PATCH", "/api/devices/"+o.value("lamp"), "ann", strings.NewReader(`{"name":"`+core.NewID()+`"}`),
@@ -154,15 +154,15 @@ func TestDatabaseDeletedOrReplaced(t *testing.T) {
 			o.health(503, "database_replaced", "database_replaced")
 			if name == "moved" {
 				o.must(os.Rename(o.path+".away", o.path))
-				o.write(503) // until the daemon starts again
+				o.write(503) // until the daemon restarts
 				o.health(503, "database_replaced", "database_replaced")
 			}
 		})
 	}
 }
 
-// TestDatabaseLocked has another program take the write lock: reads go on, writes wait 5 s and are 503 then; without it
-// everything works again by itself.
+// TestDatabaseLocked lets another program take the write lock. Reads continue. Writes wait 5 s and then get 503. When
+// the lock is released, everything works again.
 func TestDatabaseLocked(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t, t.TempDir())
@@ -193,8 +193,8 @@ func TestDatabaseReadOnly(t *testing.T) {
 	o.write(200)
 }
 
-// TestDiskFull fills a disk of 20 MiB by an upload: it is 503 and leaves nothing, reads go on; with room again
-// everything works by itself.
+// TestDiskFull fills a disk of 20 MiB with an upload, which gets 503 and leaves no data. Reads continue. When there is
+// space again, everything works.
 func TestDiskFull(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)
@@ -207,7 +207,7 @@ func TestDiskFull(t *testing.T) {
 	ballast := filepath.Join(dir, "ballast")
 	fillDisk(t, ballast)
 	taken, full := int64(len("content of cube")), false
-	for size := 4 << 20; size >= 1; size /= 4 { // what is left in the file and in the -wal takes some
+	for size := 4 << 20; size >= 1; size /= 4 { // the unused space in the file and in the -wal holds some of them
 		for range 2000 {
 			o.tried++
 			res, _ := o.ask("POST", "/api/models?name=more", "ann", strings.NewReader(strings.Repeat("x", size)))
@@ -217,7 +217,7 @@ func TestDiskFull(t *testing.T) {
 			taken += int64(size)
 		}
 	}
-	// an upload that failed gives back what it took, in steps, and a checkpoint the room of the -wal
+	// an upload that failed releases its space in steps, and a checkpoint releases the space of the -wal
 	for round := 0; ; round++ {
 		refused := 0
 		for range 5000 {
@@ -257,7 +257,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestNoBytesFree: a disk without a free byte is not well before any write has failed, and is well again by itself.
+// TestNoBytesFree checks that a disk without a free byte is unhealthy even before a write fails, and is healthy again
+// when there is space.
 func TestNoBytesFree(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)
@@ -291,8 +292,8 @@ func fillDisk(t *testing.T, name string) {
 	}
 }
 
-// TestDiskReserve fills a disk of 20 MiB up to its reserve: what strangers cause to be written is refused, everything
-// else goes on.
+// TestDiskReserve fills a disk of 20 MiB up to its reserve. Writes that strangers cause are refused, and everything
+// else continues.
 func TestDiskReserve(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)
@@ -338,7 +339,7 @@ func TestDiskReserve(t *testing.T) {
 	var st syscall.Statfs_t
 	o.must(syscall.Statfs(dir, &st))
 	o.must(os.WriteFile(ballast, make([]byte, int64(st.Bavail)*st.Bsize-900<<10), 0o600))
-	// what was measured before is good for a second
+	// the last measurement is valid for a second
 	for pixel := "/t/o/" + o.value("issue.pixel") + ".gif"; ; time.Sleep(20 * time.Millisecond) {
 		if res, _ := ask("GET", pixel, "", nil); res.StatusCode == http.StatusServiceUnavailable {
 			break
@@ -347,7 +348,7 @@ func TestDiskReserve(t *testing.T) {
 	o.degraded(true)
 	for _, tt := range []struct {
 		name, method, path, as string
-		body                   []string // and its media type
+		body                   []string // body and its media type
 		want                   int
 	}{
 		{"register", "POST", "/api/auth/register", "", registration, 503},
@@ -413,14 +414,14 @@ func TestDiskReserve(t *testing.T) {
 	o.degraded(false)
 }
 
-// TestSessionStoreFails takes the table of sessions away: the database is well, the session store is not, and no other
-// takes its place.
+// TestSessionStoreFails removes the table of sessions. The database is healthy, the session store is not, and no other
+// store replaces it.
 func TestSessionStoreFails(t *testing.T) {
 	o := newOutage(t, t.TempDir())
 	defer coretest.Held(t, 14, &o.tried, "answers around a session store that fails")
 	storetest.Foreign(t, o.path, "ALTER TABLE sessions RENAME TO sessions_away")()
 	o.health(503, "ok", "unavailable")
-	o.write(200) // carries a token, no session
+	o.write(200) // has a token and no session
 	storetest.Foreign(t, o.path, "ALTER TABLE sessions_away RENAME TO sessions")()
 	o.health(200, "ok", "ok")
 }

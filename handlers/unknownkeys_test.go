@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Keys that devices, agents, models and shares don't have are refused, with what was probably meant. What an answer has
-// may be sent back.
+// Unknown keys of devices, agents, models and shares are refused with a suggestion. Responses can be sent back
+// unchanged.
 func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 	e := newEnv(t)
 	for _, step := range []string{"person ann", "person bob", "device lamp owner=ann", "agent hub owner=ann", "model vase owner=ann", "share given model=vase email=x@friend.example"} {

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/files"
 )
 
-// breaks begins an upload under a key, and breaks the line after some bytes.
+// breaks starts an upload with a key, and cuts the connection after some bytes.
 func (e *env) breaks(as, key string, offset int, body []byte, whole int) {
 	e.t.Helper()
 	r := io.MultiReader(bytes.NewReader(body), iotest.ErrReader(errors.New("the line broke")))
@@ -34,14 +34,14 @@ func (e *env) breaks(as, key string, offset int, body []byte, whole int) {
 	}
 }
 
-// uploaded is the answer about an upload.
+// uploaded is the response about an upload.
 type uploaded struct {
 	Offset   int64  `json:"offset"`
 	UnderWay bool   `json:"under_way"`
 	ModelID  string `json:"model_id"`
 }
 
-// uploaded asks where an upload goes on, once the daemon has seen the break.
+// uploaded requests the offset of an upload, after the daemon has noticed the cut connection.
 func (e *env) uploaded(as, key string) (s uploaded) {
 	e.t.Helper()
 	for {
@@ -56,11 +56,11 @@ func (e *env) uploaded(as, key string) (s uploaded) {
 	}
 }
 
-// waits asks until so many bytes wait for the rest.
+// waits polls until the given number of bytes is stored of an incomplete upload.
 func (e *env) waits(as, key string, want int64) {
 	e.t.Helper()
 	var s uploaded
-	for range 5000 { // the daemon may not even have read the head of the request yet
+	for range 5000 { // the daemon may not have read the headers of the request yet
 		if s = e.uploaded(as, key); s.Offset == want {
 			return
 		}
@@ -81,7 +81,8 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// An upload whose line breaks, twice, goes on where it stood, and makes one model, whose file is that of the sender.
+// An upload whose connection is cut twice continues where it stopped, and creates one model, whose file is the
+// sender's.
 func TestUploadsGoOn(t *testing.T) {
 	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}))
 	e.step("person ann")
@@ -108,7 +109,7 @@ func TestUploadsGoOn(t *testing.T) {
 	if n := e.used("ann.id"); n != 3*mib {
 		t.Errorf("%d bytes are counted", n)
 	}
-	// The rest comes as a form, as browsers send it.
+	// The rest arrives as a form, as browsers send it.
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", "big.stl")
@@ -127,7 +128,7 @@ func TestUploadsGoOn(t *testing.T) {
 	if _, got := e.ask("GET", "/api/models/"+made.ID+"/download", "ann", nil); !bytes.Equal(got, file) {
 		t.Errorf("%d bytes come back, and are not those that were sent", len(got))
 	}
-	// The answer was lost.
+	// The response was lost.
 	if s := e.uploaded("ann", "k-1"); s.ModelID != made.ID || s.Offset != made.Size {
 		t.Errorf("after: %+v", s)
 	}
@@ -143,7 +144,7 @@ func TestUploadsGoOn(t *testing.T) {
 	e.noUploadLeft("ann.id")
 }
 
-// What waits for the rest is bounded: four uploads of a user, within the bytes that the owner may have.
+// Incomplete uploads are limited: four per user, within the bytes that the owner can use.
 func TestUploadsThatWaitAreBounded(t *testing.T) {
 	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}))
 	e.step("person ann")
@@ -164,13 +165,13 @@ func TestUploadsThatWaitAreBounded(t *testing.T) {
 		}
 	}
 	n := e.used("ann.id")
-	for i := 0; i < 5000 && n != uploadsWaiting*mib; i++ { // what made room is on its way out
+	for i := 0; i < 5000 && n != uploadsWaiting*mib; i++ { // the removal that makes room is still running
 		n = e.used("ann.id")
 	}
 	if n != uploadsWaiting*mib {
 		t.Errorf("%d bytes are counted", n)
 	}
-	// A refusal keeps nothing: what is sent is beyond what the owner may have.
+	// A refused upload stores nothing, because it exceeds what the owner can use.
 	res, b := e.ask("POST", "/api/models?name=x", "ann", bytes.NewReader(noise(4*mib)), "Upload-Key", "k5",
 		"Upload-Offset", fmt.Sprint(mib))
 	if res.StatusCode != http.StatusRequestEntityTooLarge {

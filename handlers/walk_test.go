@@ -16,8 +16,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestEveryRoute walks over the table and asks each route for what its line promises: an access rule, 401
-// and 403 in the form of its area, 404 for ids that are none, 405, 413 and 415.
+// TestEveryRoute checks for each route what its row in the table promises: an access rule, 401 and 403 in the format of
+// its area, 404 for invalid ids, 405, 413 and 415.
 func TestEveryRoute(t *testing.T) {
 	o := Options{
 		Store: storetest.Open(t),
@@ -89,7 +89,7 @@ func (w walker) route(t *testing.T, r *web.Route) {
 	}
 }
 
-// realPath fills the parameters of a path with values that may exist.
+// realPath fills the parameters of a path with values that can exist.
 func realPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -142,7 +142,7 @@ func (w walker) expect(t *testing.T, r *web.Route, method, path, token, media, b
 	checkForm(t, r.Dialect, status, b)
 }
 
-// checkForm holds the body of an error against the form of its area.
+// checkForm checks the body of an error against the format of its area.
 func checkForm(t *testing.T, d web.Dialect, status int, b []byte) {
 	t.Helper()
 	if d == web.Page || d == web.Console {
@@ -167,7 +167,7 @@ func checkForm(t *testing.T, d web.Dialect, status int, b []byte) {
 	}
 }
 
-// TestPathsAreExact shows that nothing is redirected and that unknown paths answer in the form of their area.
+// TestPathsAreExact checks that nothing is redirected, and that unknown paths respond in the format of their area.
 func TestPathsAreExact(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {

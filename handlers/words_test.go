@@ -11,7 +11,8 @@ import (
 	"newsletterd/handlers/page"
 )
 
-// A mail about an account has the language that the browser likes best among ours; what it asks for is not trusted.
+// An email about an account is in the supported language that the browser prefers. What the browser requests is not
+// trusted.
 func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
 	e := newEnv(t)
 	for i, tt := range []struct{ header, want string }{
@@ -51,7 +52,7 @@ func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
 	}
 }
 
-// A form that leads on to a tenant's page may do so by the page's policy, and a form that doesn't may not.
+// The page policy allows a form to lead to a tenant's page only if the form does so.
 func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -82,5 +83,5 @@ func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
 	}
 }
 
-// wordsOfPages are the words by language.
+// wordsOfPages returns the texts of pages by language.
 func wordsOfPages() map[string]*page.Words { return page.AllWords() }
