@@ -11,7 +11,7 @@ import (
 
 var actionLiteral = regexp.MustCompile(`"((?:[a-z]+(?:-[a-z]+)?)\.[a-z_.-]*)"`)
 
-// TestEveryActionIsASentence: each action that the store enters into the audit trail has its sentence.
+// TestEveryActionIsASentence checks that each action that the store writes to the audit log has a sentence.
 func TestEveryActionIsASentence(t *testing.T) {
 	nouns := map[string]bool{}
 	for action := range auditSentences {
@@ -38,7 +38,7 @@ func TestEveryActionIsASentence(t *testing.T) {
 		}
 		for _, m := range actionLiteral.FindAllStringSubmatch(string(source), -1) {
 			noun, _, _ := strings.Cut(m[1], ".")
-			if strings.HasSuffix(name, "media.go") && noun == "mail" { // columns
+			if strings.HasSuffix(name, "media.go") && noun == "mail" { // names of columns, not actions
 				continue
 			}
 			if !nouns[noun] || slices.Contains(events, m[1]) {

@@ -2,7 +2,7 @@ package console
 
 import "testing"
 
-// A list shows what a reader without a name would get, or what a placeholder is.
+// A list shows what a subscriber without a name would get, or the meaning of a placeholder.
 func TestListed(t *testing.T) {
 	p := &Page{Lang: "en"}
 	for _, c := range []struct{ of, want string }{

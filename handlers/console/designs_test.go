@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestSampleTextIsFound checks that each design's own text is recognized as sample text, and an author's isn't.
+// TestSampleTextIsFound checks that the sample texts of each design are recognized, and an author's own texts are not.
 func TestSampleTextIsFound(t *testing.T) {
 	for _, lang := range core.Languages[:2] {
 		for _, name := range []string{"letter", "story", "digest", "columns", "event", "offer"} {

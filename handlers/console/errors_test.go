@@ -20,8 +20,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// errorTexts returns the messages of errors that the API may answer, as formats, by the files that make them. Each is a
-// constant: a text that is put together at its place could not be found by its format.
+// errorTexts returns the messages of errors in API responses, as formats, with the files that create them. Each message
+// must be a constant, because a message that is put together in place can't be found by its format.
 func errorTexts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -60,8 +60,8 @@ func errorTexts(t *testing.T) map[string]string {
 	return found
 }
 
-// messageOf returns the message that a call or a literal gives an error; empty: it is no error, or its text is made
-// elsewhere. One that begins with its verb is named when it comes to its field: "%s must be %s."
+// messageOf returns the message that a call or a literal gives an error, or an empty string if it is not an error or
+// its text comes from elsewhere. A message that begins with a verb gets its field in front: "%s must be %s."
 func messageOf(n ast.Node) string {
 	text := textOf(saidBy(n))
 	switch verb, _, _ := strings.Cut(text, " "); verb {
@@ -71,7 +71,7 @@ func messageOf(n ast.Node) string {
 	return text
 }
 
-// saidBy returns the expression of the message that a call or a literal gives an error; nil: it is no error.
+// saidBy returns the expression for the message that a call or a literal gives an error, or nil if it is not an error.
 func saidBy(n ast.Node) ast.Expr {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -99,7 +99,7 @@ func saidBy(n ast.Node) ast.Expr {
 	return nil
 }
 
-// isMade reports whether a text is put together where it stands, of others that are no constants.
+// isMade reports whether a text is put together in place from parts that are not all constants.
 func isMade(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.BinaryExpr, *ast.CallExpr:
@@ -118,7 +118,8 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf returns a constant text, also one that is added up of others; empty: it is none.
+// textOf returns a constant text, also one that is concatenated from others, or an empty string if it is not a
+// constant.
 func textOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -132,8 +133,8 @@ func textOf(e ast.Expr) string {
 	return ""
 }
 
-// notOfPages are the files whose errors no form of the console can meet: of programs and of other services, of pages
-// that are not the console's, and of mails that programs write as blocks.
+// notOfPages lists the files whose errors no form of the console can cause: errors of API clients, of other services,
+// of pages outside the console, and of emails that API clients write as blocks.
 var notOfPages = []string{
 	"core/event.go",
 	"core/jobkeys.go",
@@ -165,7 +166,7 @@ var notOfPages = []string{
 	"store/tenants/webhook_clients.go",
 }
 
-// notOnPages are messages that a page never shows: of programs' tokens and requests.
+// notOnPages lists messages that a page never shows, about the tokens and requests of API clients.
 var notOnPages = []string{
 	"%s",
 	"The signature headers are missing or wrong. Sign the exact bytes of the body.",
@@ -188,8 +189,8 @@ var notOnPages = []string{
 	"This sync belongs to another list. Use a new sync_id for each list.",
 }
 
-// Every error that a form of the console may meet is said in the other languages, also where it carries values;
-// plainFaults and errors.json say nothing that no one says, and no value that there isn't.
+// Every error that a form of the console can cause is translated, also if it contains values. plainFaults and
+// errors.json contain only messages that the code uses, and only values that these have.
 func TestErrorsAreTranslated(t *testing.T) {
 	made := errorTexts(t)
 	for kind := core.Invalid; kind <= core.PreconditionFailed; kind++ {
@@ -221,7 +222,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 			t.Errorf("%s: nothing says %q", lang, text)
 		}
 	}
-	formats := map[string]string{} // by the plain text
+	formats := map[string]string{} // formats by their plain texts
 	for text, plain := range plainFaults {
 		formats[plain] = text
 		says(languages[0], text, plain)
@@ -236,16 +237,17 @@ func TestErrorsAreTranslated(t *testing.T) {
 var (
 	verb  = regexp.MustCompile(`%[sdqv%]`)
 	names = regexp.MustCompile(`{{\d}}`)
-	// letters are in a format that says something itself; "%s: %s" says any text
+	// letters matches formats that contain words of their own; "%s: %s" matches any text
 	letters = regexp.MustCompile(`[a-z]{3}`)
 )
 
-// formOf matches what a format may become.
+// formOf returns an expression that matches every text that a format can become.
 func formOf(text string) *regexp.Regexp {
 	return regexp.MustCompile("^" + verb.ReplaceAllString(regexp.QuoteMeta(text), "(.*)") + "$")
 }
 
-// Errors with values are said in the words of the page, in its language; those without a translation say so.
+// Errors with values are shown with the texts of the page, in its language. Errors without a translation are shown
+// unchanged.
 func TestFaultTexts(t *testing.T) {
 	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
 	for _, c := range []struct {
@@ -294,7 +296,7 @@ func TestFaultTexts(t *testing.T) {
 			invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.",
 			"Das hat nicht geklappt: x is 3 blue moons.",
 		},
-		{ // as the frame names a member of an element
+		{ // in the form in which package web names a member of an element
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 200).Under("[0]").Under("items"),
 			"Sender name: enter at most 200 characters.",
 			"Absendername: Geben Sie höchstens 200 Zeichen ein.",
@@ -307,16 +309,16 @@ func TestFaultTexts(t *testing.T) {
 			core.ChangedMeanwhile("user:1", core.Instant(0)), "Someone else changed this (–). Reload the page.",
 			"Jemand anderes hat das inzwischen geändert (–). Laden Sie die Seite neu.",
 		},
-		{ // a message in another one
+		{ // a message inside another one
 			invalid("x", "%s is %s", "x", invalid("name", "name is missing.").Sentence()), "x is Enter a name.",
 			"Das hat nicht geklappt: x is name is missing.",
 		},
-		{ // a message of its own, next to that of its format
+		{ // its own translation, in addition to that of its format
 			core.Conflictf("conflict", "This address can't receive emails. Its status is %s.", "bounced"),
 			"This address bounced. Ask the person for another one.",
 			"Diese Adresse ist unzustellbar. Bitten Sie die Person um eine andere.",
 		},
-		{ // values stay as they are: none is taken for a verb or a name
+		{ // values stay unchanged; none is mistaken for a verb or a name
 			invalid("x", "%s already has a key with the selector %s. Choose another selector.", "100%d", "{{1}}"),
 			"100%d already has a key with the selector {{1}}. Choose another selector.",
 			"100%d hat schon einen Schlüssel mit dem Selektor {{1}}. Wählen Sie einen anderen.",
@@ -335,13 +337,13 @@ func TestFaultTexts(t *testing.T) {
 	}
 }
 
-// invalid is core.Invalidf as an error of core.
+// invalid returns core.Invalidf as an error of type *core.Error.
 func invalid(field, format string, args ...any) *core.Error {
 	e, _ := errors.AsType[*core.Error](core.Invalidf(field, format, args...))
 	return e
 }
 
-// The errors of lines are kept as text. Pages say them by their formats, whatever their values hold.
+// The errors of lines are stored as text. Pages find their translation by the format, whatever the values contain.
 func TestFaultsOfLines(t *testing.T) {
 	de := &Page{Lang: "de"}
 	for said, want := range map[string]string{
@@ -360,7 +362,7 @@ func TestFaultsOfLines(t *testing.T) {
 	}
 }
 
-// The values of a text that a format has made are found again, where the text between them is in none of them.
+// The values in a text that a format has created are found again, if no value contains the text between them.
 func FuzzValuesOf(f *testing.F) {
 	f.Add("cell", "column")
 	f.Add(`a "b" \`, "in column")

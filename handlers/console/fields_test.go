@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// The dialog that inserts a field begins with the first name, since letters do; other fields keep their order.
+// The dialog that inserts a field starts with the first name, because emails do. Other fields keep their order.
 func TestNamesAreOfferedFirst(t *testing.T) {
 	p := &Page{Lang: "en"}
 	var all []fieldChoice

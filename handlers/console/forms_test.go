@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each input of a form that changes something can say what is wrong with it.
+// Each input of a form that changes something can show its error.
 func TestInputsSayWhatIsWrong(t *testing.T) {
 	input := regexp.MustCompile(`{{template "(field|colour|choice|file)" [^\n]*?}}\n`)
 	carries := []string{ // the value has what is wrong with it
@@ -43,7 +43,7 @@ func TestInputsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An address that lacks its scheme is completed, and its host is written in ASCII; what is none stays as it was typed.
+// A URL without its scheme is completed, and its host is converted to ASCII. Other text stays as entered.
 func TestWebAddress(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":                               "",

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestFilterOfAFieldIsARule checks that the page finds people by the rule with which an action changes them, and that
-// other words than those of a checkbox never mean no.
+// TestFilterOfAFieldIsARule checks that the page finds people with the same rule with which an action changes them, and
+// that only the values of a checkbox can mean no.
 func TestFilterOfAFieldIsARule(t *testing.T) {
 	for _, c := range []struct {
 		f     peopleFilter

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// Each code says something of its own, or what its class says; whose turn it is follows from what became of the mail.
+// Each code has its own text, or that of its class. Who has to act depends on what happened to the email.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ status, code, reason, what, turn string }{
 		{"failed", "5.1.1", "", "The mailbox doesn't exist.", turnTaken},

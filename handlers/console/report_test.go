@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// A mailing that was taken back, and then sent, has the figures of what was sent.
+// A send that was undone, and then sent, has the numbers of what was sent.
 func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 	back := jobRow{JobView: core.JobView{Status: core.JobCancelled, Stats: core.Stats{Opens: &core.OpenFigures{}}}}
 	people, none := int64(1), int64(0)
@@ -24,7 +24,7 @@ func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 	}
 }
 
-// Hard refusals of the first send are no recipients of the retry, so they count as failed in the first one alone.
+// Hard rejections in the first send are not recipients of the retry, so they count as failed only in the first send.
 func TestSumOfARetryWithoutRefusedAddresses(t *testing.T) {
 	first := jobRow{JobView: core.JobView{
 		Status: core.JobCompleted, Stats: core.Stats{Recipients: 100, Sent: 80, Failed: 20, Bounced: 12},
@@ -38,7 +38,7 @@ func TestSumOfARetryWithoutRefusedAddresses(t *testing.T) {
 	}
 }
 
-// What programs have opened and clicked is said next to what people have.
+// Automated opens and clicks are shown next to those of people.
 func TestFiguresOfPrograms(t *testing.T) {
 	for lang, want := range map[string][2]string{
 		"en": {
@@ -65,7 +65,7 @@ func TestFiguresOfPrograms(t *testing.T) {
 	}
 }
 
-// notes joins the remarks below a figure.
+// notes joins the notes below a figure.
 func notes(t reportTile) string {
 	all := make([]string, len(t.Notes))
 	for i, n := range t.Notes {
@@ -74,8 +74,8 @@ func notes(t reportTile) string {
 	return strings.Join(all, " · ")
 }
 
-// A report leads with who got the mail, opened it and clicked, and says who has not got it. Without tracking it has no
-// figures of that.
+// A report starts with the numbers of people who got the email, opened it and clicked, and shows who didn't get it.
+// Without tracking, it has no numbers of opens and clicks.
 func TestTilesOfAReport(t *testing.T) {
 	p := Page{Lang: "en"}
 	s := core.Stats{
@@ -90,7 +90,7 @@ func TestTilesOfAReport(t *testing.T) {
 	}
 }
 
-// A share is compared with the median of those before, where it is of enough people and the difference is no chance.
+// A rate is compared with the median of earlier rates if enough people are counted and the difference is not random.
 func TestComparedWithTheLastCampaigns(t *testing.T) {
 	last := []float64{.5, .4, .3, .2}
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func TestComparedWithTheLastCampaigns(t *testing.T) {
 	}
 }
 
-// The axis of a line begins near its values, so that it shows how they change.
+// The axis of a line chart starts near the values, so that changes are visible.
 func TestLinesBeginNearTheirValues(t *testing.T) {
 	for _, c := range []struct {
 		values    []int64

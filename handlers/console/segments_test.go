@@ -132,7 +132,7 @@ func sameCondition(a, b any) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
 }
 
-// What the form would change by saving it is shown as text.
+// If saving the form would change a rule, the rule is shown as text.
 func TestSegmentRowsRefuse(t *testing.T) {
 	f := newTestFields()
 	for _, rule := range []string{
@@ -158,7 +158,7 @@ func TestSegmentRowsRefuse(t *testing.T) {
 	}
 }
 
-// Rules with one level of groups become rows and the same rule again. Errors are put on the right row.
+// Rules with one level of groups become rows and the same rule again. Errors appear at the right row.
 func TestSegmentGroups(t *testing.T) {
 	f := newTestFields()
 	for _, rule := range []string{
@@ -189,7 +189,7 @@ func TestSegmentGroups(t *testing.T) {
 	}
 }
 
-// Unfinished rows are marked, and no rule comes of them.
+// Unfinished rows are marked, and don't become a rule.
 func TestSegmentRowsAreComplete(t *testing.T) {
 	p := &Page{Lang: "en"}
 	op := func(kind, name string) segmentOp {
@@ -224,7 +224,7 @@ func TestSegmentRowsAreComplete(t *testing.T) {
 	}
 }
 
-// Counts are said as exactly as they are known. The sum of counts is exact if all of them are.
+// Counts are shown as exactly as they are known. The sum of counts is exact if all of them are.
 func TestSegmentFigures(t *testing.T) {
 	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
 	exact := core.SegmentCount{Exact: new(int64(1234)), Of: 5000}
@@ -252,7 +252,7 @@ func TestSegmentFigures(t *testing.T) {
 	}
 }
 
-// A job that pauses because of its segment says so.
+// The page of a job that paused because of its segment says so.
 func TestPausedSegment(t *testing.T) {
 	j := &core.JobView{}
 	j.Status, j.PauseReason = core.JobRunning, core.PauseSegment+": list L doesn't exist."

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// A few readers get it first where there are, or may be, many.
+// Sending to the first recipients first is offered if there are, or may be, many recipients.
 func TestManyReaders(t *testing.T) {
 	for _, c := range []struct {
 		a    core.Audience

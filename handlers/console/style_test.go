@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// The accent of dark pages is read well and keeps its hue, whatever the colour of the tenant.
+// The accent color of dark pages is readable and keeps its hue, whatever the tenant's color.
 func TestLighterAccent(t *testing.T) {
 	for _, c := range []struct{ of, want string }{
 		{"#1d6b52", "#51c59f"},
@@ -28,7 +28,7 @@ func TestLighterAccent(t *testing.T) {
 	}
 }
 
-// What says how something goes has none of the tenant's colour: where that is red, it would look like a failure.
+// Colors that show a state don't depend on the tenant's color. Otherwise, a red one would look like a failure.
 func TestStatesAreNotInTheColourOfTheTenant(t *testing.T) {
 	rules := regexp.MustCompile(`(?m)^(\.progress|\.banner|\.badge\.live)\b.*?\{.*?\}`).FindAllString(styleSheet, -1)
 	if len(rules) < 8 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A mail without pictures asks for none.
+// An email without images requests none.
 func TestWithoutPictures(t *testing.T) {
 	got := withoutPictures(`<img alt="A" src="https://a/b.png"><td background="https://a/c.png" style="background:url(https://a/d.png)">` +
 		`<a href="https://a/e.png">x</a>`)

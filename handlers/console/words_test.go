@@ -13,13 +13,13 @@ import (
 	"newsletterd/core"
 )
 
-// texts of the templates and of the code: {{.T "…"}}, ($.N "…"), p.T("…"), p.T("…" + "…").
+// patterns for texts in templates and code: {{.T "…"}}, ($.N "…"), p.T("…"), p.T("…" + "…")
 var (
 	texts = regexp.MustCompile(`\.[TN][ (]("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)`)
 	parts = regexp.MustCompile(`"\s*\+\s*"`)
 )
 
-// eachSource calls check with the name and the text of each template and each file of code, without tests.
+// eachSource calls check with the name and the contents of each template and each code file that is not a test.
 func eachSource(t *testing.T, check func(file, source string)) {
 	t.Helper()
 	for _, pattern := range []string{"templates/*.html", "*.go"} {
@@ -40,7 +40,7 @@ func eachSource(t *testing.T, check func(file, source string)) {
 	}
 }
 
-// usedTexts returns the texts that pages are made of, by where they stand.
+// usedTexts returns the texts that pages use, with the places where they are used.
 func usedTexts(t *testing.T) map[string]string {
 	t.Helper()
 	used := map[string]string{}
@@ -100,8 +100,8 @@ func usedTexts(t *testing.T) map[string]string {
 	return used
 }
 
-// Every text has its other languages, with the same names in it, and both forms where it is for a number. A file has no
-// text that isn't used; messages of errors, which come from elsewhere, are in errors.json.
+// Every text is translated, with the same placeholders, and in both forms if it depends on a number. A translation file
+// has no unused texts. Messages of errors, which come from elsewhere, are in errors.json.
 func TestTextsAreTranslated(t *testing.T) {
 	used := usedTexts(t)
 	names, verbs := regexp.MustCompile(`{{\w+}}`), regexp.MustCompile(`%[a-z]`)
@@ -146,7 +146,8 @@ func TestTextsAreTranslated(t *testing.T) {
 	}
 }
 
-// What the account page, the page for approvals and their frame say has each language of readers' pages.
+// The texts of the account page, the approval page and their layout are translated to each language of subscribers'
+// pages.
 func TestSharedTextsAreTranslated(t *testing.T) {
 	b, err := os.ReadFile("templates/account.html")
 	if err != nil {
@@ -167,7 +168,7 @@ func TestSharedTextsAreTranslated(t *testing.T) {
 	}
 }
 
-// A number takes the form of its language: one, and others.
+// A number selects the form of its language: one for 1, and one for others.
 func TestNumbersInTexts(t *testing.T) {
 	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
 	for _, c := range []struct{ got, want string }{
@@ -187,7 +188,7 @@ func TestNumbersInTexts(t *testing.T) {
 	}
 }
 
-// A text for a number has a form for one and a form for others, as without one it would be empty.
+// A text that depends on a number has a form for 1 and a form for others. Without the second form, it would be empty.
 func TestTextsForNumbersHaveBothForms(t *testing.T) {
 	call := regexp.MustCompile(`\.N[ (]\s*("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)`)
 	eachSource(t, func(file, source string) {
@@ -245,22 +246,22 @@ func TestEachTextHasOneTranslation(t *testing.T) {
 	}
 }
 
-// homely are words that people who come from other newsletter programs have to decode.
+// homely matches words that people who know other newsletter services would have to decode.
 var homely = regexp.MustCompile(`(?i)\b(readers?|mailings?|mails|put away|tak(e|en) (it |this |them )?back|came back|` +
 	`brought back|bring back|can't be reached|has left|have left|leave the list|switched off|going out|goes out|` +
 	`went out|once more|by itself|by themselves|all the same|at once|for good|by hand|mend(ed|s)?|operators?|trail|` +
 	`second step|second factor|who(ever)? looks after|what is (missing|left|measured|known)|measured|machines|` +
 	`first few|looks of|to be (confirmed|proved)|records? that stand)\b|[0-9}] %`)
 
-// heimelig are their German counterparts, and the words that mean something else in the console.
+// heimelig matches their German counterparts, and words that mean something else in the console.
 var heimelig = regexp.MustCompile(`\b(Leser(n|innen)?|Mailings?|Betreiber|zurückgenommen|weggelegt|abgeschaltet|` +
 	`gescheitert|hinausgegangen|ausgetragen|Schlagw[oö]rt(er)?|Geheimnis|Einzelheiten)\b|[0-9}]%|\bMails?\b`)
 
 // fillers matches the placeholders of a text.
 var fillers = regexp.MustCompile(`{{[^}]*}}|%[sdqv]`)
 
-// TestTextsUseTheTermsOfTheField holds the words of the glossary in what the console says, in both languages, and in
-// the errors of the API.
+// TestTextsUseTheTermsOfTheField checks that the console, in both languages, and the errors of the API use the terms of
+// the glossary.
 func TestTextsUseTheTermsOfTheField(t *testing.T) {
 	check := func(words *regexp.Regexp, text, file string) {
 		if found := words.FindString(fillers.ReplaceAllString(text, "0")); found != "" {
@@ -285,12 +286,13 @@ func TestTextsUseTheTermsOfTheField(t *testing.T) {
 	}
 }
 
-// comparesProse matches code that decides by the text of a message: a rewritten text would change what it does.
+// comparesProse matches code that depends on the text of a message, so that rewriting the text would change what the
+// code does.
 var comparesProse = regexp.MustCompile(`strings\.[A-Z]\w+\([a-z][\w.]*\.(Message|Hint)\b|` +
 	`\.(Message|Hint) (==|!=) "[^"]|\.(Find|Match)\w*\([a-z][\w.]*\.(Message|Hint)\)|` +
 	`\b(?:eq|ne) [^}"]*"[A-Z][^"]* [^"]*"|\b(?:eq|ne) \(\$?\.T `)
 
-// TestNothingComparesProse checks that neither the console nor its templates decide by a text that people read.
+// TestNothingComparesProse checks that neither the console nor its templates depend on a text that people read.
 func TestNothingComparesProse(t *testing.T) {
 	eachSource(t, func(file, source string) {
 		for n, line := range strings.Split(source, "\n") {

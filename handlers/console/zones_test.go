@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// The time zones that are offered are taken.
+// The API accepts all time zones that the console offers.
 func TestZonesAreTaken(t *testing.T) {
 	if len(zones()) < 400 {
 		t.Fatalf("%d zones", len(zones()))
