@@ -18,7 +18,7 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page
 	}
 	if tenant := p.onlyTenant(); tenant != "" {
 		if err := p.enter(tenant, core.ActionTenantRead); err != nil {
-			if core.KindOf(err) != core.NotFound { // it was deleted
+			if core.KindOf(err) != core.NotFound { // the tenant was deleted
 				return web.HTML{}, err
 			}
 			p.Tenant = core.Tenant{}
@@ -31,7 +31,7 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page
 	})
 }
 
-// onlyTenant returns the tenant in which the visitor has a role, if there is exactly one.
+// onlyTenant returns the id of the tenant in which the visitor has a role, if there is exactly one.
 func (p *Page) onlyTenant() (only string) {
 	for _, r := range p.Who.User.Roles {
 		if r.TenantID == core.TenantNone || r.TenantID == only {

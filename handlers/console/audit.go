@@ -22,7 +22,7 @@ type auditLine struct {
 // auditField is a changed field of an audit log entry.
 type auditField struct{ Name, Before, After string }
 
-// auditData is the data of the audit log page in addition to that of the settings.
+// auditData is the data of the audit log page, in addition to that of all settings pages.
 type auditData struct {
 	Lines              []auditLine
 	Areas, People      []option
@@ -91,8 +91,8 @@ func (p *Page) auditPeople(d *auditData) error {
 	return nil
 }
 
-// dayAt returns the start of a day from a date input, or of a day that is later by the given number. If day is empty,
-// it returns an empty string.
+// dayAt returns the start of the day that comes the given number of days after the day in a date input. If day is
+// empty, it returns an empty string.
 func (p *Page) dayAt(day string, later int) string {
 	at, err := time.ParseInLocation(time.DateOnly, day, p.Zone)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditSentences holds a sentence for each action. {{who}} is the actor, {{what}} the record, and {{word}} the rest
-// of the action for a key that ends with a dot.
+// auditSentences holds a sentence for each action. {{who}} is the actor and {{what}} the record. For a key that ends
+// with a dot, {{word}} is the rest of the action.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} blocked {{what}}.",
 	"bulk_action.cancel":          "{{who}} stopped a bulk action ({{what}}).",
@@ -170,7 +170,7 @@ var auditAreas = []option{
 	{"relay", "Test emails"},
 }
 
-// auditPart is a part of a sentence. Without To, it is plain text.
+// auditPart is a part of a sentence. If To is empty, it is plain text.
 type auditPart struct{ Text, To string }
 
 // auditSentence describes an audit log entry.

@@ -13,7 +13,7 @@ const bulkPath = "/api/bulk-actions"
 
 // bulkActionRoutes adds the routes for bulk actions that newsletterd performs in the background.
 func (o *Console) bulkActionRoutes(t *web.Table) {
-	may := core.ActionPeopleTag // and people.change to unsubscribe or remove
+	may := core.ActionPeopleTag // and people.change, to unsubscribe or remove
 	o.get(t, "/bulk", may, o.bulkActions, "The console: bulk actions")
 	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone who matches a filter")
 	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone who matches a filter")
@@ -70,8 +70,8 @@ func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(d
 
 // tagChoice is the input for a tag on the confirmation page.
 type tagChoice struct {
-	Asks bool  // for a tag
-	Tag  field // without options if the tenant has no tags
+	Asks bool  // whether the page asks for a tag
+	Tag  field // input without options if the tenant has no tags
 }
 
 // tagChips is the maximum number of tags that are shown side by side. More are in a list.
@@ -170,10 +170,10 @@ type newBulkData struct {
 	Segment core.Segment
 	Lists   []option
 	peopleFilter
-	Wheres  [][2]string // of the filter, in words
+	Wheres  [][2]string // conditions of the filter, in words
 	Back    string
 	Act     string
-	Sure    bool // the question is asked
+	Sure    bool // whether the page asks for confirmation
 	Button  string
 	Warning string
 	N       core.SegmentCount
@@ -222,7 +222,8 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	return p.Show("new-bulk", v)
 }
 
-// readWhom reads what the filter of the page refers to, and describes it. A filter that is no rule is not found.
+// readWhom reads the records to which the page's filter refers, and describes the filter. If the filter is not a rule,
+// it returns a not-found error.
 func (p *Page) readWhom(d *newBulkData) error {
 	f := &d.peopleFilter
 	if f.NotAll(p) != "" {
@@ -291,10 +292,10 @@ type bulkActionData struct {
 	Live bool
 }
 
-// Left returns how many people the undo leaves as they are.
+// Left returns the number of people whom the undo leaves unchanged.
 func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
 
-// Skipped returns how many people the action did not change.
+// Skipped returns the number of people whom the action did not change.
 func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
 
 // Tags reports whether the action is about a tag.
@@ -303,7 +304,7 @@ func (d *bulkActionData) Tags() bool { return core.BulkTags(d.Kind) }
 // Right returns the right that is required to stop or undo the action.
 func (d *bulkActionData) Right() core.Action { return core.BulkRight(d.Kind) }
 
-// theBulk reads the action of the path.
+// theBulk reads the bulk action in the path.
 func (p *Page) theBulk() (a core.BulkAction, err error) {
 	if _, err = p.Get(bulkPath+"/"+p.ID(), nil, &a); err == nil && a.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound

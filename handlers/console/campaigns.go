@@ -40,8 +40,8 @@ func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	return Badge{p.T("Draft"), ""}
 }
 
-// Opens reports whether the visitor may open a campaign. A visitor who may only see figures needs a campaign with
-// figures.
+// Opens reports whether the visitor may open a campaign. A visitor who may only see statistics can open only a campaign
+// that has statistics.
 func (p *Page) Opens(c core.CampaignView) bool {
 	return p.May(core.ActionCampaignRead) || c.JobID != ""
 }
@@ -80,7 +80,7 @@ type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: sending has not started
 	Transport string       // transport of its emails, as in the job
-	Result    *core.Stats  // of all its sends; nil: the last one has not started, or only wrote to a folder
+	Result    *core.Stats  // results of all its sends; nil: the last send has not started, or only wrote to a folder
 }
 
 // RowBadge returns the badge for the state of a campaign in the list.
@@ -123,8 +123,8 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 
 // Limits of jobsByCampaign.
 const (
-	jobsPage     = 100 // jobs per page of the API
-	jobsPageMost = 5   // pages at most: a campaign with more retries shows the figures of the newest
+	jobsPage     = 100 // number of jobs on a page of the API
+	jobsPageMost = 5   // maximum number of pages; a campaign with more retries shows the results of the newest
 )
 
 // jobsByCampaign reads the send jobs of campaigns, newest first for each campaign.
@@ -156,8 +156,8 @@ type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
 // namedFigure is a figure with its label. An empty Text means unknown.
 type namedFigure struct{ Text, Name string }
 
-// Figures returns the results of a campaign. Delivered may be higher than in the report, which also asks for each
-// bounce. The labels are for layouts without a table head.
+// Figures returns the results of a campaign. Delivered can be higher than in the report, which also reads each bounce.
+// Layouts without a table head show the labels.
 func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	if s == nil {
 		return f
@@ -196,12 +196,12 @@ type campaignPage struct {
 	Polls              []core.Poll    `json:"polls"`
 	Audience           *core.FollowUp `json:"audience"`
 
-	Permissions core.CampaignPermissions `json:"permissions"` // of the visitor
+	Permissions core.CampaignPermissions `json:"permissions"` // permissions of the visitor
 
 	Revision string `json:"-"` // ETag for changes
 }
 
-// segmented reports whether segments decide on the recipients.
+// segmented reports whether segments determine the recipients.
 func (c *campaignPage) segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
 // Title returns the display name of the campaign.
@@ -211,7 +211,7 @@ func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) 
 // true, and the lists decide.
 func (c *campaignPage) Archived() bool { return c.Archive == nil || *c.Archive }
 
-// campaign reads the campaign of the path.
+// campaign reads the campaign in the path.
 func (p *Page) campaign() (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: "/api/campaigns/" + p.ID()})
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *Page) campaign() (*campaignPage, error) {
 // listChoice is a list of the tenant to choose from.
 type listChoice struct {
 	core.CountedList
-	On, Out bool // recipients and excluded subscribers
+	On, Out bool // whether its subscribers are recipients, or are excluded
 }
 
 // lists reads the tenant's lists and marks those that a campaign uses.

@@ -30,7 +30,7 @@ func (p *Page) changedText(changes []core.ContentChange) string {
 	return text
 }
 
-// changedParts holds a text for each part that can change.
+// changedParts holds a text for each part of a campaign that can change.
 var changedParts = map[string]string{
 	core.ChangedCampaign: "Campaign",
 	core.ChangedTheme:    "Theme",
@@ -43,7 +43,8 @@ var changedParts = map[string]string{
 	core.ChangedProgram:  "Email HTML",
 }
 
-// textTag returns an ETag of a campaign without the part for layout and theme, because saving approves nothing.
+// textTag returns a campaign's ETag without the part for layout and theme. That part isn't needed for saving, because
+// saving approves nothing.
 func textTag(tag string) string {
 	if revision, _, ok := strings.Cut(tag, "-"); ok {
 		return revision + `"`

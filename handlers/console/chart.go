@@ -25,7 +25,7 @@ type chart struct {
 	Keys       []string // names of the two kinds of bars
 }
 
-// lineChart returns a chart of values over time. Labels appear below it as far as there is room.
+// lineChart returns a chart of values over time. Labels appear below the chart as far as there is room.
 func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	c := chart{TableLabel: p.T("View as table"), Heads: []string{"", title}}
 	for i, label := range labels {
@@ -55,7 +55,7 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	return c
 }
 
-// series holds the values of one kind in a chart.
+// series holds the values for one kind of bar in a chart.
 type series struct {
 	Name   string
 	Values []int64
@@ -124,7 +124,7 @@ func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []str
 	}
 }
 
-// short formats a number of an axis, such as 12k for 12,000.
+// short formats a number on an axis: 12,000 becomes 12k.
 func (p *Page) short(n int64) string {
 	switch {
 	case n >= 1_000_000 && n%100_000 == 0:
@@ -141,8 +141,8 @@ type scale struct {
 	left, width, bottom, height float64
 }
 
-// newScale returns a scale for a chart of a given height. It extends from 0 to a round number above all values and
-// has two to five lines.
+// newScale returns a scale for a chart of a given height. The scale extends from 0 to a round number above all values,
+// and has two to five lines.
 func newScale(values []int64, height float64) scale {
 	most := 1.0
 	for _, v := range values {
@@ -166,8 +166,8 @@ func newScale(values []int64, height float64) scale {
 	}
 }
 
-// newLineScale returns the scale of a line chart. It starts at a round number below the values, since a line shows
-// changes.
+// newLineScale returns the scale of a line chart. The scale starts at a round number below the values, because a line
+// shows changes.
 func newLineScale(values []int64) scale {
 	least := slices.Min(values)
 	above := make([]int64, len(values))

@@ -44,7 +44,7 @@ func (p *Page) scopeOptions() []option {
 	return scopes
 }
 
-// ScopeName returns the name of a scope for people.
+// ScopeName returns the name of a scope as pages show it.
 func (p *Page) ScopeName(scope string) string {
 	for _, o := range p.scopeOptions() {
 		if o.Value == scope {
@@ -117,10 +117,10 @@ func (p *Page) showClientSecret(id, secret string) (web.HTML, error) {
 	}, filled{}, secretPage{id, secret, p.Path("settings", "clients")})
 }
 
-// secretPage holds a secret that is shown once. It is neither part of a URL nor stored.
+// secretPage holds a secret that is shown once. The secret is neither in a URL nor stored.
 type secretPage struct{ ID, Secret, Next string }
 
-// theClient reads the API client of the path.
+// theClient reads the API client in the path.
 func (p *Page) theClient() (c core.Client, err error) {
 	_, err = p.Get(apiClients+"/"+url.PathEscape(p.Param("id")), nil, &c)
 	if err == nil && c.TenantID != p.Tenant.ID {
@@ -166,7 +166,7 @@ func (p *Page) disableClient() error {
 // ClientOrigin describes who created an API client and when.
 func (p *Page) ClientOrigin(c core.Client) string { return p.Origin(c.CreatedByName, c.CreatedAt) }
 
-// Origin describes who created a record and when. An empty name means unknown.
+// Origin describes who created a record and when. An empty name means that the creator is unknown.
 func (p *Page) Origin(who string, at core.Instant) string {
 	if who == "" {
 		return p.T("Created on {{day}}", "day", p.Date(at))

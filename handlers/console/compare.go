@@ -22,7 +22,7 @@ type compared struct {
 	After  string `json:"after"`
 }
 
-// compareSources tells the editor script whether its version would produce the same email.
+// compareSources responds to the editor script whether the script's version would produce the same email.
 func (o *Console) compareSources(p *Page) (any, error) {
 	var in compared
 	if err := json.NewDecoder(io.LimitReader(p.Request.Body, maxForm)).Decode(&in); err != nil {
@@ -34,7 +34,7 @@ func (o *Console) compareSources(p *Page) (any, error) {
 }
 
 // same reports whether both sources produce the same HTML and text, including placeholders. A source that doesn't
-// compile equals no other, because the visual editor can't show its result.
+// compile is not the same as any other, because the visual editor can't show its result.
 func (c *compared) same() bool {
 	before, err := markup.Compile(c.Kind, c.Before, markup.Options{})
 	if err != nil {

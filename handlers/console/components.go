@@ -36,7 +36,7 @@ var functions = template.FuncMap{
 	"int64":            func(n int) int64 { return int64(n) },
 }
 
-// Listed returns a text with placeholders in the form for lists on pages (core.ListedText).
+// Listed returns a text with placeholders as lists on pages show it (core.ListedText).
 func (p *Page) Listed(text string) string { return core.ListedText(text, p.knownLabel) }
 
 // field is an input with its label. Its methods return a changed copy, for use in templates:
@@ -48,9 +48,9 @@ type field struct {
 	Mode                        string // attribute inputmode, for on-screen keyboards
 	Hint, Wrong                 string
 	Required, Area              bool
-	Calm                        bool   // wrong, but another field has the focus
+	Calm                        bool   // whether the field is wrong but another field has the focus
 	List                        string // id of a datalist
-	Fields                      string // id of the text input whose fields the editor script offers here, too
+	Fields                      string // id of a text input; the editor script offers the same subscriber fields here
 	Max, Rows                   int
 	Options                     []option
 }
@@ -114,7 +114,7 @@ func newFile(label, accept, hint string) file { return file{Label: label, Accept
 // Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
 func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
 
-// Or sets a text that is added to the hint if scripts run.
+// Or sets a text that scripts add to the hint.
 func (f file) Or(text string) file { f.Drop = text; return f }
 
 // Blame sets the error of the file. An empty text means no error.

@@ -19,27 +19,27 @@ const Path = page.ConsolePath
 
 // Options holds what the console needs from the other packages.
 type Options struct {
-	// Proved reports whether the last sign-in of a visitor was, at a time, a proof as sensitive actions require.
+	// Proved reports whether, at the time now, the last sign-in of a visitor suffices for sensitive actions.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
-	// Prove renders the page that asks a visitor to reauthenticate. It then leads to path, posting form if that is
-	// not empty. step names what happens then; empty: unnamed.
+	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, and posts form if that
+	// is not empty. step is the name of the action that follows, if it has one.
 	Prove func(c *web.Call, who core.Visitor, path, form, step string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
 	// HiddenInDark reports whether the image at a URL is hard to see in dark mode. It returns false if this is
 	// unknown.
 	HiddenInDark func(ctx context.Context, address string) bool
-	// OnPlate returns such an image on a white background, as a PNG.
+	// OnPlate returns a PNG of the image at a URL, on a white background.
 	OnPlate func(ctx context.Context, address string) ([]byte, error)
 	// MailDefault returns the built-in text of an email to subscribers in a language. kind is core.MailConfirm or a
 	// similar constant.
 	MailDefault func(kind, language string) core.MailText
-	// MailPreview renders such an email of a tenant with a custom text, for a list name and an address.
+	// MailPreview renders an email of that kind from a tenant, with a custom text, for a list name and an address.
 	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)
 	// PictureBytes is the maximum size of an uploaded image in bytes.
 	PictureBytes int64
 	// Folder reports whether a tenant's emails are only saved to a folder. A tenant without an ID stands for the
-	// server. Nil means that they are not.
+	// server. If Folder is nil, they are not.
 	Folder func(ctx context.Context, t *core.Tenant) (bool, error)
 }
 
@@ -85,7 +85,7 @@ func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
 	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
 }
 
-// openPost adds the handler for a form of such a page.
+// openPost adds the handler for a form on a page that open has added.
 func (o *Console) openPost(t *web.Table, path string, fn handler, summary string) {
 	do := o.visited("", fn)
 	t.Add("POST", path, visitor(""), web.Console, web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
@@ -99,7 +99,7 @@ func (o *Console) get(t *web.Table, path string, action core.Action, fn handler,
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, web.Get(o.visited(action, fn)), summary)
 }
 
-// post adds the handler for a form of such a page.
+// post adds the handler for a form on a page that get has added.
 func (o *Console) post(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -127,7 +127,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 	}, summary)
 }
 
-// exportOf is export for a file that the API makes of any request.
+// exportOf is like export, for a file that any request to the API returns.
 func (o *Console) exportOf(t *web.Table, path string, find func(p *Page) (web.Question, error), summary string) {
 	const action = core.ActionPeopleExport
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) {
@@ -162,9 +162,9 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 
 type formKey struct{}
 
-// visitor returns the access rule of the console's pages. It runs before a body is read and requires that a form comes
-// from this site. A large form must come from a browser with a signed-in user. The pages check who the user is and what
-// the user may do.
+// visitor returns the access rule of the console's pages. It runs before a body is read. It requires that a form comes
+// from this site, and that a large form comes from a browser with a signed-in user. The pages check who the user is and
+// what the user may do.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {
@@ -181,8 +181,8 @@ func visitor(action core.Action) web.Access {
 	})
 }
 
-// visited returns the handler for a page. It requires a signed-in visitor who may perform the action for the tenant
-// of the path. For objects that the visitor may not see, it responds with 404, as the API does.
+// visited returns the handler for a page. It requires a signed-in visitor who may perform the action for the tenant in
+// the path. For objects that the visitor may not see, it responds with 404, as the API does.
 func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
 	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }
@@ -215,7 +215,7 @@ func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, e
 	return web.Text{Type: "application/json", Body: b}, err
 }
 
-// uploadFault sends a script an error message for people.
+// uploadFault responds to a script with an error message for people.
 func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -271,8 +271,8 @@ func (o *Console) toLogin(c *web.Call) web.HTML {
 	return web.HTML{To: c.PublicURL() + page.LoginPath(here(c))}
 }
 
-// here returns the path that the sign-in page leads back to. After a form, it is the form's page, where the device
-// keeps the entered data. If the browser doesn't report that page, it is a parent path.
+// here returns the path to which the sign-in page leads back. For a submitted form, this is the page of the form, for
+// which the device keeps the entered data. If the browser doesn't report that page, it is a parent path.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
@@ -301,7 +301,7 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 		}
 	}
 	to := p.Request.URL.RequestURI()
-	if p.Request.Method == http.MethodPost && form == "" { // a file is not kept
+	if p.Request.Method == http.MethodPost && form == "" { // a file can't be kept
 		to = p.noticed(p.Request.URL.EscapedPath(), "again")
 	}
 	return o.options.Prove(p.Call, p.Who, to, form, p.nextStep())

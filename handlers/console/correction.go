@@ -14,7 +14,7 @@ import (
 type correctionData struct {
 	Campaign              *campaignPage
 	Subject, Source, Text string
-	HTML                  bool // HTML content, with a separate plain text
+	HTML                  bool // whether the content is HTML, with a separate plain text
 	At                    core.Instant
 	Shown                 shownTo
 	Fields                fieldChoices // fields of subscribers
@@ -25,7 +25,7 @@ type correctionData struct {
 // shownTo holds the places where a sent campaign appears on pages.
 type shownTo struct {
 	Archives []Link // archives of its lists
-	Link     bool   // its email contains a link to the browser view
+	Link     bool   // whether its email contains a link to the browser view
 }
 
 // Anywhere reports whether the campaign is visible anywhere.
@@ -115,7 +115,8 @@ func (p *Page) correctionOf(c *campaignPage) *correctionData {
 	}
 }
 
-// tryCorrection responds with the browser view for a frame: the current one, or a preview of the form.
+// tryCorrection responds with the browser view for a frame: the current view, or a preview with the content of the
+// form.
 func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// designFiles holds the texts that a campaign can start from: designs/LANGUAGE/NAME.md.
+// designFiles holds the texts from which a campaign can start: designs/LANGUAGE/NAME.md.
 //
 //go:embed designs
 var designFiles embed.FS
@@ -21,8 +21,8 @@ type start struct {
 	On                 bool
 }
 
-// samples returns the sentences of all designs that an author is meant to replace: paragraphs of four or more words
-// without placeholders.
+// samples returns the texts of all designs that an author should replace: paragraphs of four or more words without
+// placeholders.
 var samples = sync.OnceValue(func() (all []string) {
 	files, err := fs.Glob(designFiles, "designs/*/*.md")
 	if err != nil {
@@ -56,7 +56,7 @@ func sampleIn(c core.CampaignContent) string {
 	return ""
 }
 
-// startOf is the prefix of a value that names a campaign to start from.
+// startOf is the prefix of a value for a campaign to start from.
 const startOf = "campaign:"
 
 // designs returns the texts that a campaign can start from.

@@ -1,7 +1,7 @@
 package console
 
-// hostSteps describes in a sentence where to create DNS records at each hosting provider (core.DNSHost). Because
-// their sites change, each sentence only says what to look for.
+// hostSteps describes in a sentence where to create DNS records at each hosting provider (core.DNSHost). Because the
+// providers' sites change, each sentence only says what to look for.
 var hostSteps = map[string]string{
 	"cloudflare": "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”).",
 	"godaddy":    "Go to My Products > DNS next to your domain > Add New Record.",

@@ -1,6 +1,6 @@
-// Package console is the web interface: pages for people who write newsletters and for the operator. It contains no
-// business rules and no SQL. Each page calls routes of the API in the visitor's name (web.Call.Ask), so it shows and
-// does only what the API allows the visitor.
+// Package console is the web interface: pages for people who write newsletters and for operators. It contains no
+// business rules and no SQL. Each page calls routes of the API in the visitor's name (web.Call.Ask), so it can show and
+// do only what the API allows the visitor.
 //
 //	browser ─ GET /console/TENANT/campaigns ─ Console ─ Ask GET /api/campaigns ─ handlers ─ store
 //

@@ -66,8 +66,8 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), notice)
 }
 
-// makeKey creates a key that is inactive until its record is published. The key's name contains the date, so that
-// keys can be replaced. For an unverified domain, the API creates the key.
+// makeKey creates a key that is inactive until its record is published. The key's name contains the date, so that keys
+// can be replaced. For an unverified domain, the API chooses the key's name.
 func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	if !d.Verified() {
 		body := map[string]string{"tenant_id": p.Tenant.ID, "domain": d.Domain, "status": core.DKIMInactive}

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recordsPath is the page that shows the records of a domain to everyone with its link.
+// recordsPath is the path of the page that shows the records of a domain to everyone with the link.
 const recordsPath = "/records"
 
 // domainRoutes adds the routes for sender domains.
@@ -33,7 +33,7 @@ func (o *Console) domainRoutes(t *web.Table) {
 
 const apiDomains = "/api/admin/sender-domains"
 
-// domainRow is a sender domain in the list.
+// domainRow is a sender domain in the list of domains.
 type domainRow struct {
 	core.SenderDomainView
 	Badge Badge
@@ -101,8 +101,8 @@ type recordRow struct {
 	core.DomainRecord
 	What, Note string
 	Badge      Badge
-	ID         string // id of the elements to copy
-	// actions for keys
+	ID         string // prefix of the ids of elements with texts to copy
+	// whether the visitor can activate, deactivate and delete the key
 	Starts, Rests, Deletes bool
 }
 
@@ -113,14 +113,14 @@ type domainPage struct {
 	Message string
 	Badge   Badge
 	Rows    []recordRow
-	Link    string       // link for forwarding; empty: none was created
+	Link    string       // link for forwarding; empty: no link was created
 	Until   core.Instant // expiry of Link
 	// LinkHost is the available host for links in emails. Used is the current host if it belongs to the domain.
 	LinkHost, Used string
 	Keys           int  // number of keys
-	Signs          bool // one of the keys signs
-	Trusted        bool // no DNS record verifies it yet
-	Start          bool // all records are published, and a key is ready to sign
+	Signs          bool // whether one of the keys signs
+	Trusted        bool // whether no DNS record verifies the domain yet
+	Start          bool // whether all records are published and a key is ready to sign
 }
 
 // domain shows a domain.
@@ -262,7 +262,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	return what, note
 }
 
-// showDomain shows the domain of the path with its records. A script gets only the part that changes.
+// showDomain shows the domain in the path with its records. A script gets only the part that changes.
 func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -370,7 +370,7 @@ func (o *Console) domainDelete(p *Page) (web.HTML, error) {
 	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), p.domainAgain)
 }
 
-// deleteFrom deletes the record of the path after a confirmation and redirects to another page.
+// deleteFrom deletes the record in the path after a confirmation, and redirects to another page.
 func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	if p.Form["sure"] != "1" {
 		return p.notSure(show)
@@ -392,7 +392,7 @@ type forwardedQuery struct {
 	Token string `query:"token"`
 }
 
-// forwarded shows the records of a domain to everyone with its link, without any user or other data.
+// forwarded shows the records of a domain to everyone with the link. It shows no user and no other data.
 func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	p := &Page{Call: c, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	var d domainPage

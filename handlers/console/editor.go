@@ -129,17 +129,17 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 type editorData struct {
 	*campaignPage
 	Lists     []listChoice
-	Segments  []option // all of the tenant, and "" for everyone; empty: there are none
+	Segments  []option // all segments of the tenant, and "" for everyone; empty: there are no segments
 	Themes    []option
 	Trackings []option
 	Languages []option
-	Own       string // name of a field with an error
+	Own       string // name of the field with an error
 	Checks    checks
 	Inbox     inbox
 	Seen      seenAs
 	Readers   string // audience, in words
-	Conflict  bool   // another person has saved in the meantime
-	Settings  bool   // the settings tab is open
+	Conflict  bool   // whether another person has saved in the meantime
+	Settings  bool   // whether the settings tab is open
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
@@ -148,10 +148,10 @@ type editorData struct {
 	Looks     string       // design of buttons and boxes in the email, for the editor script (JSON)
 	Theirs    []diffLine
 
-	Unapproved bool // the last saved change has revoked the approval
+	Unapproved bool // whether the last saved change has withdrawn the approval
 }
 
-// AnyArchive reports whether one of the tenant's lists has a public archive. Without one, the campaign's setting has no
+// AnyArchive reports whether one of the tenant's lists has a public archive. Otherwise, the campaign's setting has no
 // effect.
 func (d *editorData) AnyArchive() bool {
 	return slices.ContainsFunc(d.Lists, func(l listChoice) bool { return l.Archive })
@@ -164,7 +164,7 @@ type checks struct {
 	Errors, Warnings int
 }
 
-// check makes the API check a campaign. A campaign that can't be checked has no findings.
+// check makes the API check a campaign. If the campaign can't be checked, it has no findings.
 func (p *Page) check(of *campaignPage) (c checks, err error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
@@ -244,7 +244,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	return p.Show("editor", v)
 }
 
-// writes loads the editor for a kind of content. Plain text has none.
+// writes loads the script of the editor for a kind of content. Plain text has no such script.
 func (v *View) writes(kind string) {
 	switch kind {
 	case core.ContentHTML:
@@ -361,8 +361,8 @@ func ticked(form map[string]string, prefix string, before []string) []string {
 	return append(ids, more...)
 }
 
-// saveCampaign saves the editor's form. It is sent automatically (autosave) or by a button, which determines the next
-// page.
+// saveCampaign saves the editor's form. The form is submitted automatically (autosave) or with a button, which
+// determines the next page.
 func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -417,8 +417,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "saved")
 }
 
-// ours reports whether a campaign contains what this form sent before without receiving a response. In that case, no
-// one else has saved.
+// ours reports whether a campaign contains what the same form sent earlier, without receiving the response. In that
+// case, no one else has saved it.
 func (p *Page) ours(c *campaignPage) bool {
 	var lost []map[string]string
 	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {
@@ -431,7 +431,7 @@ func (p *Page) ours(c *campaignPage) bool {
 	})
 }
 
-// clone returns a copy that shares no data which overlay changes.
+// clone returns a copy that doesn't share the data that overlay changes.
 func (c *campaignPage) clone() *campaignPage {
 	out := *c
 	for _, ids := range []*[]string{
@@ -464,7 +464,7 @@ func (c *campaignPage) overlay(change map[string]any) {
 	}
 }
 
-// autosaveFault tells the editor script why nothing was saved.
+// autosaveFault responds to the editor script with the reason why nothing was saved.
 func (p *Page) autosaveFault(err error) (web.HTML, error) {
 	v := View{Data: core.KindOf(err) == core.PreconditionFailed}
 	if err := p.blame(&v, err); err != nil {

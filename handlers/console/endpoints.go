@@ -93,7 +93,7 @@ type endpointsData struct {
 	Events    []option
 	Lists     []option
 	Log       []delivery
-	Failed    bool // only failures are shown
+	Failed    bool // whether only failures are shown
 	Test      *core.EndpointTest
 	Pager     pager
 }
@@ -130,7 +130,7 @@ func (p *Page) sentEndpoint() map[string]any {
 		}
 	}
 	if len(events) == len(p.eventTypes()) {
-		events = events[:0] // including future types
+		events = events[:0] // includes types that are added later
 	}
 	body["events"] = events
 	return body
@@ -146,14 +146,14 @@ func (o *Console) addEndpoint(p *Page) (web.HTML, error) {
 	return p.showSecret(made.Secret, p.T("Signing secret"), p.Path("settings", "endpoints", made.ID), "endpoints")
 }
 
-// showSecret shows a secret on the page after the form. It is neither part of a URL nor stored.
+// showSecret shows a secret on the page after the form. The secret is neither in a URL nor stored.
 func (p *Page) showSecret(secret, title, next, tab string) (web.HTML, error) {
 	return p.showSettings("secret", tab, View{
 		Title: title, State: p.T("Copy it now. It won't be shown again."), Status: 201,
 	}, filled{}, secretPage{Secret: secret, Next: next})
 }
 
-// theEndpoint reads the webhook of the path.
+// theEndpoint reads the webhook in the path.
 func (p *Page) theEndpoint() (r receiver, err error) {
 	_, err = p.Get(apiEndpoints+"/"+url.PathEscape(p.Param("id")), nil, &r)
 	if err == nil && r.TenantID != p.Tenant.ID {

@@ -79,8 +79,8 @@ func (p *Page) FieldName(field string) string {
 	return strings.TrimSuffix(label, " (optional)") // both languages use this suffix
 }
 
-// faultText returns the message of an error in the language of the page. A message with values is found by its
-// format. In "name must have at most 200 characters.", for example, the field name becomes the page's label.
+// faultText returns the message of an error in the language of the page. It finds a message with values by its format.
+// For example, in "name must have at most 200 characters.", it replaces the name of the field with the page's label.
 func (p *Page) faultText(e *core.Error) string {
 	s := e.Sentence()
 	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
@@ -109,7 +109,8 @@ func (p *Page) faultText(e *core.Error) string {
 }
 
 // translated returns a message in the language of the page, or ok = false if there is no translation. A full message
-// may have a translation in addition to that of its format: "This address can't receive emails. Its status is bounced."
+// can have its own translation, in addition to that of its format: "This address can't receive emails. Its status is
+// bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]
@@ -134,7 +135,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	return s.Text, false
 }
 
-// verbsOf returns the verbs of a format, one per value.
+// verbsOf returns the verbs of a format, one for each value.
 func verbsOf(format string) (verbs []byte) {
 	for {
 		_, rest, ok := strings.Cut(format, "%")

@@ -38,7 +38,7 @@ func (o fieldChoice) Placeholder(p *Page) string {
 		return "{{ email }}"
 	case strings.ContainsAny(o.Fallback, `"{`): // not allowed within quotes
 		o.Fallback = ""
-	case o.Fallback == "" && placeOf(o) == 0: // a first name
+	case o.Fallback == "" && placeOf(o) == 0: // the field is a first name
 		o.Fallback = p.T("friend")
 	}
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
@@ -86,7 +86,7 @@ func (o fieldChoice) Poll() bool { return strings.HasPrefix(o.Name, "poll.") }
 
 var nameFields = []string{"first_name", "last_name", "name"}
 
-// placeOf returns the sort position of a field. Names come first, since letters begin with them.
+// placeOf returns the sort position of a field. Names come first, because emails begin with them.
 func placeOf(f fieldChoice) int {
 	if i := slices.Index(nameFields, core.KnownField(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
 		return i

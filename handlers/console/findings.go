@@ -66,12 +66,12 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 	return p.T(f.Message)
 }
 
-// noURL is the API's message for a link without a URL. FindingText says all of it.
+// noURL is the API's message for a link without a URL. FindingText already says all of that.
 const noURL = "A link has no URL."
 
 // FindingDetail returns the API's message if it says more than FindingText, or else an empty string.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
-	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // only its name is missing in the text
+	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // the text lacks only the name in the message
 		return f.Name
 	}
 	if f.Code == "image_without_alt" || f.Message == noURL { // the text is complete
@@ -97,9 +97,9 @@ func hintsAtAPI(f *core.CampaignFinding) bool {
 // matter is a finding as the page shows it: a text with details and a link for fixing it.
 type matter struct {
 	Text, Detail, Advice string
-	Line                 int      // line in HTML, since the lines of a text are not visible
-	Bad                  bool     // must be fixed before sending
-	Settled              bool     // the author has handled it: no confirmation needed
+	Line                 int      // line in HTML; the lines of other texts are not visible
+	Bad                  bool     // whether it must be fixed before sending
+	Settled              bool     // whether the author has handled it, so that no confirmation is needed
 	More                 []string // further findings of the same kind
 	Mend                 Link
 }

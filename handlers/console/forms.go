@@ -18,7 +18,7 @@ type filled struct {
 	at     string            // name of the field with an error, as in the form
 	text   string            // error of that field
 	more   map[string]string // errors of other fields
-	marked *bool             // one of them has the focus
+	marked *bool             // whether one of the wrong inputs has the focus
 }
 
 // recordValues returns the values of a form for a record: its texts and checkboxes, by their names in the API.
@@ -68,8 +68,8 @@ func tickWord(on bool) string {
 	return ""
 }
 
-// refused shows a form again with the submitted values if the visitor can fix the error. show renders the page. It
-// marks the fields that the API names.
+// refused shows a form again with the submitted values if the visitor can fix the error. show renders the page. refused
+// marks the fields in the API's errors.
 func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error)) (web.HTML, error) {
 	text, status, ok := p.FaultOf(err)
 	if !ok {
@@ -92,7 +92,7 @@ func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error))
 	return show(f, View{Fault: text, Status: status})
 }
 
-// sent returns the named values of a form, for a body of the API.
+// sent returns the values of a form with the given names, as the body of an API request.
 func (p *Page) sent(names ...string) map[string]any {
 	body := map[string]any{}
 	for _, name := range names {
@@ -101,7 +101,7 @@ func (p *Page) sent(names ...string) map[string]any {
 	return body
 }
 
-// sentTexts returns the texts of a form that Input, the body of an operation of the API, takes under the same names.
+// sentTexts returns the texts of a form that Input, the body of an API operation, accepts under the same names.
 func sentTexts[Input any](p *Page) map[string]any {
 	body := map[string]any{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Input]()) {
@@ -113,7 +113,7 @@ func sentTexts[Input any](p *Page) map[string]any {
 	return body
 }
 
-// sentAddresses adds URLs of a form to a body of the API.
+// sentAddresses adds URLs in a form to the body of an API request.
 func (p *Page) sentAddresses(body map[string]any, names ...string) {
 	for _, name := range names {
 		body[name] = webAddress(p.Form[name])
@@ -150,7 +150,7 @@ func asciiHost(text string) string {
 	return text
 }
 
-// all reads a list of the API up to its end or up to most records.
+// all reads a list of the API to its end, but at most most records.
 func all[T any](p *Page, path string, q url.Values, most int) (found []T, err error) {
 	for {
 		var some []T

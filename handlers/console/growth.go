@@ -17,7 +17,7 @@ type growth struct {
 	Ranges  []tab
 	Chart   chart
 	Bars    chart // new and unsubscribed subscribers
-	Known   bool  // there are counts of at least two days
+	Known   bool  // whether there are counts of at least two days
 	Readers int64 // net change in subscribers
 	Joined  int64
 	Left    int64
@@ -26,7 +26,7 @@ type growth struct {
 // Lost returns the net loss in addition to unsubscribes: subscribers who bounced or were blocked.
 func (g growth) Lost() int64 { return max(0, g.Joined-g.Left-g.Readers) }
 
-// Line returns the chart of subscribers, with new and lost ones in its table.
+// Line returns the chart of subscribers, with the new and lost subscribers in its table.
 func (g growth) Line() chart {
 	c := g.Chart
 	c.Heads, c.Table = g.Bars.Heads, g.Bars.Table
@@ -36,7 +36,7 @@ func (g growth) Line() chart {
 // growthRanges lists the periods in days for which a page can show the growth.
 var growthRanges = []int{30, 90, 365}
 
-// growthOf sums up the growth of lists over the days in the query.
+// growthOf adds up the growth of lists over the number of days in the query.
 func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	g.Days = growthRanges[0]
 	if n, err := strconv.Atoi(p.Query("days")); err == nil && slices.Contains(growthRanges, n) {
@@ -112,7 +112,7 @@ func members(c core.ListCounts) int64 {
 	return c.Active
 }
 
-// shortDay formats a date without the year.
+// shortDay formats a date without its year.
 func (p *Page) shortDay(t time.Time) string {
 	f := formats[p.Lang]
 	day := strconv.Itoa(t.Day())
@@ -138,7 +138,7 @@ func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	return p.T("{{net}} in {{days}} days", "net", p.Signed(change), "days", g.Days)
 }
 
-// list shows the figures of a list.
+// list shows the statistics of a list.
 func (o *Console) list(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {

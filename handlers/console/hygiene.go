@@ -18,14 +18,14 @@ type hygieneData struct {
 	core.Hygiene
 
 	Ranges []tab
-	About  bool  // the figures of inactivity are extrapolated from a sample
+	About  bool  // whether the numbers of inactive subscribers are extrapolated from a sample
 	Silent int64 // total of inactive subscribers
 	Ask    int64
 	Done   string // notice of the last action
 	More   string // URL for continuing the last action
 }
 
-// readHygiene reads the list of the path and its figures for the months in the query.
+// readHygiene reads the list in the path, and its numbers for the months in the query.
 func (p *Page) readHygiene() (l core.CountedList, d hygieneData, err error) {
 	if l, err = p.theList(); err != nil {
 		return l, d, err
@@ -95,7 +95,7 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 		Next  string `json:"next"`
 	}
 	sum := int64(0)
-	for range 4 { // limits the request to some seconds; further requests email the rest
+	for range 4 { // limits the request to a few seconds; further requests email the rest
 		body := map[string]any{"who": who, "months": d.Silence.Months}
 		if made.Next != "" {
 			body["after"] = made.Next
@@ -172,7 +172,7 @@ func (o *Console) removeUnconfirmed(p *Page) (web.HTML, error) {
 		More    bool  `json:"more"`
 	}
 	sum := int64(0)
-	for range 4 { // limits the request to some seconds; further requests remove the rest
+	for range 4 { // limits the request to a few seconds; further requests remove the rest
 		if err := p.Do(http.MethodPost, apiLists+"/"+l.ID+"/remove-unconfirmed", nil, &made); err != nil {
 			return web.HTML{}, err
 		}

@@ -34,7 +34,7 @@ func readIcons() map[string]template.HTML {
 	return all
 }
 
-// icon returns an icon for a template. For an unknown name it returns an error, so that no page lacks an icon.
+// icon returns an icon for a template. For an unknown name, it returns an error, so that no page lacks an icon.
 func icon(name string) (template.HTML, error) {
 	found := icons()[name]
 	if found == "" {

@@ -22,7 +22,7 @@ type importColumn struct {
 	Asks    string // question about its meaning
 	Label   string
 	Wrong   string
-	First   bool // the first wrong column
+	First   bool // whether this is the first wrong column
 }
 
 // keepColumn is the value of a column that is imported as its name suggests.
@@ -76,7 +76,7 @@ func (p *Page) readColumn(d *importData, i int) {
 	for _, name := range []string{own, c.Value} {
 		if name != "" && !hasOption(c.Options, name) {
 			text := p.T("Save as “{{name}}”", "name", name)
-			if name == own { // the name before ownName
+			if name == own { // the name before ownName changed it
 				text = p.T("Save as “{{name}}”", "name", c.Name)
 			}
 			c.Options = append(c.Options, option{name, text})
@@ -157,7 +157,7 @@ func (d *importData) choice(c *importColumn, known, own string) string {
 	return d.guess(c, cmp.Or(d.asked(c, own), known))
 }
 
-// saidByName returns the mapping that follows from the name of a column, or an empty string.
+// saidByName returns the mapping that the name of a column suggests, or an empty string.
 func (d *importData) saidByName(c *importColumn, known, own string) string {
 	switch {
 	case known != "":
@@ -184,7 +184,7 @@ func (d *importData) asked(c *importColumn, own string) string {
 	return ""
 }
 
-// markTwice marks columns with the same mapping and reports whether there are any.
+// markTwice marks columns that have the same mapping, and reports whether there are any.
 func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
@@ -250,8 +250,8 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// evidenceColumn is the use of a column with evidence of consent. ambiguousDates marks dates whose first or second
-// number may be the day.
+// evidenceColumn is the use of a column with evidence of consent. ambiguousDates stands for dates in which the day can
+// be the first or the second number.
 const (
 	evidenceColumn = "evidence"
 	ambiguousDates = "ambiguous"

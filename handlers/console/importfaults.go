@@ -57,7 +57,7 @@ var lineFaults = []struct {
 func (p *Page) FaultOfLine(f lineFault) string {
 	text := f.Error
 	if at := strings.LastIndex(text, " ("); at >= 0 && strings.HasSuffix(text, ")") && !strings.Contains(text[at:], `"`) {
-		text = text[:at] // the field of an error
+		text = text[:at] // the name of the field in an error
 	}
 	for _, l := range lineFaults {
 		values, ok := valuesOf(l.format, text)

@@ -7,14 +7,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedPosts are the posts of an export on its page.
+// importedPosts holds the posts of an export for the page of the import.
 type importedPosts struct {
-	Shown        []core.ImportedPost // the first ones
+	Shown        []core.ImportedPost // the first posts
 	All          int64
 	Skipped      int64
-	Drafts, Paid bool  // there are such posts
-	Issues       int64 // posts that are issues
-	Second       bool  // another person has to import them
+	Drafts, Paid bool  // whether there are drafts, and posts for paid subscribers
+	Issues       int64 // number of posts that are issues
+	Second       bool  // whether another person has to import them
 }
 
 // shownPosts is the number of posts on the page of an import.

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// agreedSuppress is the answer that none of the people in the file may be emailed.
+// agreedSuppress is the answer that no one in the file may be emailed.
 const agreedSuppress = "suppress"
 
-// agreedLeft stands for the answer if no row of the file is of a subscriber.
+// agreedLeft stands for the answer if no one in the file is a subscriber.
 const agreedLeft = "left"
 
-// statusColumn is the mapping of a column with the subscription status, tagsColumn of one with tags.
+// statusColumn is the mapping of a column with the subscription status, and tagsColumn that of a column with tags.
 const (
 	statusColumn = "status"
 	tagsColumn   = "tags"

@@ -134,7 +134,7 @@ func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
 // Limits of a form with a file.
 const (
 	maxUploadParts = 10
-	maxUploadHead  = 64 << 10 // bytes before the file
+	maxUploadHead  = 64 << 10 // maximum number of bytes before the file
 	maxFileName    = 200
 )
 
@@ -189,15 +189,15 @@ func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
-// noLimit disables the limit arriving.head, since the file has its own.
+// noLimit disables the limit arriving.head, because the file has its own limit.
 const noLimit = -1
 
 // arriving is a form with a file that is being received. Reading fails if too little data arrives for too long.
 type arriving struct {
 	p    *Page
 	r    io.Reader
-	left int // bytes until the deadline is extended
-	head int // remaining bytes allowed before the file
+	left int // number of bytes until the deadline is extended
+	head int // number of bytes still allowed before the file
 }
 
 var errLongHead = errors.New("too much before the file")
@@ -230,29 +230,29 @@ type importData struct {
 	Problem string         `json:"problem"`
 
 	Questions []importQuestion `json:"questions"`
-	AllLeft   bool             `json:"all_left"` // no row is of a subscriber, so consent isn't asked for
+	AllLeft   bool             `json:"all_left"` // no one in the file is a subscriber, so no consent is needed
 
-	Faults []lineFault `json:"faults"` // the first errors
+	Faults []lineFault `json:"faults"` // first errors
 
 	// People who unsubscribed according to the file and are still subscribed
 	StillSubscribed []struct{ ID, Email string } `json:"still_subscribed"`
 	StillMore       bool                         `json:"still_more"`
 
 	List    core.List    `json:"-"`
-	Live    bool         `json:"-"` // waiting or running
-	Open    bool         `json:"-"` // waiting for the column mapping
-	Ready   bool         `json:"-"` // checked in a dry run, ready to run
-	Faulty  bool         `json:"-"` // most lines have an error
+	Live    bool         `json:"-"` // whether it is waiting or running
+	Open    bool         `json:"-"` // whether it waits for the column mapping
+	Ready   bool         `json:"-"` // whether it was checked in a dry run and is ready to run
+	Faulty  bool         `json:"-"` // whether most lines have an error
 	Counted []countedRow `json:"-"`
 	Agreed  string       `json:"-"`
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
-	Blog    *importedPosts `json:"-"` // nil: none
+	Blog    *importedPosts `json:"-"` // posts of the export; nil: none
 	Undone  int64          `json:"-"` // number of people already processed by the undo
 	Touched int64          `json:"-"` // number of people that the undo affects
 
-	guessed bool // the column of addresses was guessed
+	guessed bool // whether the column of addresses was guessed
 }
 
 // countedRow is a number with its label.
@@ -348,7 +348,7 @@ func (p *Page) readImport(d *importData) {
 	}
 }
 
-// countedRows returns the figures of an import with their labels.
+// countedRows returns the numbers of an import with their labels.
 func (p *Page) countedRows(d *importData) (rows []countedRow) {
 	added := p.N("new subscriber|new subscribers", d.Added)
 	if d.SubscriberStatus == core.SubscriptionPending {
@@ -443,7 +443,7 @@ func (p *Page) runImport(d *importData) error {
 // cancelImport cancels an import. Rows that are already imported stay.
 func (o *Console) cancelImport(p *Page) (web.HTML, error) {
 	err := p.Do(http.MethodPost, p.importPath("cancel"), nil, nil)
-	if err != nil && core.KindOf(err) != core.Conflict { // it has ended in the meantime
+	if err != nil && core.KindOf(err) != core.Conflict { // the import has ended in the meantime
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("imports", p.ID()), "")

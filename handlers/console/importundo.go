@@ -12,7 +12,7 @@ type undoData struct {
 	core.ImportJob
 
 	Rows  []countedRow
-	About bool // the figures are extrapolated from a sample
+	About bool // whether the numbers are extrapolated from a sample
 	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64
 }
@@ -31,7 +31,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	}
 	if p.IsForm() {
 		err := p.Do(http.MethodPost, p.importPath("undo"), nil, nil)
-		if err != nil && core.KindOf(err) != core.Conflict { // it is already undone
+		if err != nil && core.KindOf(err) != core.Conflict { // the import is already undone
 			return web.HTML{}, err
 		}
 		return p.Redirect(p.Path("imports", d.ID), "")
@@ -84,7 +84,8 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	})
 }
 
-// planRows returns the rows with a number above zero. If only looked of all people were checked, it extrapolates.
+// planRows returns the rows with a number above 0. looked is the number of people checked. If that is less than all,
+// planRows extrapolates.
 func planRows(looked, all int64, rows []countedRow) (shown []countedRow) {
 	for _, r := range rows {
 		if looked > 0 && looked < all {

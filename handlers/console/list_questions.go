@@ -14,7 +14,7 @@ import (
 type question struct {
 	No                int
 	Name, Label, Type string
-	Options           string // one per line
+	Options           string // options, one per line
 	Required, Removed bool
 	SetBy             string
 }
@@ -56,7 +56,7 @@ func (p *Page) QuestionTypes() []option {
 	}
 }
 
-// QuestionSetters returns who can set a field.
+// QuestionSetters returns the choices for who can set a field.
 func (p *Page) QuestionSetters() []option {
 	return []option{
 		{core.SetBySubscriber, p.T("Subscribers")},
@@ -139,7 +139,8 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 	}
 }
 
-// fieldName derives the name of a field from its label: letters and digits, with underscores for the rest.
+// fieldName derives the name of a field from its label: it keeps letters and digits, and replaces everything else with
+// underscores.
 func fieldName(label string, taken map[string]bool) string {
 	const most = 30
 	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i",

@@ -65,7 +65,7 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 	})
 }
 
-// ListBadge returns the badge for the state of a list. It is empty for a regular state.
+// ListBadge returns the badge for the state of a list. For a regular state, it is empty.
 func (p *Page) ListBadge(l core.List) Badge {
 	if !l.Active() {
 		return Badge{p.T("Inactive"), "warn"}
@@ -131,7 +131,7 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	return p.Show(name, v)
 }
 
-// theList reads the list of the path. A list of another tenant is not found.
+// theList reads the list in the path. A list of another tenant is not found.
 func (p *Page) theList() (l core.CountedList, err error) {
 	_, err = p.Get(apiLists+"/"+url.PathEscape(p.Param("id")), nil, &l)
 	if err == nil && l.TenantID != p.Tenant.ID {
@@ -156,7 +156,7 @@ type listLinks struct {
 	Code                string // HTML of a form for another site
 }
 
-// listForm shows how people can join a list: its page, the embed code and the archive.
+// listForm shows how people can subscribe to a list: its page, the embed code and the archive.
 func (o *Console) listForm(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {

@@ -19,7 +19,7 @@ func (o *Console) logoRoutes(t *web.Table) {
 
 // logoData is the data of templates/settings-logo.html in addition to the form.
 type logoData struct {
-	URL      string // of the current logo
+	URL      string // URL of the current logo
 	Hint     string // hint about dark mode; empty: none
 	Pictures []core.MediaView
 }
@@ -37,7 +37,7 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	for i := range found {
 		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
 			d.Pictures = append(d.Pictures, *m)
-			v.Images = web.SourceOf(m.URL) // all have the tenant's origin
+			v.Images = web.SourceOf(m.URL) // all images have the tenant's origin
 		}
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -54,7 +54,7 @@ func (p *Page) NoLogo() string {
 	return p.T("No logo yet. Emails start with the name of their list instead.")
 }
 
-// logoHint returns a hint if the logo is hard to see in dark mode. Otherwise, or if this is unknown, it returns an
+// logoHint returns a hint if the logo is hard to see in dark mode. If it isn't, or if that is unknown, it returns an
 // empty string.
 func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {

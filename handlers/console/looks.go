@@ -58,7 +58,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 		Title: p.T("Design"), State: p.T("Images, themes and templates for your emails"), Data: &d,
 	}
 	for i := range d.Pictures {
-		v.Images = web.SourceOf(d.Pictures[i].URL) // all have the tenant's origin
+		v.Images = web.SourceOf(d.Pictures[i].URL) // all images have the tenant's origin
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -84,7 +84,7 @@ func (o *Console) addPicture(p *Page) (web.HTML, error) {
 // pictureData is the Data of templates/picture.html.
 type pictureData struct {
 	core.MediaView
-	InUse bool // it was not deleted because it is in use
+	InUse bool // whether it was not deleted because it is in use
 }
 
 func (o *Console) picture(p *Page) (web.HTML, error) { return p.showPicture(nil) }

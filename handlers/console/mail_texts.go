@@ -11,7 +11,7 @@ import (
 // mailKind is an email to subscribers whose text can be changed.
 type mailKind struct {
 	Name, Title, When string
-	Own               bool // the text is not the default
+	Own               bool // whether the text is custom
 }
 
 // mailKinds returns the kinds of email in the order in which a subscriber receives them.
@@ -68,7 +68,7 @@ func (p *Page) inherited(w *wordings, name string) core.MailText {
 	return core.MailText{Subject: cmp.Or(general.Subject, is.Subject), Text: cmp.Or(general.Text, is.Text)}
 }
 
-// mailTextValues returns the texts for a form. An email without a custom text has its default.
+// mailTextValues returns the texts for a form. For an email without a custom text, it is the default.
 func (p *Page) mailTextValues(w *wordings) map[string]string {
 	values := map[string]string{}
 	for name, kind := range kindOfMail {
@@ -101,8 +101,8 @@ func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 // lines converts the line breaks of a form to LF.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// sentMailTexts returns the texts in the submitted form. A text equal to the default doesn't count as custom, so that
-// it follows the language. "reset" names an email whose default is restored.
+// sentMailTexts returns the texts in the submitted form. A text that equals the default doesn't count as custom, so
+// that it changes with the language. The value "reset" is the name of an email whose default is restored.
 func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	texts := map[string]core.MailText{}
 	for _, k := range p.mailKinds() {

@@ -27,7 +27,7 @@ const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src ht
 
 // mailPanel shows a campaign's email next to a decision about it.
 type mailPanel struct {
-	Inbox                   inbox // hidden if it has no subject
+	Inbox                   inbox // inbox entry; hidden if it has no subject
 	Label, DarkLabel, Modes string
 	Phone, Desktop, Dark    string
 	Frame, FrameDark        string
@@ -53,8 +53,8 @@ func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 // InboxOf returns the inbox entry of an email from its parts.
 func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
-// preview responds with an email for a frame: in full, without images, without its stylesheet, with its clicks, or as
-// text.
+// preview responds with an email for a frame: unchanged, without images, without its stylesheet, with its shares of
+// clicks, or as text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
 	if as := p.Query("as"); as != "" {
@@ -62,7 +62,7 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	}
 	var mail shownMail
 	path := campaignAPI(p.ID(), "preview")
-	if job := p.Query("job"); job != "" { // as it was sent, with the design of that time
+	if job := p.Query("job"); job != "" { // the email as it was sent, with its design at that time
 		path = jobAPI(job, "preview")
 	}
 	err := p.Do(http.MethodPost, path, body, &mail)
@@ -122,8 +122,8 @@ var pictureAddress = regexp.MustCompile(
 // backgroundImage matches an image in a style.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 
-// withoutPictures returns an email as clients without images show it. It removes the image URLs rather than block the
-// requests.
+// withoutPictures returns an email as clients without images show it. It removes the URLs of images instead of blocking
+// the requests.
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")

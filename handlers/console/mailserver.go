@@ -27,9 +27,9 @@ type preset struct {
 	Host           string
 	Port           int
 	TLS            string
-	Username       string // the same for all its customers
-	PerDay         int    // its limit; 0: depends on the plan
-	User, Password string // the provider's names for them
+	Username       string // user name, if it is the same for all customers
+	PerDay         int    // the provider's daily limit; 0: depends on the plan
+	User, Password string // the provider's terms for the user name and the password
 	Note           string // warning about common mistakes
 }
 
@@ -84,7 +84,7 @@ type mailServerPage struct {
 	Test    *relayResult
 }
 
-// Folder reports whether emails are saved to a folder.
+// Folder reports whether emails are only saved to a folder.
 func (d *mailServerPage) Folder() bool { return d.State.Transport == "directory" }
 
 // InFile reports whether the configuration file sets the server.
@@ -222,7 +222,7 @@ func (p *Page) PresetPath(id string) string {
 	return OperatorPath + mailServerPath + "?" + url.Values{"provider": {id}}.Encode() + "#server"
 }
 
-// folder reports whether emails of the page's tenant, or of the server, are saved to a folder.
+// folder reports whether emails of the page's tenant or, without a tenant, of the server are only saved to a folder.
 func (p *Page) folder() bool {
 	if p.console.options.Folder == nil {
 		return false

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// templateRoutes adds the routes for templates: content that API clients refer to, and layouts around it.
+// templateRoutes adds the routes for templates: content for emails of API clients, and layouts around content.
 func (o *Console) templateRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/templates", read, o.showTemplates, "The console: the templates of a tenant")
@@ -83,7 +83,7 @@ func (o *Console) addTemplate(p *Page) (web.HTML, error) {
 type placeholder struct {
 	Name, Text string
 	Used       bool
-	Unknown    bool // no list has this field
+	Unknown    bool // whether no list has this field
 }
 
 // templateData is the Data of templates/mail-template.html.
@@ -248,7 +248,8 @@ func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", p.ID()), "saved")
 }
 
-// templatePreview responds with an email of a template for a frame: of a stored one (id), or of the form.
+// templatePreview responds with an email of a template for a frame: of a stored template (id), or of the one in the
+// form.
 func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/templates/"+url.PathEscape(p.Query("id"))+"/preview", map[string]any(nil)
 	if p.IsForm() {

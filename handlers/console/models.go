@@ -23,7 +23,7 @@ func (o *Console) modelRoutes(t *web.Table) {
 	o.open(t, OwnPath+"/library", o.library, "The console: the models that a user may view")
 }
 
-// openFile adds the handler for a form with a file on a page of no tenant. fn reads the body.
+// openFile adds the handler for a form with a file, on a page that belongs to no tenant. fn reads the body.
 func (o *Console) openFile(t *web.Table, path string, fn handler, summary string) {
 	t.Add("POST", path, visitor(""), web.Console, streaming(o.visited("", fn)), summary)
 }
@@ -42,10 +42,10 @@ type modelsData struct {
 	Whose    string // owner of the listed models
 	Choices  []option
 	Views    []option
-	Verified bool // the visitor may upload
+	Verified bool // whether the visitor may upload models
 }
 
-// seen reads a page of the library.
+// seen reads a page of models that the visitor may view.
 func (p *Page) seen(d *modelsData, owner string) error {
 	q := p.listQuery("24")
 	if d.Text = p.Query("q"); d.Text != "" {
@@ -123,8 +123,8 @@ func (o *Console) addModel(p *Page) (web.HTML, error) {
 	return p.Redirect(p.OwnPath("models", made.ID), "added")
 }
 
-// uploadState tells the form's script the offset at which an upload resumes, or the page of the model that it has
-// created.
+// uploadState responds to the form's script with the offset at which an upload resumes, or with the page of the model
+// that the upload has created.
 func uploadState(p *Page) (any, error) {
 	var is struct {
 		Offset   int64  `json:"offset"`

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Unreachable reports whether a person's mailbox doesn't exist, so that a new address can be asked.
+// Unreachable reports whether a person's mailbox doesn't exist, so that a new address can be asked to join.
 func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }
@@ -21,7 +21,7 @@ func (o *Console) newAddress(p *Page) (web.HTML, error) {
 		if !p.Unreachable(d) {
 			return "", "", web.ErrNotFound
 		}
-		inner := map[string]any{} // such as tracking consent
+		inner := map[string]any{} // an object, such as tracking consent
 		for name := range d.Preferences.Values() {
 			if strings.HasPrefix(name, "_") {
 				inner[name] = nil

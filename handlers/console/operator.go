@@ -12,8 +12,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OperatorPath is the root path of the operators' pages. They belong to no tenant. They can't be below Path, since
-// httprouter allows no literal next to the tenant parameter.
+// OperatorPath is the root path of the operators' pages. They belong to no tenant. They can't be below Path, because
+// httprouter doesn't allow a literal next to the tenant parameter.
 const OperatorPath = page.OperatorPath
 
 // operatorAreas holds the entries of the operators' navigation.
@@ -55,7 +55,7 @@ func (o *Console) operatorGet(t *web.Table, path string, fn handler, summary str
 	o.open(t, OperatorPath+path, operators(fn), summary)
 }
 
-// operatorPost adds the handler for a form of such a page.
+// operatorPost adds the handler for a form on a page for operators.
 func (o *Console) operatorPost(t *web.Table, path string, fn handler, summary string) {
 	o.openPost(t, OperatorPath+path, operators(fn), summary)
 }
@@ -108,7 +108,7 @@ type secondStep struct {
 	Button string   // label of the button
 	Back   string   // URL of the page to return to
 	Tick   string   // label of a checkbox that also disables a user's clients; empty: none
-	Fields []option // of the form that is submitted again
+	Fields []option // fields of the form that is submitted again
 }
 
 // sure reports whether the submitted form is the confirmation.
@@ -153,17 +153,17 @@ type systemStatus struct {
 type replicaState struct {
 	LagMS  int64 `json:"lag_ms"`
 	Fresh  bool
-	Broken string // why it can't be restored; empty: nothing is known
+	Broken string // why it can't be restored; empty: no reason is known
 	Drill  *struct {
 		At    core.Instant
 		Whole bool
 	}
 }
 
-// replicaLate is the lag in milliseconds from which a replica counts as late.
+// replicaLate is the lag, in milliseconds, from which a replica counts as late.
 const replicaLate = 5000
 
-// queueState holds the numbers of waiting and abandoned items in a queue.
+// queueState holds the numbers of items in a queue that are waiting or no longer retried.
 type queueState struct {
 	Waiting, Dead, Failed int64
 	OldestAt              core.Instant `json:"oldest_at"`
@@ -207,7 +207,7 @@ func (p *Page) KeyBadge(state string) Badge {
 	return Badge{p.T("Retired"), ""}
 }
 
-// system shows the state of the server and its machine. A script fetches the findings of doctor, since that may take
+// system shows the state of the server and its machine. A script fetches the findings of doctor, because these can take
 // long.
 func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil, nil) }
 
@@ -219,7 +219,7 @@ func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
 	d := struct {
 		Status systemStatus
 		Keys   []keyRow
-		Next   bool // there are keys for the next rotation
+		Next   bool // whether there are keys for the next rotation
 		Relay  core.RelayState
 		Test   *relayResult
 		Email  string // recipient of a test email
@@ -411,7 +411,7 @@ type syncRow struct {
 	Done       int64        `json:"Completed"`
 	StartedAt  core.Instant `json:"started_at"`
 	Reason     string       `json:"reason"`
-	Name       string       `json:"-"` // of the list; its id if the list was deleted
+	Name       string       `json:"-"` // name of the list, or its id if the list was deleted
 }
 
 // shownSyncs is the number of syncs on the page.

@@ -52,8 +52,8 @@ func (p *Page) tenantNames() (map[string]string, error) {
 type queuesData struct {
 	Status systemStatus
 	Rows   []queueRow
-	Mails  bool   // shows emails, not events
-	State  string // from the query
+	Mails  bool   // whether the page shows emails instead of events
+	State  string // state in the query
 	States []option
 	Here   string // URL of the page, for the script that refreshes it
 	Pager  pager
@@ -138,7 +138,7 @@ type mailingRow struct {
 // Paused reports whether the job is paused.
 func (r *mailingRow) Paused() bool { return r.PausedAt != 0 }
 
-// Goes reports whether the job has not ended.
+// Goes reports whether the job has not ended yet.
 func (r *mailingRow) Goes() bool {
 	return r.Status == core.JobRunning || r.Status == core.JobPending
 }

@@ -47,7 +47,7 @@ func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	return out, names, err
 }
 
-// users lists the accounts, or finds the account with an address.
+// users lists all accounts, or finds the account with a given address.
 func (o *Console) users(p *Page) (web.HTML, error) {
 	var d struct {
 		Users []core.User
@@ -114,7 +114,7 @@ type userData struct {
 	Passkeys       []core.Passkey
 	Roles, Tenants []option
 	Names          map[string]string // names of tenants
-	Own            bool              // the visitor's own account
+	Own            bool              // whether this is the visitor's own account
 }
 
 func (o *Console) user(p *Page) (web.HTML, error) { return p.showUser(nil) }
@@ -147,9 +147,9 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 
 // userAct is an action on an account.
 type userAct struct {
-	method, path, title, text, button string // a title means that the action needs confirmation
+	method, path, title, text, button string // if title is set, the action needs confirmation
 	body                              any
-	ends                              bool // ends the user's sessions, optionally with the clients the user created
+	ends                              bool // ends the user's sessions and, if chosen, disables the user's clients
 }
 
 // actOnUser performs an action on an account.
@@ -270,7 +270,7 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 // tenantData is the Data of templates/tenant.html.
 type tenantData struct {
 	Of                        core.Tenant
-	Second, Period, Each, Day string // limits as they were typed
+	Second, Period, Each, Day string // limits as they were entered
 }
 
 func (o *Console) oneTenant(p *Page) (web.HTML, error) { return p.showTenant(nil) }

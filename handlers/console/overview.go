@@ -11,8 +11,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin redirects a visitor to the tenant in which the visitor has a role. With several roles it lists the tenants, and
-// without a role it explains what to do next.
+// begin redirects a visitor to the tenant in which the visitor has a role. If there are several such tenants, it lists
+// them. If there are none, it explains what to do next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
 		return o.welcome(p)
@@ -80,20 +80,20 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
-	Soon    *jobRow  // the next send to start
-	Last    []jobRow // one per campaign, with the figures of all its sends
+	Soon    *jobRow  // the send that starts next
+	Last    []jobRow // last jobs, one for each campaign, with the results of all its sends
 	Result  *lastResult
 	Planned []jobRow // scheduled sends
 	Through *throughPart
-	Empty   bool // nothing was ever written, and there are no subscribers
+	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
 	Growth  growth
 }
 
-// jobRow is a send job with its figures.
+// jobRow is a send job with its results.
 type jobRow struct {
 	core.JobView
-	Progress int64 // percent
+	Progress int64 // progress in percent
 	Badge    Badge
 }
 
@@ -108,7 +108,7 @@ func (j *jobRow) Title() string {
 // Done returns the number of recipients with a final outcome.
 func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 
-// restOf is the divisor for the maximum share of recipients that counts as a rest: one in restOf.
+// restOf limits a rest: it is at most 1/restOf of the recipients.
 const restOf = 20
 
 // Rest reports whether a running job only waits for a few recipients whose servers are retried, for example because
@@ -117,7 +117,7 @@ func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
 		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf) &&
-		s.Recipients >= j.Expected-j.Expected/restOf // and not a test with the first recipients
+		s.Recipients >= j.Expected-j.Expected/restOf // and not only the first recipients
 }
 
 // decodedJob is a send job in the form of the API.
@@ -201,7 +201,7 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 	return p.Show("overview", v)
 }
 
-// maxOverviewGrowth is the maximum number of lists whose growth is summed up.
+// maxOverviewGrowth is the maximum number of lists whose growth is added up.
 const maxOverviewGrowth = 20
 
 func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err error) {
@@ -275,7 +275,7 @@ func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	return out
 }
 
-// sumUp gives resent jobs the figures of all sends of their campaigns.
+// sumUp sets the results of jobs that were resent to those of all sends of their campaigns.
 func (p *Page) sumUp(jobs []jobRow) error {
 	var again []string
 	for i := range jobs {
@@ -325,14 +325,14 @@ func (p *Page) lastResult(last, others []jobRow) *lastResult {
 // throughPart describes the deliverability of recent campaigns.
 type throughPart struct {
 	Complaints, Back string
-	Complained, Many bool // above the limits of mailbox providers
+	Complained, Many bool // whether the rates are above the limits of mailbox providers
 }
 
 // nextStep is the most urgent task of the visitor: a campaign and the page to continue on.
 type nextStep struct {
 	Title, Text, To, Button string
 	Badge                   Badge
-	Review                  string // page for sending it; empty: To
+	Review                  string // path of the page for sending it; empty: To
 }
 
 // NextStep returns the visitor's most urgent task, or nil if there is none.
@@ -361,14 +361,14 @@ func (p *Page) TitleOf(c core.CampaignView) string {
 	return cmp.Or(c.Name, p.Listed(c.Subject), p.T("Untitled"))
 }
 
-// backLimit is the bounce rate from which a list needs cleaning up.
+// backLimit is the bounce rate from which a list needs a cleanup.
 const backLimit = 0.02
 
 // through describes the deliverability of recent campaigns. It returns nil if nothing was sent.
 func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {
-		if last[i].Transport != "" { // it reached no one
+		if last[i].Transport != "" { // the job reached no one
 			continue
 		}
 		s := &last[i].Stats

@@ -13,7 +13,7 @@ import (
 // OwnPath is the root path of the pages for every user, even without a role: models, the library and devices.
 const OwnPath = page.OwnPath
 
-// ownAreas holds the entries of these pages' navigation.
+// ownAreas holds the entries in the navigation of these pages.
 var ownAreas = []struct{ text, path, icon string }{
 	{"Your models", "models", "box"},
 	{"Library", "library", "library"},
@@ -46,7 +46,8 @@ func (p *Page) OwnPath(parts ...string) string {
 // inOwn reports whether the page is one of the pages for every user.
 func (p *Page) inOwn() bool { return strings.HasPrefix(p.Request.URL.Path+"/", OwnPath+"/") }
 
-// ownNavigation returns the entries of these pages' navigation. The model of another user belongs to the library.
+// ownNavigation returns the entries in the navigation of these pages. The page of another user's model belongs to the
+// library.
 func (p *Page) ownNavigation(v *View) (items []navItem) {
 	path := p.Request.URL.Path + "/"
 	if len(v.Within) > 0 {
@@ -63,7 +64,7 @@ func (p *Page) ownNavigation(v *View) (items []navItem) {
 	return items
 }
 
-// own redirects to the first of these pages.
+// own redirects to the first page for every user.
 func (o *Console) own(p *Page) (web.HTML, error) { return p.Redirect(OwnPath+"/models", "") }
 
 // DeviceTabs returns the tabs of the devices page.

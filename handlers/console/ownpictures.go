@@ -16,7 +16,8 @@ type ownPicture struct {
 // MostPicture returns the maximum size of an uploaded image in bytes.
 func (p *Page) MostPicture() int64 { return p.console.options.PictureBytes }
 
-// TooLargePicture returns the error for a larger image. The script shows it before it uploads one.
+// TooLargePicture returns the error message for an image that is too large. The script shows it instead of uploading
+// such an image.
 func (p *Page) TooLargePicture() string {
 	return p.faultText(core.MediaLimits{Bytes: p.MostPicture()}.TooLarge())
 }

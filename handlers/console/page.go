@@ -22,11 +22,11 @@ type Page struct {
 	Tenant core.Tenant // empty ID on pages that belong to no tenant
 	Lang   string
 	Zone   *time.Location
-	Form   map[string]string // of a POST
+	Form   map[string]string // values of a submitted form
 
 	console *Console
 	caller  core.Caller
-	faults  map[string]string // texts returned by FaultOf, with the API fields that they are about
+	faults  map[string]string // API fields by the texts that FaultOf has returned for them
 }
 
 // page returns the Page of a request.
@@ -37,7 +37,7 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
 		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: longAgo,
 	}
-	// Was the sign-in a proof? Each operation checks whether it is a fresh one.
+	// This only checks how the visitor signed in. Each operation checks whether that was recent enough.
 	proved, err := o.options.Proved(c, who, who.Browser.AuthAt)
 	if proved {
 		p.caller.ProvedAt = max(who.Browser.AuthAt, longAgo)
@@ -49,7 +49,7 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 // needed.
 const longAgo core.Instant = 1
 
-// enter reads the tenant of the path. If the visitor may not perform the action for the tenant, it is not found.
+// enter reads the tenant in the path. If the visitor may not perform the action for the tenant, it is not found.
 func (p *Page) enter(id string, action core.Action) error {
 	if parsed, ok := core.ParseID(id); !ok || parsed != id || !p.caller.May(core.ActionTenantRead, id) {
 		return web.ErrNotFound
@@ -67,7 +67,7 @@ func (p *Page) enter(id string, action core.Action) error {
 	return nil
 }
 
-// May reports whether the visitor may perform an action for the page's tenant, so that the button is shown.
+// May reports whether the visitor may perform an action for the page's tenant, so that pages can show its button.
 func (p *Page) May(action core.Action) bool { return p.caller.May(action, p.Tenant.ID) }
 
 // IsOperator reports whether the visitor is a server administrator.
@@ -136,19 +136,19 @@ func (p *Page) Ask(q web.Question) (*web.Answer, error) {
 type View struct {
 	Title   string
 	Within  []Link // parent pages
-	Badge   Badge  // next to the title
+	Badge   Badge  // badge next to the title
 	State   string // a sentence below the title
 	Fault   string // error in the submitted form
 	Done    string // completed action; empty: from the query
 	Refresh string // URL that the browser loads automatically
 	Script  string // URL of a script in addition to those of every page
-	Frames  bool   // frames pages of this server: previews
+	Frames  bool   // whether it frames pages of this server, such as previews
 	Nonce   string // for style elements that a script creates
 	Images  string // CSP source of images in addition to this server
-	Plain   bool   // page without navigation
-	Part    bool   // part of a page, inserted by a script
+	Plain   bool   // whether the page has no navigation
+	Part    bool   // whether this is a part of a page, which a script inserts
 	Data    any
-	Status  int // 0: 200
+	Status  int // status of the response; 0 means 200
 }
 
 // Wrong returns the error of an input that stands for the given API fields, or an empty string.
@@ -247,8 +247,8 @@ func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	return web.HTML{To: p.PublicURL() + to}, nil
 }
 
-// noticeCookie holds the key of the notice that no page has shown yet. The page's URL contains a matching value,
-// which stays there on a reload.
+// noticeCookie holds the key of the notice that no page has shown yet. The URL of the page contains a matching value,
+// which a reload keeps.
 const (
 	noticeCookie = "newsletterd-done"
 	noticeTTL    = 15 * time.Minute
@@ -295,7 +295,7 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	if p.faults == nil {
 		p.faults = map[string]string{}
 	}
-	p.faults[text], _, _ = strings.Cut(e.Field, "[") // for a list, its first invalid element
+	p.faults[text], _, _ = strings.Cut(e.Field, "[") // if it is a list, the error is about its first invalid element
 	return text, web.StatusOf(web.Console, e.Kind), true
 }
 
@@ -323,7 +323,7 @@ func (p *Page) Download(path string) error {
 	return p.download(web.Question{Method: http.MethodGet, Path: path})
 }
 
-// download is Download for any request.
+// download is like Download, for any request.
 func (p *Page) download(q web.Question) error {
 	q.Writer = p.Stream()
 	_, err := p.Ask(q)

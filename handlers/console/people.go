@@ -94,9 +94,9 @@ func (p *Page) PersonBadge(status string) Badge {
 
 // Limits of the list of people.
 const (
-	maxPeopleLists = 200 // lists to choose from
-	peoplePage     = 30  // rows of tables other than that of people
-	peopleReads    = 8   // API pages read per page, since these may be short
+	maxPeopleLists = 200 // number of lists to choose from
+	peoplePage     = 30  // number of rows in tables other than that of people
+	peopleReads    = 8   // number of API pages read for a page, because API pages may be short
 )
 
 // peopleLists returns the tenant's lists.
@@ -131,7 +131,7 @@ func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Ro
 	return readAsked(p, web.Question{Method: http.MethodGet, Path: path}, q, size, rows)
 }
 
-// readAsked is readShort for any request, to which it adds q.
+// readAsked is like readShort, for any request, to which it adds q.
 func readAsked[Row any](p *Page, ask web.Question, q url.Values, size int, rows *[]Row) (next string, err error) {
 	path := ask.Path
 	next = p.Query("cursor")
@@ -166,7 +166,7 @@ func (p *Page) peopleState(counts core.ListCounts, lists int) string {
 // newPersonData is the Data of templates/new-person.html.
 type newPersonData struct {
 	Lists  []option
-	List   *core.CountedList // nil: none is chosen yet
+	List   *core.CountedList // chosen list; nil: none is chosen yet
 	Fields []field
 	Email  field
 	Source field
@@ -293,7 +293,7 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences updated from the form. A field with an unchanged value keeps its type, and a number
+// saidOf returns preferences with the changes in the form. A field with an unchanged value keeps its type, and a number
 // stays a number.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
 	values, before := map[string]any{}, was.Values()

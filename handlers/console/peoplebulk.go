@@ -18,8 +18,8 @@ func (o *Console) bulkRoutes(t *web.Table) {
 }
 
 const (
-	maxBulk  = 200              // people per form: as many as on the largest page
-	bulkTime = 10 * time.Second // of the 15 seconds for a page
+	maxBulk  = 200              // maximum number of people in a form, which is that of the largest page
+	bulkTime = 10 * time.Second // maximum time, within the 15 seconds for a page
 )
 
 // directActs maps the actions that the page performs itself to the rights that they require. The others are in
@@ -163,7 +163,7 @@ func (p *Page) doBulk(d *bulkData) error {
 		path, body := "/api/admin/subscribers/"+url.PathEscape(one.ID)+"/"+d.Act, any(nil)
 		var is person
 		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
-		if err == nil && is.TenantID != p.Tenant.ID { // an operator's request would reach other tenants
+		if err == nil && is.TenantID != p.Tenant.ID { // otherwise, an operator's request could reach other tenants
 			err = web.ErrNotFound
 		}
 		if one.Email = cmp.Or(is.Email, one.Email); d.Act == "block" {
@@ -173,7 +173,7 @@ func (p *Page) doBulk(d *bulkData) error {
 			err = p.Do(http.MethodPost, path, body, nil)
 		}
 		if core.KindOf(err) == core.NotFound {
-			if d.Act == "erase" && erased[one.Email] { // with another row of the same person
+			if d.Act == "erase" && erased[one.Email] { // already erased with another row of the same person
 				continue
 			}
 			one.Fault = p.T("This person is no longer on the list.")

@@ -12,7 +12,7 @@ type peopleFilter struct {
 	Field, Value       string // field of the list, and its value
 	Segment, Tagged    string
 
-	boolean bool // type of the field
+	boolean bool // whether the field is a checkbox
 }
 
 // filterNames lists the parameters of a peopleFilter in a URL, except for the search text.
@@ -120,7 +120,7 @@ func (f *peopleFilter) Filter() (all [][2]string) {
 	return all
 }
 
-// NotAll says why an action can't change everyone whom the filter finds. It is empty if it can.
+// NotAll returns the reason why an action can't change everyone whom the filter finds, or an empty string if it can.
 func (f *peopleFilter) NotAll(p *Page) string {
 	switch {
 	case f.Status != "" && f.Status != core.SubscriptionActive:

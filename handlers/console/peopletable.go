@@ -19,25 +19,25 @@ type peopleData struct {
 	People        []person
 	Lists, States []option
 	peopleFilter
-	Fields    []option // of the list
-	Segments  []option // empty: none to choose from
-	Tags      []option // empty: none to choose from
+	Fields    []option // fields of the list
+	Segments  []option // segments to choose from, if any
+	Tags      []option // tags to choose from, if any
 	Unknown   string   // why no one is found
 	BlockedAt string   // where the address that was searched for is blocked, if it is on no list
-	Readable  bool     // the visitor may read addresses
+	Readable  bool     // whether the visitor may read addresses
 	Pager     pager
 
 	Columns  []peopleColumn
-	Sorts    bool // few enough people to sort
-	Acts     bool // people can be selected for an action
-	All      bool // everyone on the page is selected
+	Sorts    bool // whether there are few enough people to sort
+	Acts     bool // whether people can be selected for an action
+	All      bool // whether everyone on the page is selected
 	AllTo    string
 	Back     string // query of the page
 	From     int    // position of the first person on the page; 0: none
 	Total    int64  // number of matches; -1: not counted
 	Size     string
 	Sizes    []option
-	Filters  [][2]string // of the page, for other forms
+	Filters  [][2]string // parameters of the page's filter, for other forms
 	ExportTo string
 
 	EveryoneTo string // form to change everyone who matches
@@ -58,7 +58,7 @@ var peopleSizes = []string{"50", "100", "200"}
 const (
 	columnsCookie = "newsletterd-columns"
 	columnsTTL    = 365 * 24 * time.Hour
-	maxColumns    = 1000 // bytes of it
+	maxColumns    = 1000 // maximum number of bytes in the cookie
 )
 
 // people lists the people on the tenant's lists. A visitor who may not read addresses can't search by them.
@@ -131,7 +131,7 @@ func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error
 	}
 	next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
 	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" {
-		q.Del("sort") // more lists or people by now
+		q.Del("sort") // there are more lists or people than when the page was sorted
 		d.Sorts = false
 		next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
 	}
@@ -147,7 +147,8 @@ func (d *peopleData) filter() map[string]string {
 	return f
 }
 
-// countsOf returns the summed counts of all lists, and those of the chosen list. If none is chosen, both are equal.
+// countsOf returns the total counts of all lists, and the counts of the chosen list. If none is chosen, both are the
+// same.
 func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCounts) {
 	for i := range lists {
 		all = all.Plus(lists[i].Counts)
@@ -316,7 +317,7 @@ func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	case "-" + by:
 		l.Dir = "descending"
 	default:
-		if by != "email" { // dates: newest first
+		if by != "email" { // dates are sorted newest first
 			next = "-" + by
 		}
 	}

@@ -45,8 +45,8 @@ type personRecord struct {
 type personBlock struct {
 	Email      core.Email   `json:"email"` // only in lists of blocks
 	Kind       string       `json:"kind"`
-	TenantID   string       `json:"tenant_id"` // empty: for all tenants
-	ListID     string       `json:"list_id"`   // empty: for all lists
+	TenantID   string       `json:"tenant_id"` // tenant of the block; empty: all tenants
+	ListID     string       `json:"list_id"`   // list of the block; empty: all lists
 	Reason     string       `json:"reason"`
 	DisabledBy string       `json:"disabled_by"`
 	OccurredAt core.Instant `json:"occurred_at"`
@@ -65,8 +65,8 @@ type personData struct {
 	Queued   []personQueued // transactional emails, newest first
 	Fields   []field
 	Rest     []said     // preferences that are not fields of the list
-	Liftable bool       // there is a block that the tenant can remove
-	Ended    bool       // a block ended the subscription
+	Liftable bool       // whether there is a block that the tenant can remove
+	Ended    bool       // whether a block ended the subscription
 	Tag      field      // input for a tag
 	Known    []core.Tag // tags of the tenant, to choose from
 	Address  field      // input for a new address, if the mailbox doesn't exist
@@ -75,15 +75,15 @@ type personData struct {
 // said is a preference with its value.
 type said struct{ Name, Value string }
 
-const personMails = 20 // per page
+const personMails = 20 // number of emails per page
 
 // personPath returns the API path of the page's person.
 func (p *Page) personPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/subscribers/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// thePerson reads the person of the path. If the person belongs to another tenant, it returns web.ErrNotFound, since
-// an operator would otherwise see them in this tenant's pages.
+// thePerson reads the person in the path. If the person belongs to another tenant, it returns web.ErrNotFound, because
+// an operator would otherwise see them on this tenant's pages.
 func (p *Page) thePerson() (r personRecord, err error) {
 	if _, err = p.Get(p.personPath(), nil, &r); err == nil && r.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -98,7 +98,7 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 	})
 }
 
-// personPage shows a person. For a submitted form it calls do and redirects to the returned page.
+// personPage shows a person. If a form was submitted, it calls do and redirects to the page that do returns.
 func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, err error)) (web.HTML, error) {
 	d := personData{Readable: p.May(core.ActionPeopleRead)}
 	r, err := p.thePerson()
@@ -184,7 +184,7 @@ func (p *Page) personState(r *personData) string {
 	return text
 }
 
-// saidAt returns when the person subscribed or unsubscribed according to the file that their state comes from, or 0.
+// saidAt returns when the person subscribed or unsubscribed according to the file from which their state comes, or 0.
 func (d *personData) saidAt() core.Instant {
 	consents := d.personRecord.Consents
 	for i := len(consents) - 1; i >= 0; i-- {
@@ -390,7 +390,7 @@ func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 }
 
 // fresh returns core.ErrProofOld if the visitor's last reauthentication is too old. Pages that lead to an action with
-// this requirement check it first, so that no input is lost.
+// this requirement call fresh first, so that no input is lost.
 func (p *Page) fresh() error {
 	if !core.FreshProof(p.caller.ProvedAt, p.Now) {
 		return core.ErrProofOld

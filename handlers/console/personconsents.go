@@ -50,8 +50,8 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// teamOf returns the names of team members by the actor in records. It always includes the visitor. It adds all
-// others if the visitor may see the team and one of actors is another user.
+// teamOf returns the names of team members by the actor in records. It always includes the visitor. If the visitor may
+// see the team and one of actors is another user, it includes everyone.
 func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
 	me := core.UserActor(p.Who.User.ID)
 	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}

@@ -151,7 +151,7 @@ func (o *Console) addProvider(p *Page) (web.HTML, error) {
 	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Created")})
 }
 
-// theProvider reads the provider of the path.
+// theProvider reads the provider in the path.
 func (p *Page) theProvider() (m mailProvider, err error) {
 	_, err = p.Get(apiProviders+"/"+url.PathEscape(p.Param("provider")), nil, &m)
 	return m, err

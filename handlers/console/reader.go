@@ -11,20 +11,20 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits of the search for a subscriber to preview an email for.
+// Limits on the search for the subscriber for whom an email is previewed.
 const (
-	maxSeenLists = 5 // lists of the campaign that are searched
-	maxSeenFound = 6 // subscribers to choose from
+	maxSeenLists = 5 // maximum number of the campaign's lists that are searched
+	maxSeenFound = 6 // maximum number of subscribers to choose from
 )
 
 // seenAs is the subscriber for whom the preview shows an email.
 type seenAs struct {
 	Text  string // search text: the beginning of an address
-	Email string // of the subscriber; empty: a subscriber with no details
+	Email string // address of the subscriber; empty: a subscriber with no details
 	Own   []Link // labels and values of the subscriber's fields
 	Found []string
 
-	Settled bool // the response to a script's search includes the email, since the subscriber is determined
+	Settled bool // whether the subscriber is determined, so that the response to a script's search includes the email
 }
 
 // FrameOf returns the URL of the preview frame for the subscriber, in one of its views.
@@ -58,8 +58,8 @@ func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	return p.ShowPart("editor", part, View{Data: &d, Frames: true})
 }
 
-// seeAs finds the subscriber in the query: the one with that address, or the only one whose address begins with the
-// text. Otherwise it finds several.
+// seeAs finds the subscriber for the text in the query: the one with that address, or the only one whose address begins
+// with the text. If there are several, it finds these.
 func (p *Page) seeAs(d *editorData) error {
 	d.Seen.Text = strings.TrimSpace(p.Query("as"))
 	if d.Seen.Text == "" || !p.May(core.ActionPeopleRead) {

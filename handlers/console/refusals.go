@@ -32,8 +32,8 @@ type whyNot struct {
 }
 
 // refusals is keyed by the enhanced status code (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are
-// Microsoft's). Without an enhanced code, the key is the reply code (RFC 5321) or newsletterd's own reason. A code
-// without an entry has that of its class.
+// Microsoft's). Without an enhanced code, the key is the reply code (RFC 5321) or newsletterd's own reason. If a code
+// has no entry, the entry of its class applies.
 var refusals = map[string]refusal{
 	"5.1.0":  {"The address was rejected.", turnNone},
 	"5.1.1":  {"The mailbox doesn't exist.", turnTaken},

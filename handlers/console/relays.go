@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// relayRoutes adds the routes for the relay of a tenant's emails. Operators set it, and administrators test it.
+// relayRoutes adds the routes for the relay of a tenant's emails. Operators set the relay, and administrators test it.
 func (o *Console) relayRoutes(t *web.Table) {
 	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: the mail servers of a tenant")
 	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
@@ -155,7 +155,7 @@ func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "relay"), "saved")
 }
 
-// lastPart returns the name after the last dot of a field path.
+// lastPart returns the name after the last dot in the path of a field.
 func lastPart(field string) string {
 	for i := len(field) - 1; i >= 0; i-- {
 		if field[i] == '.' {
@@ -191,7 +191,7 @@ type relayFields struct {
 	Advanced string // title of the part with Name
 }
 
-// labelled is a field with a unique element id, since a page has one form per relay.
+// labelled is a field with a unique element id, because a page has a form for each relay.
 type labelled struct {
 	field
 	of string

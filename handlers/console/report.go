@@ -45,7 +45,7 @@ func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	return p.showReport(c, View{Fault: fault, Status: status})
 }
 
-// campaignOrJob reads the campaign of the path. If the visitor may not read it, it returns the data of the send job.
+// campaignOrJob reads the campaign in the path. If the visitor may not read it, it returns the data of the send job.
 func (p *Page) campaignOrJob() (*campaignPage, error) {
 	if p.May(core.ActionCampaignRead) {
 		return p.campaign()
@@ -70,7 +70,7 @@ func (p *Page) campaignOrJob() (*campaignPage, error) {
 	return c, nil
 }
 
-// jobsOf reads the send jobs of a campaign, newest first: the original one, and those that retry its rest.
+// jobsOf reads the send jobs of a campaign, newest first: the original job, and its retries.
 func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
 	rows, _, err := p.jobs(p.ofTenant("campaign_id", id, "limit", strconv.Itoa(limit)))
 	return rows, err
@@ -89,7 +89,7 @@ func (p *Page) InputTime(at core.Instant) string {
 // watchedAfter is the time for which an open report continues to refresh after the end of its job.
 const watchedAfter = time.Hour
 
-// maxRetries is the maximum number of send jobs of a campaign that a report sums up.
+// maxRetries is the maximum number of a campaign's send jobs whose results a report adds up.
 const maxRetries = 20
 
 // reportData is the Data of templates/report.html.
@@ -98,9 +98,9 @@ type reportData struct {
 	Job      *jobRow // the last send job; nil: none
 	All      core.Stats
 	Poll     int    // seconds between refreshes; 0: never
-	Waits    string // why sending is waiting; empty: it isn't
+	Waits    string // why sending waits; empty: it doesn't
 	Ready    string // estimated end of sending
-	Harm     bool   // only an operator can resume it
+	Harm     bool   // whether only an operator can resume it
 	Total    int64
 	Tiles    []reportTile
 	Polls    []core.PollResult
@@ -109,10 +109,10 @@ type reportData struct {
 	Links    []core.Link
 	Times    reportTimes
 	Bounces  core.Bounces
-	Sure     bool // asks for confirmation before canceling
+	Sure     bool // whether the page asks for confirmation before canceling
 	Mend     int64
 	Shown    shownTo
-	Target   string // as it was typed
+	Target   string // target as it was entered
 	Nobody   string // why no other person can fix a link; empty: someone can
 }
 
@@ -250,7 +250,7 @@ func (p *Page) readReport(d *reportData) error {
 	d.Waits = p.waitOf(&d.Job.JobView)
 	d.Ready = p.readyAt(d)
 	var usual usualFigures
-	if !d.Running() { // while sending, the failures include bounces
+	if !d.Running() { // while emails are sent, the failures include bounces
 		if usual, err = p.usual(d.Campaign.ID); err != nil {
 			return err
 		}
@@ -427,9 +427,9 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 // maxCampaignName is the maximum length of a campaign's name in forms, in characters.
 const maxCampaignName = 200
 
-// duplicate creates a draft from a campaign, with a name that says so: "Roses (copy)". who names the part of the
-// original's recipients that it is sent to; empty means the original's audience. If that part is refused, no draft is
-// created.
+// duplicate creates a draft from a campaign, with a name that says so: "Roses (copy)". who is the part of the
+// original's recipients to whom the draft goes; empty means the original's audience. If that part is refused, no draft
+// is created.
 func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"newsletterd/core"
 )
 
-// reportTile is one of the four key figures of a report.
+// reportTile is one of the four key figures in a report.
 type reportTile struct {
 	Label, Figure string
-	To            string     // URL of the recipients that it counts; empty: not available
+	To            string     // URL of the recipients whom it counts; empty: not available
 	Change        Badge      // difference from the usual value, if it is significant
-	Notes         []tileNote // below it
+	Notes         []tileNote // remarks below the figure
 	Bars          template.HTML
 	Usual         string // description of the bars
 }
@@ -32,12 +32,12 @@ func reaching(jobs []jobRow) []jobRow {
 	})
 }
 
-// sumJobs sums up the results of a campaign's jobs. The recipients that the last job did not reach remain unreached.
+// sumJobs adds up the results of a campaign's jobs. The recipients that the last job did not reach remain unreached.
 func sumJobs(jobs []jobRow) core.Stats {
-	if sent := reaching(jobs); len(sent) > 0 { // the other jobs have no figures
+	if sent := reaching(jobs); len(sent) > 0 { // the other jobs have no results
 		jobs = sent
 	}
-	sum := jobs[len(jobs)-1].Stats // of the first job
+	sum := jobs[len(jobs)-1].Stats // results of the first job
 	last := &jobs[0].Stats
 	sum.Failed, sum.Skipped, sum.Deferred = last.Failed, last.Skipped, last.Deferred
 	back := cameBack(&jobs[len(jobs)-1].Stats)
@@ -99,14 +99,14 @@ const (
 	usualFrom    = 3
 )
 
-// usual reads the rates of the tenant's recent campaigns without the given one.
+// usual reads the rates of the tenant's recent campaigns, except the campaign but.
 func (p *Page) usual(but string) (usualFigures, error) {
 	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(2*comparedWith)))
 	return usualOf(rows, but), err
 }
 
-// usualOf returns the rates of recent campaigns without the given one. jobs is sorted newest first. Jobs that retry a
-// rest or reached no one don't count.
+// usualOf returns the rates of recent campaigns, except the campaign but. jobs is sorted newest first. Retries, and
+// jobs that reached no one, don't count.
 func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	n := 0
 	for i := range jobs {
@@ -137,8 +137,8 @@ func median(all []float64) *float64 {
 	return new((all[(n-1)/2] + all[n/2]) / 2)
 }
 
-// compare draws a share among those of recent campaigns and adds its difference from their median. of is the number
-// of people that the share refers to.
+// compare adds to a tile the bars of a share and those of recent campaigns, and the difference from their median. of is
+// the number of people to whom the share refers.
 func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, fewerIsBetter bool) {
 	usual := median(last)
 	if usual == nil {
@@ -148,7 +148,7 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	t.Bars = smallBars(last, share)
 	by := share - *usual
 	n := float64(of)
-	likely := (*usual*n + 1) / (n + 2) // never 0 or 1
+	likely := (*usual*n + 1) / (n + 2) // the estimate is never 0 or 1
 	if of < comparable || math.Abs(by) < 2*math.Sqrt(likely*(1-likely)/n) {
 		return
 	}
@@ -158,7 +158,7 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	}
 }
 
-// comparable is the minimum number of people for comparing shares. With fewer, they differ by chance.
+// comparable is the minimum number of people for comparing shares. Shares of fewer people differ by chance.
 const comparable = 100
 
 // points formats the difference of two shares in percentage points, with its sign.
@@ -266,8 +266,8 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	return t
 }
 
-// NotDelivered returns the numbers of recipients who have not got the email, or not yet, if there are several kinds.
-// A single number stands next to its reasons.
+// NotDelivered returns the numbers of recipients who have not got the email, or not yet. It returns nothing if there is
+// only one kind, which the page shows next to the reasons.
 func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile

@@ -12,7 +12,7 @@ import (
 // recipientRow is the outcome of one email in the form of the API.
 type recipientRow struct {
 	Email      string       `json:"email"`
-	Subscriber string       `json:"subscriber_id"` // empty: erased since
+	Subscriber string       `json:"subscriber_id"` // id of the subscriber; empty: erased since
 	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`

@@ -86,7 +86,7 @@ func (p *Page) undoable() (rows []undoRow) {
 	}
 	jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(newestLooked)))
 	if err != nil {
-		p.LogError(err) // the page is more important than its banner
+		p.LogError(err) // show the page without its banner
 		return nil
 	}
 	for i := range jobs {

@@ -17,9 +17,9 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	return sentBack{p.T("{{who}} requested changes {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
 }
 
-// ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, since an
-// email links to it, and fits a phone. handlers/campaigns provides its content: v.Data is for templates/review.html.
-// v.Lang can be a language that the console doesn't have.
+// ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, because
+// emails link to it, and works on a phone. handlers/campaigns provides its content: v.Data is for
+// templates/review.html. v.Lang can be a language that the console doesn't have.
 func (o *Console) ShowReview(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML,
 	error,
 ) {

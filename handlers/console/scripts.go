@@ -10,7 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// scriptAddress returns the URL of a file in assets. It changes with the contents, so browsers may cache it forever.
+// scriptAddress returns the URL of a file in assets. The URL changes with the contents, so browsers may cache the file
+// forever.
 func scriptAddress(name string) string {
 	const digits = 8
 	sum := assets.Sum(name)
@@ -23,7 +24,7 @@ func scriptAddress(name string) string {
 // scripts lists the scripts of every page.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
-// fontFaces declares Inter. A browser loads the second file only for letters that the first lacks.
+// fontFaces declares Inter. A browser loads the second file only for characters that the first one doesn't have.
 var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, "+
 	"U+308, U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
 	fontFace("inter-latin-ext.woff2", "U+100-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF, U+1E00-1E9F, "+

@@ -76,8 +76,8 @@ func (p *Page) find(q string) (all []found, err error) {
 	return append(append(all, campaigns...), people...), err
 }
 
-// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them. The search can
-// thus link to them directly.
+// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them. With these, the
+// search can link to them directly.
 func (p *Page) pagesBelow() (all []found) {
 	task, page := p.T("Action"), p.T("Page")
 	for _, one := range []struct {
@@ -139,7 +139,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
 	}
-	for range peopleReads { // a page of the API may be short or empty and still have a next one
+	for range peopleReads { // a page of the API can be short or empty and still have a next page
 		next, err := p.Get("/api/admin/subscribers", query, &people)
 		if err != nil {
 			if _, _, ok := p.FaultOf(err); ok {
@@ -149,7 +149,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		}
 		for _, one := range people[:min(len(people), maxFound-len(all))] {
 			more := names[one.ListID]
-			if one.Status != core.SubscriptionActive { // as the list of people shows it
+			if one.Status != core.SubscriptionActive { // status as in the list of people
 				more += " · " + p.PersonBadge(one.Shown()).Text
 			}
 			all = append(all, found{p.named(&one), more, p.Path("people", one.ID), "user"})

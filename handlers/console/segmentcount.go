@@ -17,10 +17,10 @@ type segmentFigure struct {
 	Of     string // number of all people on the lists
 	Share  string // percentage, or the range
 	Part   int64
-	Whole  int64 // 0: no bar
+	Whole  int64 // number of people that the whole bar stands for; 0: no bar
 	Note   string
 	Fault  string // why they can't be counted
-	Exact  bool   // counted exactly
+	Exact  bool   // whether it was counted exactly
 }
 
 // figureOf describes a count.
@@ -61,7 +61,7 @@ func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.Segme
 	return sum, nil
 }
 
-// sumOfCounts adds two counts of different lists. The sum is exact if both are.
+// sumOfCounts adds two counts of different lists. The sum is exact if both counts are.
 func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 	out := core.SegmentCount{Of: a.Of + b.Of, AsOf: max(a.AsOf, b.AsOf)}
 	if a.Exact != nil && b.Exact != nil {
@@ -139,20 +139,20 @@ func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	return note
 }
 
-// partFigure counts the people who match the complete conditions of a form with unfinished ones.
+// partFigure counts the people who match the complete conditions of a form that also has unfinished ones.
 func (d *segmentData) partFigure(p *Page) error {
 	whole, done := d.Rows, []segmentRow{}
 	for i := range whole {
 		if whole[i].Wrong == "" {
 			done = append(done, whole[i])
 		}
-		whole[i].Wrong = "" // unfinished input is no error yet
+		whole[i].Wrong = "" // unfinished input is not an error yet
 	}
 	rule, ok := p.ruleOf(done, d.Any)
 	if !ok {
 		return nil
 	}
-	d.Rows = done // errors of the API are about these
+	d.Rows = done // errors of the API refer to these rows
 	err := d.figure(p, rule, false)
 	d.Rows = whole
 	d.Count.Exact, d.Count.Note = true, p.T("Incomplete conditions aren't included in the count.")
@@ -171,7 +171,7 @@ func (d *segmentData) matches(p *Page) error {
 		if d.List != "" && d.List != l.ID {
 			continue
 		}
-		if time.Since(begun) > countingTime { // few match; the count shows how many
+		if time.Since(begun) > countingTime { // few people match, and the count shows how many
 			return nil
 		}
 		q := url.Values{"list_id": {l.ID}}
@@ -217,7 +217,7 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the audience of a campaign if segments decide on it. The page before sending counts the
+// segmentedReaders describes the audience of a campaign if segments determine it. The page before sending counts the
 // audience in the same way.
 func (p *Page) segmentedReaders(d *editorData) error {
 	c := d.campaignPage

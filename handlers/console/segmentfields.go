@@ -41,7 +41,7 @@ func (p *Page) segmentFields(self string) (*segmentFields, error) {
 	for i := range found {
 		one := &found[i]
 		one.Label = cmp.Or(one.Label, p.knownLabel(one.Name), one.Name)
-		if last := len(f.fields) - 1; last >= 0 && f.fields[last].Name == one.Name { // lists have it with other types
+		if last := len(f.fields) - 1; last >= 0 && f.fields[last].Name == one.Name { // lists have it with different types
 			f.fields[last].Type = core.FieldText
 			if f.fields[last].SetBy != one.SetBy {
 				f.fields[last].SetBy = core.SetBySubscriber
@@ -127,7 +127,8 @@ func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
 	return slices.DeleteFunc([]optionGroup{team, fields, rest}, func(g optionGroup) bool { return len(g.Options) == 0 })
 }
 
-// Place returns the position of a row's subject, for ids of its inputs, which change with it.
+// Place returns the position of a row's subject. The ids of the row's inputs contain it, because the inputs change with
+// the subject.
 func (f *segmentFields) Place(row segmentRow) (n int) {
 	for _, g := range f.Subjects(row) {
 		for _, o := range g.Options {
@@ -175,8 +176,8 @@ const (
 	maxSegmentChoices  = core.MaxSegments
 )
 
-// Records returns the campaigns, lists, segments or tags to choose from in a row. One that no longer exists stays until
-// another is chosen.
+// Records returns the campaigns, lists, segments or tags to choose from in a row. A chosen one that no longer exists
+// stays until another is chosen.
 func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	p := f.page
 	if f.records[row.Of] == nil {
@@ -210,7 +211,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	out := append([]option{{"", p.T("Choose…")}}, f.records[row.Of]...)
 	if row.Value != "" && !hasOption(out, row.Value) {
 		text := p.T("(deleted)")
-		for i := range f.tags { // named by its ID, or in another case
+		for i := range f.tags { // the rule contains its id, or its name in another case
 			if row.Of == subjectTag && f.tags[i].Named(row.Value) {
 				text = f.tags[i].Name
 			}
@@ -273,7 +274,7 @@ func (p *Page) sentCampaigns() (out []option, err error) {
 	return out, nil
 }
 
-// allSegments reads the tenant's segments, by name.
+// allSegments reads the tenant's segments, sorted by name.
 func (p *Page) allSegments() ([]core.Segment, error) {
 	found, err := all[core.Segment](p, "/api/segments", p.ofTenant("limit", "100"), maxSegmentChoices)
 	slices.SortFunc(found, func(a, b core.Segment) int {
@@ -332,7 +333,7 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 		out.Text, parts = p.T("Any of these conditions match:"), r.Any
 	case r.Not != nil:
 		out.Text, parts = p.T("This doesn't match:"), []core.Rule{*r.Not}
-	case r.Except != nil: // also people for whom it is unknown
+	case r.Except != nil: // includes people for whom the rule can't be evaluated
 		out.Text, parts = p.T("Everyone except people who match:"), []core.Rule{*r.Except}
 	default: // an operator that the form doesn't have for this field, or values with commas
 		of, key, values := subjectField+r.Field, "is", slices.Concat(r.Source, r.Language)

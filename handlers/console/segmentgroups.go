@@ -10,9 +10,9 @@ import (
 	"newsletterd/core"
 )
 
-// segmentItem is a condition of a segment's form, or a group of some.
+// segmentItem is a condition of a segment's form, or a group of conditions.
 type segmentItem struct {
-	Group int // its number; 0: a condition
+	Group int // number of the group; 0: a single condition
 	Any   bool
 	Rows  []segmentRow
 }
@@ -121,7 +121,7 @@ func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, o
 	return rule, ok && err == nil
 }
 
-// blameRow puts the error of the API about a condition on its row. It reports whether there is such a row.
+// blameRow sets the API's error about a condition on the row of the condition. It reports whether there is such a row.
 func blameRow(rows []segmentRow, at, text string) bool {
 	first, rest := indexOf(at)
 	second, _ := indexOf(rest)

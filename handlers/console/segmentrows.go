@@ -30,27 +30,27 @@ const (
 const (
 	inputNone    = ""
 	inputText    = "text"
-	inputTexts   = "texts" // separated by commas
+	inputTexts   = "texts" // texts, separated by commas
 	inputNumber  = "number"
 	inputDays    = "days"
 	inputCount   = "count" // a number of campaigns
 	inputDate    = "date"
 	inputDay     = "day"     // day and month
-	inputOptions = "options" // checkboxes
+	inputOptions = "options" // checkboxes for the options of a field
 	inputRecord  = "record"  // a campaign, list, segment, tag or language to choose from
 	inputLink    = "link"    // a campaign, and one of its links or answers
 )
 
 // segmentOp is an operator in the form of a segment.
 type segmentOp struct {
-	Name  string // in the form
+	Name  string // name in the form
 	Text  string
-	Key   string // in the rule; for subjects other than fields and joined: the key of the subject
-	Not   bool   // within a not
+	Key   string // key in the rule; for subjects other than fields and joined, the key of the subject
+	Not   bool   // whether the condition is within a not
 	Input string
 	Value string // fixed value
 	Unit  string // text after the input
-	Said  string // the whole condition; empty: the subject, Text, the value and Unit
+	Said  string // text of the whole condition; empty: the subject, Text, the value and Unit
 }
 
 // segmentOps holds the operators of each kind of subject, as segmentFields.kind returns it.
@@ -190,15 +190,15 @@ var segmentSubjects = []struct{ name, text string }{
 // segmentRow is a condition in the form of a segment.
 type segmentRow struct {
 	No     int
-	Of     string // the subject; empty: not chosen yet
+	Of     string // subject; empty: not chosen yet
 	Op     segmentOp
 	Value  string
 	Link   string   // number of a link, or an answer (answerOf), for inputLink
 	Chosen []string // for inputOptions
 	In     int      // number of its group; 0: none
-	InAny  bool     // one condition of the group is enough
+	InAny  bool     // whether one condition of the group is enough
 	Wrong  string
-	New    bool // it gets the focus
+	New    bool // whether it is new and gets the focus
 }
 
 // defaultDays is the number of days with which a condition starts.
@@ -303,7 +303,7 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 		if op.Input == inputRecord && len(values) != 1 {
 			return row, false
 		}
-		// A comma in a value would split it.
+		// A comma in a value would split the value.
 		return row, op.Input != inputTexts || !slices.ContainsFunc(values, func(v string) bool {
 			return strings.Contains(v, ",")
 		})

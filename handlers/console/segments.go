@@ -90,7 +90,7 @@ func (p *Page) listedCount(id string, lists []string) (string, error) {
 	return p.figureOf(&c).Figure, err
 }
 
-// segmentUse is a campaign or segment that needs a segment.
+// segmentUse is a campaign or segment that uses a segment.
 type segmentUse struct {
 	core.SegmentUse
 	To string
@@ -111,18 +111,18 @@ func (p *Page) segmentUses(id string) (uses []segmentUse, err error) {
 type segmentData struct {
 	core.Segment
 	Form   filled
-	Any    bool // one condition is enough
+	Any    bool // whether one matching condition is enough
 	Rows   []segmentRow
-	Said   *saidRule // if the form can't show the rule, or the visitor may not change it
-	Text   string    // JSON that was sent; empty: that of the rule
+	Said   *saidRule // rule as text, if the form can't show it or the visitor may not change it
+	Text   string    // submitted JSON; empty: that of the rule
 	Writes bool
 	Lists  []option
-	List   string // on which people are counted; empty: all lists
+	List   string // list on which people are counted; empty: all lists
 	Count  segmentFigure
 	People []person
 	Uses   []segmentUse
 	Here   string // URL of the form
-	Oob    bool   // the count is sent along with the conditions
+	Oob    bool   // whether the count is sent together with the conditions
 
 	fields *segmentFields
 }
@@ -130,7 +130,7 @@ type segmentData struct {
 // Fields returns the subjects that conditions can check.
 func (d *segmentData) Fields() *segmentFields { return d.fields }
 
-// PeopleTo returns the address of the people page with the people in the segment.
+// PeopleTo returns the URL of the People page with the people in the segment.
 func (d *segmentData) PeopleTo() string {
 	q := url.Values{"segment": {d.ID}}
 	if d.List != "" {
@@ -154,7 +154,7 @@ func (d *segmentData) Indented() string {
 // More reports whether the form has room for another condition.
 func (d *segmentData) More() bool { return len(d.Rows) < core.MaxRuleLeaves }
 
-// newSegmentData returns the data of the form.
+// newSegmentData returns the data of the form for a segment.
 func (p *Page) newSegmentData(g core.Segment) (*segmentData, error) {
 	d := &segmentData{Segment: g, Writes: p.May(core.ActionSegmentWrite), Here: p.Path("new-segment")}
 	if g.ID != "" {
@@ -193,7 +193,7 @@ func (d *segmentData) read() error {
 	return nil
 }
 
-// theSegment reads the segment of the path.
+// theSegment reads the segment in the path.
 func (p *Page) theSegment() (g core.Segment, err error) {
 	if _, err = p.Get("/api/segments/"+p.ID(), nil, &g); err == nil && g.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -222,7 +222,7 @@ func (o *Console) newSegment(p *Page) (web.HTML, error) {
 // segment shows a segment.
 func (o *Console) segment(p *Page) (web.HTML, error) { return p.showSaved(View{}) }
 
-// showSaved shows a segment as it is saved.
+// showSaved shows a segment as it was saved.
 func (p *Page) showSaved(v View) (web.HTML, error) {
 	g, err := p.theSegment()
 	if err != nil {

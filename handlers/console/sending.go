@@ -40,17 +40,17 @@ type sendData struct {
 	More     []sendFact // further facts about the emails, and excluded subscribers
 	Readers  countedAudience
 	Sum      string // how the number of recipients is calculated; empty: all subscribers
-	Measure  Link   // page for choosing the tracking; empty To: the visitor may not
+	Measure  Link   // page for choosing the tracking; To is empty if the visitor may not choose it
 	Faults   []matter
 	Warnings []matter // warnings that need confirmation
 
-	Ask    bool   // a second person must approve it first
+	Ask    bool   // whether a second person must approve it first
 	Review string // URL of the page for approval; empty: the visitor may not approve
 
 	When       string       // the chosen element of Times
 	Times      []sendTime   // choices, starting with "now" and ending with "other"
-	Date, Time string       // for "other"
-	Choices    []timeChoice // for a time that occurs twice when the clocks change
+	Date, Time string       // date and time for "other"
+	Choices    []timeChoice // choices for a time that occurs twice when the clocks change
 	DateFault  string
 	TimeFault  string
 	Until      string // end of sending; empty: unlimited
@@ -58,7 +58,7 @@ type sendData struct {
 	Unsure     string // error of the unchecked checkbox; empty: none
 	Key        string
 
-	Wanted, Note string // of the approval request
+	Wanted, Note string // requested time and note of the approval request
 	Nobody       string // why no other person can approve it; empty: someone can
 }
 
@@ -66,15 +66,15 @@ type sendData struct {
 type countedAudience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at"` // 0: unknown
-	Coarse   bool         `json:"coarse"`  // rounded, because the visitor may not see people
+	BestAt   core.Instant `json:"best_at"` // best hour to send; 0: unknown
+	Coarse   bool         `json:"coarse"`  // whether the numbers are rounded, because the visitor may not see people
 }
 
 // Unmeasured reports whether links in the emails lead directly to their targets.
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
-// ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients only. An
-// option chosen in the settings is kept for smaller audiences, since they may grow before sending.
+// ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients first. If
+// the settings have this option, it is kept for smaller audiences, because they may grow before sending.
 func (d *sendData) ManyReaders() bool {
 	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
 }
@@ -293,7 +293,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		body.ScheduledAt = p.Machine(at)
 	default:
 		at, err := core.ParseInstant(d.When)
-		if err != nil || at <= p.Now { // the page was open for too long
+		if err != nil || at <= p.Now { // the page was open too long
 			return p.showSend(d, View{Fault: p.T("Choose a time in the future."), Status: http.StatusBadRequest})
 		}
 		body.ScheduledAt = d.When
@@ -401,7 +401,7 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	}
 	notice := "to-approve"
 	if asked.Review == nil || asked.Review.Asked == 0 {
-		notice = "" // the page explains why no one was asked
+		notice = "" // the page explains why there is no one to ask
 	}
 	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }

@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// sendFact is a term with its details on the last page before sending.
+// sendFact is a fact on the last page before sending: a term and its details.
 type sendFact struct {
 	Name  string
 	Texts []string
 }
 
-// lookFurther reads the parts of the emails outside the body, and the excluded subscribers.
+// lookFurther reads the facts about the emails beyond their body, and the excluded subscribers.
 func (p *Page) lookFurther(d *sendData) error {
 	c := d.Campaign
 	add := func(name string, texts ...string) {
@@ -30,7 +30,7 @@ func (p *Page) lookFurther(d *sendData) error {
 		if err != nil {
 			return err
 		}
-		if found { // a missing one causes a finding
+		if found { // a missing record causes a finding
 			full := cmp.Or(m.Full, &m.MediaFileView)
 			files = append(files, core.AttachmentName(m.Name, m.Type)+" ("+p.Size(full.Bytes)+")")
 		}
@@ -83,7 +83,7 @@ func (p *Page) campaignName(id string) (string, error) {
 	return cmp.Or(c.Name, p.Listed(c.Subject), id), err
 }
 
-// onlyTo describes which recipients of another campaign a campaign is sent to.
+// onlyTo describes the recipients of another campaign to whom a campaign is sent.
 func (p *Page) onlyTo(who, name string) string {
 	switch who {
 	case core.FollowJoined:
@@ -94,7 +94,7 @@ func (p *Page) onlyTo(who, name string) string {
 	return p.T("recipients of {{campaign}}", "campaign", name)
 }
 
-// lookAtSegments adds the facts about the segments that decide on the recipients.
+// lookAtSegments adds the facts about the segments that determine the recipients.
 func (p *Page) lookAtSegments(c *campaignPage, add func(name string, texts ...string)) error {
 	if c.SegmentID != "" {
 		name, err := p.segmentName(c.SegmentID)

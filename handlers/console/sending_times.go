@@ -17,7 +17,7 @@ type sendTime struct{ Value, Title, Text, Button string }
 type timeChoice struct{ Offset, Text string }
 
 // offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
-// time. A page that was open for long thus doesn't send immediately.
+// time. A page that was open for long therefore doesn't send immediately.
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("You can undo this for 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
@@ -25,7 +25,7 @@ func (p *Page) offerTimes(d *sendData) {
 	}
 	d.Times = []sendTime{now}
 	here := p.Now.Time().In(p.Zone)
-	tuesday := 1 + (int(time.Tuesday)-int(here.Weekday())+6)%7 // from tomorrow on
+	tuesday := 1 + (int(time.Tuesday)-int(here.Weekday())+6)%7 // starting tomorrow
 	for _, at := range []struct{ days, hour int }{{1, 8}, {tuesday, 10}} {
 		wall := time.Date(here.Year(), here.Month(), here.Day()+at.days, at.hour, 0, 0, 0, time.UTC)
 		if found := core.WallTimes(wall, p.Zone); len(found) == 1 {

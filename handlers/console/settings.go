@@ -178,7 +178,7 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 			return show(f, v)
 		})
 	}
-	if p.Form["then"] == "logo" { // a separate page, saved before so that no input is lost
+	if p.Form["then"] == "logo" { // the logo has a separate page; save first, so that no input is lost
 		return p.Redirect(p.Path("settings", "logo"), "saved")
 	}
 	return p.Redirect(p.Path("settings"), "saved")

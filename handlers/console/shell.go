@@ -20,19 +20,19 @@ type shell struct {
 	Account string
 	Logout  string
 	Person  string // name of the signed-in user
-	Switch  bool   // there may be other tenants to switch to
+	Switch  bool   // whether there may be other tenants to switch to
 
 	Operation string // URL of the operators' pages; empty for other users
 	Undo      []undoRow
-	Folder    bool // emails reach no one: there is no mail server
+	Folder    bool // whether emails reach no one because there is no mail server
 }
 
 // navItem is an entry of the navigation.
 type navItem struct {
 	Text, To, Icon string
 	Here           bool
-	Second         bool // starts the second group
-	Tab            bool // shown in the tab bar on phones
+	Second         bool // whether it starts the second group
+	Tab            bool // whether it is in the tab bar on phones
 }
 
 // areas holds the entries of a tenant's navigation.
@@ -80,7 +80,7 @@ func (p *Page) shell(v *View) shell {
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
 	if p.inOwn() {
 		s.Name, s.Home, s.Nav = s.Person, OwnPath, p.ownNavigation(v)
-		s.Switch = p.caller.HasRole() // the way back, even with only one tenant
+		s.Switch = p.caller.HasRole() // link back to the tenant, even if there is only one
 	}
 	s.Initial = initials(s.Name)
 	s.Folder = !v.Part && !v.Plain && p.folder()

@@ -23,8 +23,8 @@ type newTenantData struct {
 	Name, Domain, MailFrom, PostalAddress, Language, TimeZone string
 
 	Languages []option
-	First     bool // there is no tenant yet
-	InTeam    bool // the creator becomes one of its administrators
+	First     bool // whether there is no tenant yet
+	InTeam    bool // whether the creator becomes an administrator of it
 }
 
 func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
@@ -81,7 +81,7 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
 		TimeZone: strings.TrimSpace(p.Form["time_zone"]), InTeam: p.Form["in_team"] != "",
 	}
-	if d.InTeam { // checked before the tenant is created, which must not happen twice
+	if d.InTeam { // check this first, because the tenant must not be created twice
 		if err := p.fresh(); err != nil {
 			return web.HTML{}, err
 		}
@@ -120,12 +120,12 @@ type step struct {
 	Title, Text, To string
 	Done            bool
 
-	may      bool // the visitor may do it
+	may      bool // whether the visitor may do it
 	optional bool
 }
 
-// steps returns the steps of a tenant in order until all are done. Visitors see only their own steps, and no steps once
-// those are done.
+// steps returns the steps of a tenant in order until all are done. Visitors see only the steps that they may do, and
+// none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
@@ -186,7 +186,7 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 }
 
 // senderSteps returns the steps for the sender domain and the mail server. After the first delivered newsletter, the
-// server step is done. Any kind of verification then suffices for the domain, since a mail server may sign emails.
+// server step is done. Any kind of verification is then enough for the domain, because the mail server may sign emails.
 func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	sender, err := p.senderDomain()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// styleFiles holds the parts of the stylesheet, which is made of them in the order of their names.
+// styleFiles holds the parts of the stylesheet, in the order of their names.
 //
 //go:embed style/*.css
 var styleFiles embed.FS
 
 const stylePath = Path + "/style.css"
 
-// Colors of the console that the accent color is compared with.
+// Colors of the console with which the accent color is compared.
 var (
 	ownColor  = core.Color{0x1d, 0x6b, 0x52}
 	paper     = core.White
@@ -54,8 +54,8 @@ func readStyle() (sheet, version string) {
 	return b.String(), hex.EncodeToString(sum[:4])
 }
 
-// styleAddress returns the URL of the stylesheet for a color (#rrggbb; empty: the default). It changes with the
-// contents, so browsers may cache it forever.
+// styleAddress returns the URL of the stylesheet for a color (#rrggbb; empty: the default). The URL changes with the
+// contents, so browsers may cache the stylesheet forever.
 func styleAddress(color string) string {
 	to := stylePath + "?v=" + styleVersion
 	if color != "" {
@@ -68,8 +68,8 @@ type styleQuery struct {
 	Color string `query:"color"`
 }
 
-// style responds with the stylesheet in colors derived from the tenant's. A stylesheet is necessary because the pages
-// allow no style attributes.
+// style responds with the stylesheet in colors derived from the tenant's. Pages need the stylesheet because they allow
+// no style attributes.
 func style(c *web.Call, in styleQuery) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {
@@ -87,8 +87,8 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	return web.NewFile("text/css; charset=utf-8", []byte(fontFaces+css+styleSheet)).For(c), nil
 }
 
-// lighter returns a color of the same hue with enough contrast on a dark ground. It is only as light as necessary,
-// and its saturation is half of what its lightness allows. Mixing with white alone would make it gray.
+// lighter returns a color of the same hue with enough contrast on a dark background. The result is only as light as
+// necessary, and its saturation is half of what its lightness allows. Only mixing with white would make it gray.
 func lighter(c, ground core.Color, enough float64) core.Color {
 	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))

@@ -29,7 +29,7 @@ type suppressionsData struct {
 	Pager               pager
 }
 
-// suppressions lists the addresses that the tenant's lists don't email, and blocks an address.
+// suppressions lists the addresses that get no emails from the tenant's lists, and blocks an address.
 func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	d := suppressionsData{Text: p.Query("q")}
 	v := View{
@@ -120,7 +120,7 @@ func onceEach(rows []personBlock) (out []personBlock) {
 		switch b.Kind {
 		case core.KindDisabled:
 			seen[key] = true
-			seen[address{email: key.email, tenant: key.tenant}] = true // of one list, without a reason
+			seen[address{email: key.email, tenant: key.tenant}] = true // entry of one list, without a reason
 		case string(core.StatusSuppressed):
 			if seen[key] || b.ListID != "" && seen[address{email: key.email}] {
 				continue
@@ -144,12 +144,12 @@ func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
 	return rows, err
 }
 
-// suppressedPath returns the path of the suppression list with a search for an address.
+// suppressedPath returns the path of the suppression list, with a search for an address.
 func (p *Page) suppressedPath(q string) string {
 	return p.Path("suppressions") + "?" + url.Values{"q": {q}}.Encode()
 }
 
-// explainBlocks sets the reasons of blocks as text.
+// explainBlocks sets, in each of rows, the reason as text.
 func (p *Page) explainBlocks(rows []personBlock) error {
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range rows {

@@ -23,7 +23,7 @@ type tagsData struct {
 	New  field
 }
 
-// allTags reads the tenant's tags, by name.
+// allTags reads the tenant's tags, sorted by name.
 func (p *Page) allTags() ([]core.Tag, error) {
 	found, err := all[core.Tag](p, "/api/tags", p.ofTenant("limit", "100"), core.MaxTags)
 	slices.SortFunc(found, func(a, b core.Tag) int { return strings.Compare(core.TagKey(a.Name), core.TagKey(b.Name)) })

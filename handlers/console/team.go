@@ -22,13 +22,13 @@ func (o *Console) teamRoutes(t *web.Table) {
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
-	Operator    bool              // the visitor has no role here but all rights as an operator
-	Changes     bool              // the visitor can change the role of at least one person
-	Approval    bool              // a second person must approve campaigns
+	Operator    bool              // whether the visitor has no role here, but all rights as an operator
+	Changes     bool              // whether the visitor can change the role of at least one person
+	Approval    bool              // whether a second person must approve campaigns
 	Disable     map[string]string // labels of checkboxes for disabling a person's clients, by user id
 }
 
-// roles adds a visitor who is an operator and works here without a role.
+// roles adds the visitor to the team if they are an operator who works here without a role.
 func (d *teamData) roles(p *Page) {
 	me := p.Who.User
 	d.Approval = p.Tenant.Approval == core.ApprovalSecondPerson
@@ -101,7 +101,7 @@ func (p *Page) madeByTeam(d *teamData) error {
 	return nil
 }
 
-// RoleName returns the name of a role for people.
+// RoleName returns the name of a role as pages show it.
 func (p *Page) RoleName(role string) string {
 	for _, r := range p.RoleOptions() {
 		if r.Value == role {

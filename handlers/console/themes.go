@@ -134,7 +134,7 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	return p.Show("theme", v)
 }
 
-// adjustedColor tells the visitor that emails use another color.
+// adjustedColor returns a text that says that emails use another color.
 func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
 	name := adjusted.Color
 	for _, c := range p.themeColors() {
@@ -320,7 +320,7 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
 }
 
-// themePreview responds with an email in a theme for a frame: a stored theme (id), a built-in one (base), or that of
+// themePreview responds with an email in a theme for a frame: a stored theme (id), a built-in one (base), or the one in
 // the form.
 func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}

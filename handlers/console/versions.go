@@ -132,8 +132,8 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	return web.HTML{}, core.Invalidf("act", "act must be duplicate, archive or delete.")
 }
 
-// maxDiff is the maximum number of lines in texts that are compared line by line, since the work grows with their
-// product.
+// maxDiff is the maximum number of lines in texts that are compared line by line, because the work grows with the
+// product of these numbers.
 const maxDiff = 2000
 
 // diff compares two texts line by line.

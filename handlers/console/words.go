@@ -21,7 +21,7 @@ var wordFiles embed.FS
 var words = sync.OnceValue(readWords)
 
 // languages lists the languages of the console. English needs no file. Other languages have texts only for the account
-// page, the page for approvals and their frame (shared.json), which people outside the console see, too.
+// page, the page for approvals and their layout (shared.json), which people outside the console see, too.
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {
