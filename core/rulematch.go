@@ -79,6 +79,8 @@ type Matcher struct {
 	zone             *time.Location
 	today            time.Time // date of the moment, at midnight UTC
 	root             func(*seen) truth
+	early            func(*seen) possible
+	cheap, costly    bool // some conditions are known early, and some are not
 	leaves           []Reason
 	tests            []func(*seen) truth
 	unused           sync.Pool // of *seen
@@ -102,7 +104,7 @@ func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
 	}
 	m := &Matcher{zone: zone}
 	m.today = m.dayOf(now)
-	m.root = m.compile(r)
+	m.root, m.early = m.compile(r), m.compileEarly(r)
 	r.Leaves("rule", func(path string, leaf *Rule) {
 		m.leaves = append(m.leaves, Reason{Path: path, Rule: leaf})
 		m.tests = append(m.tests, m.compile(leaf))

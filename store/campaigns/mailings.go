@@ -64,13 +64,9 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	if need == (core.History{}) {
 		return nil
 	}
-	jobs, known := m.jobs[list]
-	if !known {
-		var err error
-		if jobs, err = m.measured(q, list); err != nil {
-			return err
-		}
-		m.jobs[list] = jobs
+	jobs, err := m.jobsOf(q, list)
+	if err != nil {
+		return err
 	}
 	lacking, wanted := make([]lack, len(subs)), make([]int, 0, len(subs))
 	room := min(max(need.Last, 8), 32)
@@ -127,6 +123,18 @@ func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jo
 		return nil, nil
 	}
 	return agreedAmong(q, list, idsOf(subs), len(subs))
+}
+
+// jobsOf is measured, read once for each list. If the rule needs no jobs, it returns none.
+func (m *RuleMatch) jobsOf(q db.Querier, list string) (jobs []MeasuredJob, err error) {
+	jobs, known := m.jobs[list]
+	if known || m.matcher.History == (core.History{}) {
+		return jobs, nil
+	}
+	if jobs, err = m.measured(q, list); err == nil {
+		m.jobs[list] = jobs
+	}
+	return jobs, err
 }
 
 // measured returns the jobs to a list that may count for the rule. If the rule needs all jobs since an instant, and

@@ -11,22 +11,23 @@ import (
 
 // RuleMatch decides which subscribers of a tenant match a rule at a given moment.
 type RuleMatch struct {
-	matcher  *core.Matcher
-	received [][]sentPart // recipients of each of the matcher's campaigns
-	tags     []int64      // number of each of the matcher's tags
-	polls    []askedPoll  // each of the matcher's polls
-	now      core.Instant
-	asks     bool                     // whether opens and clicks are stored only for subscribers who agreed
-	jobs     map[string][]MeasuredJob // jobs of each list; used by one goroutine at a time
-	links    [][]sentPart             // recipients of the campaign of each of the matcher's links
-	language map[string]string        // language of each list, read when needed
-	active   map[string]idSet         // ids on lists that the rule names; see Remember
-	sent     map[onOther]idSet
-	scans    map[[2]int64]scan           // by job and first recipient
-	pages    map[[2]int64]*mailed.Cursor // the same; nil: no pages
-	rows     []Mailed                    // used again
-	room     []core.Mailing              // used again
-	keys     []mailed.Key                // of the subscribers that are judged; used again
+	matcher      *core.Matcher
+	received     [][]sentPart // recipients of each of the matcher's campaigns
+	tags         []int64      // number of each of the matcher's tags
+	polls        []askedPoll  // each of the matcher's polls
+	now          core.Instant
+	asks         bool                     // whether opens and clicks are stored only for subscribers who agreed
+	jobs         map[string][]MeasuredJob // jobs of each list; used by one goroutine at a time
+	links        [][]sentPart             // recipients of the campaign of each of the matcher's links
+	language     map[string]string        // language of each list, read when needed
+	active       map[string]idSet         // ids on lists that the rule names; see Remember
+	sent         map[onOther]idSet
+	scans        map[[2]int64]scan           // by job and first recipient
+	pages        map[[2]int64]*mailed.Cursor // the same; nil: no pages
+	rows         []Mailed                    // used again
+	room         []core.Mailing              // used again
+	tried, early int                         // subscribers for whom an early decision was tried, and was made
+	keys         []mailed.Key                // of the subscribers that are judged; used again
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
@@ -233,15 +234,43 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	if len(subs) == 0 {
 		return nil, nil
 	}
-	ps, err := m.profiles(s, q, subs)
-	if err != nil {
+	if _, err := m.jobsOf(q, subs[0].ListID); err != nil { // also if no one needs them: the rule is undecided then
 		return nil, err
 	}
 	matches = make([]bool, len(subs))
+	rest, places := subs, []int(nil)
+	if m.matcher.HasEarly() && (m.tried < 1000 || m.early*8 > m.tried) { // otherwise it rarely pays
+		rest, places = m.undecided(subs, matches)
+		if len(rest) == 0 {
+			return matches, nil
+		}
+	}
+	ps, err := m.profiles(s, q, rest)
+	if err != nil {
+		return nil, err
+	}
 	for i := range ps {
-		matches[i] = m.matcher.Match(&ps[i])
+		at := i
+		if places != nil {
+			at = places[i]
+		}
+		matches[at] = m.matcher.Match(&ps[i])
 	}
 	return matches, nil
+}
+
+// undecided decides for as many subscribers as it can without reading more about them. It returns the others and their
+// indexes.
+func (m *RuleMatch) undecided(subs []core.Subscriber, matches []bool) (rest []core.Subscriber, places []int) {
+	for i := range subs {
+		p := core.Profile{Email: subs[i].Email, Preferences: subs[i].Preferences, JoinedAt: subs[i].Joined()}
+		match, decided := m.matcher.Early(&p)
+		if matches[i] = match; !decided {
+			rest, places = append(rest, subs[i]), append(places, i)
+		}
+	}
+	m.tried, m.early = m.tried+len(subs), m.early+len(subs)-len(rest)
+	return rest, places
 }
 
 // Explain reports, for each condition of the rule, whether a subscriber matches it. match reports whether the

@@ -1,0 +1,66 @@
+package core
+
+// possible holds the least and the most of the results that a rule can have for a subscriber of whom only a part is known.
+type possible struct{ least, most truth }
+
+// Early reports whether a subscriber matches, if the email address, the preferences and JoinedAt of the profile decide
+// that. Otherwise decided is false.
+func (m *Matcher) Early(p *Profile) (match, decided bool) {
+	s := m.see(p)
+	defer m.forget(s)
+	result := m.early(s)
+	return result.least == yes, result.least == yes || result.most != yes
+}
+
+// HasEarly reports whether Early can decide for some subscribers but not for all.
+func (m *Matcher) HasEarly() bool { return m.cheap && m.costly }
+
+// compileEarly compiles a rule for Early.
+func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
+	switch {
+	case r.Not != nil:
+		not := m.compileEarly(r.Not)
+		return func(s *seen) possible {
+			of := not(s)
+			return possible{yes - of.most, yes - of.least}
+		}
+	case r.Except != nil:
+		except := m.compileEarly(r.Except)
+		return func(s *seen) possible {
+			of := except(s)
+			return possible{is(of.most != yes), is(of.least != yes)}
+		}
+	case r.All != nil:
+		return m.earlyOf(r.All, possible{yes, yes}, func(a, b truth) truth { return min(a, b) }, no)
+	case r.Any != nil:
+		return m.earlyOf(r.Any, possible{no, no}, func(a, b truth) truth { return max(a, b) }, yes)
+	case r.Field != "" || r.Joined != nil || r.Domain != nil:
+		m.cheap = true
+		holds := m.plain(r)
+		return func(s *seen) possible {
+			t := is(holds(s))
+			return possible{t, t}
+		}
+	}
+	m.costly = true
+	return func(*seen) possible { return possible{no, yes} }
+}
+
+// earlyOf combines conditions until the result is surely end.
+func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth) truth, end truth) func(*seen) possible {
+	var all []func(*seen) possible
+	for i := range rules {
+		all = append(all, m.compileEarly(&rules[i]))
+	}
+	return func(s *seen) possible {
+		result := start
+		for _, one := range all {
+			of := one(s)
+			result = possible{combine(result.least, of.least), combine(result.most, of.most)}
+			if result == (possible{end, end}) {
+				break
+			}
+		}
+		return result
+	}
+}
