@@ -129,7 +129,7 @@
 //	approval.go digest.go frozen.go correction.go   approvals, frozen content, corrections
 //	narrowing.go firstfew.go openinghours.go issue.go oldpath.go   exclusions, first recipients, best times, the
 //	              archive
-//	rule.go ruleread.go rulevalue.go rulematch.go segment.go segmentcount.go   rules, segments and their counts
+//	rule.go ruleread.go rulevalue.go rulematch.go ruleearly.go segment.go segmentcount.go   rules, segments, counts
 //	tag.go poll.go   tags of people, polls
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
 //	subscriber.go suppression.go   subscribers and the suppression list

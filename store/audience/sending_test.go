@@ -390,7 +390,7 @@ func TestLastCampaignsByStart(t *testing.T) {
 		t.Errorf("%d opened a campaign before it started", n)
 	}
 	w.sql("DELETE FROM recipient WHERE job_no <> ?", late.No)
-	for _, rule := range []string{ // the second is undecided although nobody has the field
+	for _, rule := range []string{ // the second is undecided although no one has the field
 		`{"not":{"opened":{"within_days":30}}}`, `{"all":[{"field":"city","is":"Ulm"},{"opened":{"within_days":30}}]}`,
 	} {
 		if _, err := w.CountSegment(t.Context(), w.question(rule, l)); core.KindOf(err) != core.Conflict {

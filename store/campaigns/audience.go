@@ -92,9 +92,9 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 	}
 	var found []candidate
 	var duplicates, excluded int
-	if st := ahead.stretch; st != nil && place == 0 {
+	if st := ahead.part; st != nil && place == 0 {
 		if st.from != j.ExpandedTo || st.reached != j.Recipients {
-			return true, nil // the job has moved since, so the stretch is read again
+			return true, nil // the job has moved since, so the range is read again
 		}
 		upper, more = st.to, st.more
 		found, excluded, err = st.recipients(tx, j, &narrowing)

@@ -14,15 +14,15 @@ import (
 // empty if the job has no rule.
 type lookahead struct {
 	judged
-	stretch *stretch // instead of judged, for the first list of a job
+	part *listRange // instead of judged, for the first list of a job
 }
 
 // judged holds, by subscriber id, whether a job's next candidates match its rule. It is nil if no one was judged.
 type judged map[string]bool
 
-// stretch is a part of a job's first list. Subscribers who become candidates after it was read are treated like those
+// listRange is a part of a job's first list. Subscribers who become candidates after it was read are treated like those
 // who do after the step. Those who stop being candidates are left out.
-type stretch struct {
+type listRange struct {
 	from    string // where the job was
 	reached int64  // recipients that it had
 	to      string // last id
@@ -31,8 +31,8 @@ type stretch struct {
 	found   []candidate
 }
 
-// stretchMost is the maximum number of subscribers that a stretch reads. Reading them takes up to 50 ms.
-const stretchMost = 10_000
+// rangeMost is the maximum number of subscribers that a range reads. Reading them takes up to 50 ms.
+const rangeMost = 10_000
 
 // profilesBetween is candidatesOfList with what the rule needs. Its last parameter is that of SubscriberLine.
 var profilesBetween = Lines("SELECT " + SubscriberLine + rangeOfList)
@@ -78,23 +78,23 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead lookahead, err e
 		return err
 	})
 	if err == nil && match != nil {
-		ahead.stretch, err = readStretch(ctx, s, &j, &narrowing, match)
+		ahead.part, err = readRange(ctx, s, &j, &narrowing, match)
 	}
 	return ahead, err
 }
 
-// readStretch reads the next stretch of a job's first list, until it has found enough recipients for a step. Each part
+// readRange reads the next range of a job's first list, until it has found enough recipients for a step. Each part
 // of it has a snapshot of its own.
-func readStretch(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing, match *RuleMatch) (*stretch,
+func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing, match *RuleMatch) (*listRange,
 	error,
 ) {
 	limit := int(stepOf(expandStep, 0, n))
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		limit = min(limit, int(j.FirstFew-j.Recipients))
 	}
-	st := &stretch{from: j.ExpandedTo, reached: j.Recipients, more: true}
+	st := &listRange{from: j.ExpandedTo, reached: j.Recipients, more: true}
 	st.to = strings.TrimPrefix(j.ExpandedTo, restOfList)
-	most := match.Step(j.ListID, stretchMost)
+	most := match.Step(j.ListID, rangeMost)
 	for read, size := 0, limit; st.more && read < most && len(st.found)*10 < limit*9; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func readStretch(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowi
 }
 
 // read adds the candidates among the next subscribers of the list, up to the limit of those who match.
-func (st *stretch) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, size, limit int) error {
+func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, size, limit int) error {
 	upper := db.LastID
 	err := r.Get(&upper, nextStep, j.ListID, st.to, size-1)
 	last := errors.Is(err, core.ErrNotFound)
@@ -146,9 +146,9 @@ func (st *stretch) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatc
 const goneAmong = `SELECT j.key FROM json_each(?2) AS j LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value ` +
 	Barred + " WHERE NOT coalesce(" + MayBeEmailed + ", 0)"
 
-// recipients returns those whom a stretch found, without those who are excluded otherwise or may no longer be emailed.
+// recipients returns those whom a range found, without those who are excluded otherwise or may no longer be emailed.
 // excluded is the number of all who were excluded.
-func (st *stretch) recipients(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (found []candidate, excluded int,
+func (st *listRange) recipients(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (found []candidate, excluded int,
 	err error,
 ) {
 	if found, err = narrow(tx.DB(), tx, st.found, n); err != nil || len(found) == 0 {

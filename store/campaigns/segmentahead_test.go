@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// stretchHouse creates a job to a segment of a list of 3,000, of whom every fourth matches.
-func stretchHouse(t *testing.T) *Store {
+// aheadHouse creates a job to a segment of a list of 3,000, of whom every fourth matches.
+func aheadHouse(t *testing.T) *Store {
 	t.Helper()
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n := core.Narrowing{SegmentID: core.NewID(), Rule: `{"field":"n","is":["0"]}`}
@@ -26,14 +26,14 @@ func stretchHouse(t *testing.T) *Store {
 		exec(`INSERT INTO send_job (no, id, tenant_id, list_id, copy_id, status, due_at, created_at, started_at, narrowing)
 			VALUES (7, 'j', 'acme', 'letter', 'c', 'running', 1, 1, 1, ?)`, n.Column())
 		for i := range 3000 {
-			stretchPerson(t, tx, i, i%4)
+			aheadPerson(t, tx, i, i%4)
 		}
 		return nil
 	}))
 	return s
 }
 
-func stretchPerson(t *testing.T, tx *db.Tx, i, n int) {
+func aheadPerson(t *testing.T, tx *db.Tx, i, n int) {
 	t.Helper()
 	_, err := tx.Exec(`INSERT INTO subscriber (list_id, id, email_key, email, word, word_at, preferences, created_at,
 		changed_at) VALUES ('letter', ?1, ?2, ?2, 'active', 0, ?3, 0, 0)`, fmt.Sprintf("%05d", 10*i),
@@ -41,13 +41,13 @@ func stretchPerson(t *testing.T, tx *db.Tx, i, n int) {
 	must(t, err)
 }
 
-// People who may no longer be emailed when the writer takes a stretch are left out. The position and the counts are those
-// of the stretch.
-func TestStretchesLeaveOutWhoDeparts(t *testing.T) {
-	s := stretchHouse(t)
+// People who may no longer be emailed when the writer takes a range are left out. The position and the counts are those
+// of the range.
+func TestRangesLeaveOutWhoDeparts(t *testing.T) {
+	s := aheadHouse(t)
 	ahead, err := judgeAhead(t.Context(), s.DB, 7)
 	must(t, err)
-	st := ahead.stretch
+	st := ahead.part
 	if st == nil || len(st.found) < 450 || len(st.found) > 500 || !st.more || st.checked < 4*len(st.found)-4 {
 		t.Fatalf("%+v", st)
 	}
@@ -93,9 +93,9 @@ func TestStretchesLeaveOutWhoDeparts(t *testing.T) {
 	}
 }
 
-// A stretch that starts elsewhere than the job stands is read again.
-func TestStretchesOfAJobThatMoved(t *testing.T) {
-	s := stretchHouse(t)
+// A range that starts elsewhere than the job stands is read again.
+func TestRangesOfAJobThatMoved(t *testing.T) {
+	s := aheadHouse(t)
 	ahead, err := judgeAhead(t.Context(), s.DB, 7)
 	must(t, err)
 	for more := true; more; {
@@ -119,8 +119,8 @@ func TestStretchesOfAJobThatMoved(t *testing.T) {
 	}
 }
 
-// The ids of a stretch are looked up, with any SQLite statistics.
-func TestStretchesAreCheckedByID(t *testing.T) {
+// The ids of a range are looked up, with any SQLite statistics.
+func TestRangesAreCheckedByID(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {
 		plan, err := s.Explain(t.Context(), goneAmong)
