@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 )
 
@@ -25,17 +26,8 @@ type pollList struct {
 }
 
 func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
-	of, out := a.found(c), pollList{Polls: []core.PollResult{}}
-	sent, err := a.Store.PollResults(c, of.ID, c.Now)
-	if err != nil || len(sent) > 0 {
-		out.Polls = append(out.Polls, sent...)
-		return out, err
-	}
-	_, f, err := a.Store.CampaignVersion(c, of, 0)
-	for i := range f.Polls {
-		out.Polls = append(out.Polls, f.Polls[i].Result(i+1))
-	}
-	return out, err
+	polls, err := drafts.PollResults(c, a.Store, a.found(c), c.Now)
+	return pollList{polls}, err
 }
 
 // numberedPoll holds the poll of the path.

@@ -4,7 +4,7 @@
 //	admin.go        the command admin, with its groups
 //	records.go      tenants and lists; lists.go: their deletion, forms and reasons; hygiene.go: inactive subscribers;
 //	                sync.go: the copy of the send side
-//	campaigns.go campaign_links.go check.go   campaigns: their steps; corrected links; errors and warnings
+//	campaigns.go campaign_links.go polls.go check.go   campaigns: their steps; corrected links; errors and warnings
 //	templates.go themes.go media.go           the parts of campaigns
 //	jobs.go recipients.go watch.go preview.go send jobs: creation and end; who got them; progress; previews and tests
 //	subscribers.go subscriptions.go persons.go history.go   subscribers; their subscriptions; export and erasure; why

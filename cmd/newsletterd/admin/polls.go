@@ -6,6 +6,7 @@ import (
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -21,14 +22,14 @@ type pollRow struct {
 }
 
 func (p commands) campaignPollsCommand() *cli.Command {
-	return p.Command("polls", "list a sent campaign's polls with the answers of each option",
+	return p.Command("polls", "list a campaign's polls with the answers of each option",
 		[]cli.Flag{cli.ID(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
 			if err != nil {
 				return cli.Missing(err, "campaign", c.String("id"))
 			}
-			polls, err := s.PollResults(c.Context, found.ID, now())
+			polls, err := drafts.PollResults(c.Context, s, &found, now())
 			if err != nil {
 				return err
 			}
