@@ -40,15 +40,8 @@ func (names *describer) rule() obj {
 		"pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
 		"items":   obj{"type": "string", "enum": core.Languages}, "minItems": 1, "maxItems": core.MaxRuleValues,
 	}, nil, "number", "boolean", "object", "null")
-	link := obj{
-		"type": "object", "properties": obj{"campaign": id, "link": obj{"type": "integer", "minimum": 1}},
-		"required": []string{"campaign", "link"}, "additionalProperties": false,
-	}
-	poll := obj{
-		"type": "object", "properties": obj{"campaign": id, "number": obj{
-			"type": "integer", "minimum": 1, "maximum": core.MaxPolls,
-		}}, "required": []string{"campaign", "number"}, "additionalProperties": false,
-	}
+	link := partOfCampaign(id, "link", obj{"type": "integer", "minimum": 1})
+	poll := partOfCampaign(id, "number", obj{"type": "integer", "minimum": 1, "maximum": core.MaxPolls})
 	group := obj{"type": "array", "items": ref, "minItems": 1, "maxItems": core.MaxRuleLeaves}
 	tests := obj{
 		"is": values, "is_not": values, "contains": text, "starts_with": text, "less": number, "more": number,
@@ -95,6 +88,14 @@ func (names *describer) rule() obj {
 			"exactly one test, such as is or contains",
 	}
 	return ref
+}
+
+// partOfCampaign returns the schema of an object with the id of a campaign and the number of one of its parts.
+func partOfCampaign(id obj, part string, number obj) obj {
+	return obj{
+		"type": "object", "properties": obj{"campaign": id, part: number},
+		"required": []string{"campaign", part}, "additionalProperties": false,
+	}
 }
 
 // butNot excludes some types from a schema, as well as the values that match but. The schema doesn't name the types
