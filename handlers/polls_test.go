@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
@@ -125,6 +126,11 @@ func TestPollsCountPeopleOnce(t *testing.T) {
 	}
 	if strings.Contains(page, string(voter(0))) || strings.Contains(page, string(voter(1))) {
 		t.Error("the page shows a whole address")
+	}
+	view := p.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: p.job, Seq: 1, IssuedAt: core.At(time.Now())})
+	if _, _, page := p.page("/v/" + string(view)); strings.Contains(page, first) ||
+		!strings.Contains(page, mail.PollPath+mail.PollPreview) {
+		t.Errorf("the web version votes: %s", page)
 	}
 	for range 3 {
 		if status, body := p.answer(first, "1"); status != 200 {
