@@ -64,6 +64,8 @@ func (w *articleWriter) write(pieces ...string) {
 // text escapes a text of the author and restores its placeholders.
 func (w *articleWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
 
+func asWritten(s string) string { return s }
+
 func (w *articleWriter) blocks(nodes []node) {
 	for _, n := range nodes {
 		w.block(n)
@@ -111,7 +113,7 @@ func (w *articleWriter) block(n node) {
 	case tags:
 		w.WriteString(w.text(strings.TrimSpace(n.text)))
 	case rawHTML:
-		w.WriteString(n.text)
+		w.WriteString(w.d.marks.restore(n.text, asWritten))
 	}
 }
 
@@ -233,7 +235,7 @@ func (w *articleWriter) spans(spans []span) {
 		case picture:
 			w.picture(&s)
 		case rawSpan:
-			w.WriteString(string(s))
+			w.WriteString(w.d.marks.restore(string(s), asWritten))
 		}
 	}
 }

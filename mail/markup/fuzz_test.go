@@ -61,6 +61,27 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
+// FuzzPage checks that Markdown of another tool results either in an Invalid error or in HTML without our marks.
+func FuzzPage(f *testing.F) {
+	for name, source := range samples(f) {
+		if kindOf(name) == KindMarkdown {
+			f.Add(source)
+		}
+	}
+	for _, s := range []string{"<b>{\a{ x }}</b>", "{{ a", "{% if %}<p>", "\ue000\ue000", "<div>\n{\a{ email }}\n</div>"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		page, err := Page(source)
+		switch {
+		case err != nil && core.KindOf(err) != core.Invalid:
+			t.Fatal(err)
+		case page != dropMarks(page) || strings.Contains(page, braces):
+			t.Fatalf("marks are left of %q: %q", source, page)
+		}
+	})
+}
+
 // BenchmarkMarkdown compiles an issue of 10 KB.
 func BenchmarkMarkdown(b *testing.B) {
 	benchmark(b, KindMarkdown, repeated(samples(b)["garden.md"], 10<<10))

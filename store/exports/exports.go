@@ -125,9 +125,7 @@ func (e *Export) note(file *zip.File) error {
 			return nil // of Mailchimp; they are not emails
 		}
 		e.pages[base] = file
-		if mailchimpMark.Match(head[:n]) {
-			e.mailchimp = true
-		}
+		e.mailchimp = e.mailchimp || isMailchimp(head[:n])
 		return nil
 	}
 	header, people := subscribercsv.HeaderOf(head[:n])

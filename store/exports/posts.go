@@ -2,6 +2,7 @@ package exports
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -275,12 +276,20 @@ var (
 	titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
 	// mergeTag matches a placeholder of Mailchimp.
 	mergeTag = regexp.MustCompile(`\s?\*\|[A-Za-z][\w:, =!<>"'-]{0,100}\|\*`)
-	// mailchimpMark matches what only emails of Mailchimp contain.
-	mailchimpMark = regexp.MustCompile(`\*\|(?:MC:|UNSUB|ARCHIVE|LIST:|FNAME|MC_PREVIEW)|class="mcn[A-Z]|\smc:edit=|mcusercontent\.com|` +
-		`\.list-manage\d*\.com`)
 	// fileNumber matches the number at the beginning of the names of Mailchimp's files.
 	fileNumber = regexp.MustCompile(`^\d+[_-]+`)
 )
+
+// mailchimpMarks are texts that only emails of Mailchimp contain.
+var mailchimpMarks = []string{
+	"*|MC:", "*|MC_", "*|UNSUB", "*|ARCHIVE", "*|LIST:", "*|FNAME", `class="mcn`, " mc:edit=",
+	"mcusercontent.com", ".list-manage",
+}
+
+// isMailchimp reports whether a page with this beginning is an email of Mailchimp.
+func isMailchimp(head []byte) bool {
+	return slices.ContainsFunc(mailchimpMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
+}
 
 // titleOf returns the title of a page, or if it is a placeholder, that in the file's name.
 func titleOf(page, name string) string {

@@ -132,6 +132,9 @@ func FuzzPosts(f *testing.F) {
 	for _, blog := range blogs {
 		f.Add(pack(f, blog.files...))
 	}
+	f.Add(pack(f, "emails/a.md", "---\nsubject: 'A'\nslug: >-\n  a\n  b\n---\nText\n"))
+	f.Add(pack(f, "emails.csv", "subject,publish_date,slug\nA,2024-05-01,a\n",
+		"a.md", "<!-- buttondown-editor-mode: x -->A"))
 	f.Add([]byte(`{"db":[{"data":{"posts":[{"html":"a","published_at":"x"}],"users":{}}}]}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
