@@ -90,11 +90,11 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *web.Uploads
-	queues         web.Turn          // held by the request that counts whole queues
-	subscribes     *web.OriginLimits // requests to subscribe
-	leaves         *web.OriginLimits // requests for unsubscribe tokens
-	forgets        *web.OriginLimits // password reset emails, through API and page
-	moved          func(c *web.Call, path string) (string, error)
+	queues         web.Turn                                       // held by the request that counts whole queues
+	subscribes     *web.OriginLimits                              // requests to subscribe
+	leaves         *web.OriginLimits                              // requests for unsubscribe tokens
+	forgets        *web.OriginLimits                              // password reset emails, through API and page
+	moved          func(c *web.Call, path string) (string, error) // nil: without a store
 	openapi        openAPIFiles
 	operationCache sync.Map // for the page /openapi: the operations of each document, []referenceOperation
 }

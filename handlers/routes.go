@@ -28,7 +28,10 @@ func (h *Handler) table() []*web.Route {
 		Engage: o.Engage, Providers: o.Providers, SNS: o.SNS, Uploads: h.uploads, MediaLimits: o.MediaLimits,
 	}
 	pages := h.console(sends)
-	sends.ShowReview, h.moved = pages.ShowReview, sends.Moved
+	sends.ShowReview = pages.ShowReview
+	if o.Store != nil {
+		h.moved = sends.Moved
+	}
 	(&identity.Room{Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount}).Routes(&t)
 	(&tenants.Room{
 		Store: o.Store, Sealer: h.sealer, Origin: h.publicURL, ConfirmToken: o.Newsletter.ConfirmToken,
