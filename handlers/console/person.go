@@ -237,7 +237,7 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	}
 	for i := len(d.personRecord.Consents) - 1; i >= 0; i-- {
 		c := d.personRecord.Consents[i]
-		d.Consents = append(d.Consents, consentLine{c, p.consentWhat(&c), p.consentFrom(&c, team)})
+		d.Consents = append(d.Consents, p.consentLine(&c, team))
 	}
 	for _, b := range d.Blocks {
 		d.Liftable = d.Liftable || b.TenantID == p.Tenant.ID

@@ -13,6 +13,17 @@ type consentLine struct {
 	What, From string
 }
 
+// consentLine returns an entry of the consent record as text. A note that only repeats the time of the signup is left
+// out.
+func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine {
+	line := consentLine{*c, p.consentWhat(c), p.consentFrom(c, team)}
+	more := strings.Contains(c.Reason, "; ") || strings.Contains(c.Reason, " from ") // another time, or an IP address
+	if c.SubscribedAt > 0 && c.What == core.ConsentImported && !more {
+		line.Reason = ""
+	}
+	return line
+}
+
 // consentWhat describes the event in an entry of the consent record.
 func (p *Page) consentWhat(c *core.Consent) string {
 	switch c.What {
@@ -84,7 +95,7 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
 		parts = append(parts, by)
 	} else if c.Source != "" {
-		parts = append(parts, "“"+c.Source+"”")
+		parts = append(parts, p.T("“{{cell}}”", "cell", c.Source))
 	}
 	if c.Remote != "" {
 		parts = append(parts, p.T("from IP address {{address}}", "address", c.Remote))

@@ -147,3 +147,24 @@ func TestLinesBeginNearTheirValues(t *testing.T) {
 		}
 	}
 }
+
+// Reasons for a pause are stored in English. German pages show their figures in German.
+func TestPauseReasonsAreTranslated(t *testing.T) {
+	p := &Page{Lang: "de"}
+	job := core.SendJob{Status: core.JobRunning}
+	job.Sent, job.Failed, job.HardBounced, job.Complained = 90, 10, 10, 5
+	few, policy := job, job
+	policy.HardBounced = 0
+	complaints := core.StopRule{Complaints: 0.01, Sample: 10}
+	for reason, want := range map[string]string{
+		few.FirstFault(0):     "10 von 100 Adressen gibt es nicht",
+		policy.FirstFault(10): "10 von 100 E-Mails wurden aufgrund von Richtlinien abgelehnt",
+		core.StopRule{HardBounces: 0.01, Sample: 10}.Judge(&few): "10 von 100",
+		complaints.Judge(&few): "5 von 90",
+	} {
+		v := core.JobView{Status: core.JobRunning, PauseReason: reason}
+		if got := p.waitOf(&v); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", reason, got)
+		}
+	}
+}

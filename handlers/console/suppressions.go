@@ -163,7 +163,7 @@ func (p *Page) explainBlocks(rows []personBlock) error {
 		by := p.madeBy(madeFrom(b.Reason), team)
 		var parts []string
 		if b.Reason != "" && by == "" {
-			parts = append(parts, "“"+b.Reason+"”")
+			parts = append(parts, p.T("“{{cell}}”", "cell", b.Reason))
 		}
 		if by = cmp.Or(p.madeBy(b.DisabledBy, team), by); by != "" {
 			parts = append(parts, by)
