@@ -287,7 +287,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		e.lang = "de"
 		e.shows(at, http.StatusOK, "Alle Bedingungen sind erfüllt:", "Im Segment „Yearly“")
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen",
-			"Bedingung hinzufügen", "von 7 Personen")
+			"Andere Bedingung", "von 7 Personen")
 	})
 }
 

@@ -38,7 +38,6 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.First = len(some) == 0
-	d.InTeam = d.InTeam || d.First && p.Request.Method == http.MethodGet
 	for _, lang := range core.Languages {
 		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
 	}
