@@ -39,7 +39,8 @@
 //	sessions.go         scs's session store; its writes go through the writer
 //	throttle.go         requests counted in windows
 //	optimize.go         SQLite's statistics of tables
-//	namesearch.go numbering.go pagearena*.go  what SQL can't do: names within JSON, numbered rows, the page cache
+//	namesearch.go numbering.go  what SQL can't do: names within JSON, numbered rows
+//	pagearena*.go connmutex*.go  SQLite's memory for pages, and its mutexes
 //	stats.go            the writer's counters
 //
 // # Invariants

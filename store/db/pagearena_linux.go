@@ -38,7 +38,8 @@ type pageArena struct {
 
 var arena pageArena
 
-// useArena installs the arena in front of SQLite's allocator. It must run before any other use of SQLite.
+// useArena installs the arena in front of SQLite's allocator, and connMutexes. It must run before any other use of
+// SQLite.
 var useArena = sync.OnceValue(func() error {
 	mem, err := syscall.Mmap(-1, 0, arenaBytes, syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
@@ -71,7 +72,7 @@ var useArena = sync.OnceValue(func() error {
 	if rc := sqlite3.Xsqlite3_config(tls, sqlite3.SQLITE_CONFIG_MALLOC, args); rc != sqlite3.SQLITE_OK {
 		return fmt.Errorf("store: SQLITE_CONFIG_MALLOC: %d", rc)
 	}
-	return nil
+	return useConnMutexes(tls)
 })
 
 const madvNoHugePage = 15
