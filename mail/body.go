@@ -3,6 +3,7 @@ package mail
 import (
 	"fmt"
 	"html"
+	"math/bits"
 	"net/url"
 	"slices"
 	"strings"
@@ -308,10 +309,14 @@ func headerURL(s string) bool {
 
 // countHigh returns the number of non-ASCII octets of s, and its size.
 func countHigh(s string) (high, size int) {
+	size = len(s)
+	for ; len(s) >= 8; s = s[8:] {
+		high += bits.OnesCount64(octets.Eight(s) & 0x8080_8080_8080_8080)
+	}
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
 			high++
 		}
 	}
-	return high, len(s)
+	return high, size
 }

@@ -58,15 +58,18 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 
 // plainRun returns the number of octets at the start of s, at most room, that need no encoding.
 func plainRun(s []byte, room int) int {
-	s = s[:min(len(s), max(room, 0))]
+	end := min(len(s), max(room, 0))
 	n := 0
-	for ; n+8 <= len(s); n += 8 {
-		if w := octets.Eight(s[n:]); !octets.Graphic(w, '!') || !octets.Without(w, '=') {
+	for ; n+8 <= end; n += 8 {
+		if w := octets.Eight(s[n:]); !octets.Graphic(w, ' ') || !octets.Without(w, '=') {
 			break
 		}
 	}
-	for n < len(s) && qpPlain[s[n]] {
+	for n < end && (qpPlain[s[n]] || s[n] == ' ') {
 		n++
+	}
+	if n > 0 && s[n-1] == ' ' && (n == len(s) || lineEnd(s[n:]) > 0) {
+		n-- // a space before a line end
 	}
 	return n
 }
@@ -153,6 +156,9 @@ func cleanBody(s string) string {
 	}
 	dirty := !utf8.ValidString(s)
 	for i := 0; i < len(s) && !dirty; i++ {
+		for i+8 < len(s) && octets.Graphic(octets.Eight(s[i:]), ' ') {
+			i += 8
+		}
 		dirty = s[i] < 0x20 && s[i] != '\n' && s[i] != '\t' || s[i] == 0x7f
 	}
 	if !dirty {
