@@ -119,7 +119,8 @@
 //
 //	subscription.go confirm.go preferences.go trackingconsent.go   subscriptions and consent
 //	event.go outbox.go mail.go sync.go drift.go pendingdisable.go   events, emails and syncs in delivery
-//	importjob.go importedpost.go importundo.go importleaving.go fieldsbefore.go columnnames.go evidence.go   imports
+//	importjob.go importedpost.go importpicture.go importundo.go importleaving.go fieldsbefore.go columnnames.go
+//	evidence.go   imports
 //	bulk.go   bulk actions
 //	person.go   the person of an export or an erasure
 //

@@ -40,11 +40,14 @@ type ImportJob struct {
 	// program that exported the file, such as substack; empty if unknown
 	Tool string `db:"tool" json:"tool,omitempty"`
 	// posts in the export that can become issues, and those that are too large or have no content
-	Posts        int64  `db:"posts" json:"posts"`
-	PostsSkipped int64  `db:"posts_skipped" json:"posts_skipped"`
-	Bytes        int64  `db:"bytes" json:"bytes"`
-	Status       string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
-	DryRun       bool   `db:"dry_run" json:"dry_run"` // of the current or last run
+	Posts        int64 `db:"posts" json:"posts"`
+	PostsSkipped int64 `db:"posts_skipped" json:"posts_skipped"`
+	// different images in the posts, and those beyond the limit
+	Pictures        int64  `db:"pictures" json:"images"`
+	PicturesSkipped int64  `db:"pictures_skipped" json:"images_skipped"`
+	Bytes           int64  `db:"bytes" json:"bytes"`
+	Status          string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
+	DryRun          bool   `db:"dry_run" json:"dry_run"` // of the current or last run
 	// of new subscribers: active (they have agreed), or pending (each gets a confirmation email)
 	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
 	Source           string        `db:"source" json:"source"` // for the consent ledger

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -22,6 +23,7 @@ import (
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -40,7 +42,9 @@ type Options struct {
 	ModelLimits     core.ModelLimits // limits for uploads of models; zero: the defaults
 	ImportBytes     int64            // maximum size of a file of subscribers; zero: the default
 	MediaLimits     core.MediaLimits // limits for images; zero: the defaults
-	Newsletter      members.Options
+	// PictureMemory is the memory for decoding images, which workers share; nil: the handlers have their own.
+	PictureMemory *semaphore.Weighted
+	Newsletter    members.Options
 	// MayPost returns an Invalid error on url if no events may be sent to a URL; nil: any URL is allowed. TestEndpoint
 	// sends a test event to a webhook endpoint. Tests can leave it nil: its route is then missing.
 	MayPost      func(url string) error
@@ -125,6 +129,9 @@ func New(o Options) (*Handler, error) {
 	}
 	if o.MediaLimits == (core.MediaLimits{}) {
 		o.MediaLimits = core.MediaLimits{Bytes: core.DefaultMediaBytes, BytesPerTenant: core.DefaultMediaBytesPerTenant}
+	}
+	if o.PictureMemory == nil {
+		o.PictureMemory = semaphore.NewWeighted(picture.MaxMemory)
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},

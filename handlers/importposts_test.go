@@ -7,16 +7,35 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/imports"
+	"newsletterd/store/storetest"
 )
 
-// blog returns a Substack export with one person and three posts.
-func blog(t *testing.T) string {
+func init() {
+	// imported-issue NAME list=LIST bytes=N
+	steps["imported-issue"] = func(e *env, name string, args map[string]string) {
+		size, err := strconv.Atoi(args["bytes"])
+		e.must(err)
+		storetest.Seed(e.t, e.store).NewImportedIssue(e.value(args["list"]), name, strings.Repeat("x", size))
+	}
+	// failed-picture NAME import=IMPORT no=N
+	steps["failed-picture"] = func(e *env, _ string, args map[string]string) {
+		no, err := strconv.ParseInt(args["no"], 10, 64)
+		e.must(err)
+		e.must(e.store.FailPicture(e.t.Context(), &imports.PictureTurn{ImportID: e.value(args["import"])}, no,
+			core.PictureNotFound))
+	}
+}
+
+// blog returns a Substack export with one person and four posts. engines is the text of the first post.
+func blog(t *testing.T, engines string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, file := range map[string]string{
@@ -27,7 +46,7 @@ func blog(t *testing.T) string {
 			"4.deep,2024-05-01T10:00:00Z,true,newsletter,everyone,Too deep,\n" +
 			"2.paid,2024-05-02T10:00:00Z,true,newsletter,only_paid,Secrets,\n" +
 			"3.draft,,false,newsletter,everyone,An idea,\n",
-		"posts/1.engines.html": `<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`,
+		"posts/1.engines.html": engines,
 		"posts/2.paid.html":    "<p>Hidden</p>", "posts/3.draft.html": "<p>Idea</p>",
 		"posts/4.deep.html": strings.Repeat("<div>", 600) + "Deep", // skipped
 	} {
@@ -59,7 +78,8 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 			e.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 			return w.Code, w.Body.String()
 		}
-		at := e.uploads(e.list.ID, "export.zip", blog(t))
+		at := e.uploads(e.list.ID, "export.zip", blog(t,
+			`<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`))
 		e.shows(at, http.StatusOK, "This is an export of Substack.", "3 posts", "On engines", "For paid subscribers",
 			"Draft")
 		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
@@ -133,4 +153,33 @@ func (e *peopleEnv) counts(query string, want int64) {
 	if n != want {
 		e.Errorf("%s: %d, not %d", query, n, want)
 	}
+}
+
+// The page of an import shows how many pictures are copied, and which could not be. Each imported issue can be removed.
+func TestConsoleShowsPicturesOfPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		const post = `<p>Wheels<img src="https://old.example/a.png"><img src="https://old.example/b.png"></p>`
+		at := e.uploads(e.list.ID, "export.zip", blog(t, post))
+		e.shows(at, http.StatusOK, "2 images", "After you import the posts", "-Retry images")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
+		e.shows(at, http.StatusOK, "0 of 2 images", "-After you import the posts")
+		id := at[strings.LastIndex(at, "/")+1:]
+		e.must(e.store.FailPicture(t.Context(), &imports.PictureTurn{ImportID: id}, 1, core.PictureNotFound))
+		e.must(e.store.FailPicture(t.Context(), &imports.PictureTurn{ImportID: id}, 2, core.PictureStorageFull))
+		e.shows(at, http.StatusOK, "https://old.example/a.png", "Not found", "Your image storage is full", "Retry images",
+			"2 images couldn&#39;t be copied")
+		for range 2 { // the second time there is nothing to retry
+			e.sends(at+"/images", http.StatusSeeOther, url.Values{})
+		}
+		e.shows(at, http.StatusOK, "0 of 2 images", "-Retry images")
+
+		issues := "/lists/" + e.list.ID + "/issues"
+		e.shows(issues, http.StatusOK, "On engines", "Remove")
+		for range 2 {
+			e.sends(issues, http.StatusSeeOther, url.Values{"slug": {"engines"}})
+		}
+		e.shows(issues, http.StatusOK, "No imported issues", "-On engines")
+		e.counts("SELECT count(*) FROM imported_issue", 0)
+	})
 }

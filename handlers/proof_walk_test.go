@@ -89,6 +89,7 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/admin/newsletter-lists
 		PUT /api/admin/newsletter-lists/:id
 		DELETE /api/admin/newsletter-lists/:id
+		DELETE /api/admin/newsletter-lists/:id/imported-issues/:slug
 		POST /api/admin/subscribers
 		PUT /api/admin/subscribers/:id
 		PUT /api/admin/subscribers/:id/tags

@@ -442,8 +442,9 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only a few events can wait for an endpoint, so that a scenario shows what happens after that.
-	e := newEnvOn(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
+	// Only a few events can wait for an endpoint, and only a few posts can be imported, so that a scenario shows what
+	// happens after that.
+	e := newEnvOn(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4, TenantPostBytes: 3000}))
 	blocks, raw := parseScenario(string(text))
 	var out strings.Builder
 	for i, x := range blocks {

@@ -556,15 +556,35 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL DEFAULT 0, tagged INTEGER NOT NULL DEFAULT 0, new_tags INTEGER NOT NULL DEFAULT 0, tags_skipped INTEGER NOT NULL DEFAULT 0, made_tags TEXT NOT NULL DEFAULT '[]', undo_untagged INTEGER NOT NULL DEFAULT 0, tool TEXT NOT NULL DEFAULT '', posts INTEGER NOT NULL DEFAULT 0, posts_skipped INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL DEFAULT 0, tagged INTEGER NOT NULL DEFAULT 0, new_tags INTEGER NOT NULL DEFAULT 0, tags_skipped INTEGER NOT NULL DEFAULT 0, made_tags TEXT NOT NULL DEFAULT '[]', undo_untagged INTEGER NOT NULL DEFAULT 0, tool TEXT NOT NULL DEFAULT '', posts INTEGER NOT NULL DEFAULT 0, posts_skipped INTEGER NOT NULL DEFAULT 0, pictures INTEGER NOT NULL DEFAULT 0, pictures_skipped INTEGER NOT NULL DEFAULT 0, post_bytes INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
 CREATE INDEX import_job_open ON import_job (status, queued_at) WHERE status NOT IN ('completed', 'failed', 'cancelled');
 
+CREATE INDEX import_job_posts ON import_job (tenant_id, post_bytes) WHERE post_bytes > 0;
+
 CREATE INDEX import_job_tenant ON import_job (tenant_id, id);
 
 CREATE INDEX import_job_undo ON import_job (id) WHERE undo_status = 'running';
+
+CREATE TABLE import_picture (
+  import_id TEXT NOT NULL,
+  no        INTEGER NOT NULL,
+  address   TEXT NOT NULL, -- in the posts; of a picture inside a post, its type and SHA-256
+  state     TEXT NOT NULL DEFAULT 'listed' CHECK (state IN ('listed', 'waiting', 'stored', 'failed', 'removing')),
+  reason    TEXT NOT NULL DEFAULT '', -- why it failed
+  media_id  TEXT NOT NULL DEFAULT '', -- the image that the import has added
+  PRIMARY KEY (import_id, no)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX import_picture_address ON import_picture (import_id, address);
+
+CREATE INDEX import_picture_media ON import_picture (import_id, media_id);
+
+CREATE INDEX import_picture_removing ON import_picture (import_id, no) WHERE state = 'removing';
+
+CREATE INDEX import_picture_state ON import_picture (import_id, state);
 
 CREATE TABLE import_post (
   import_id TEXT NOT NULL,
@@ -578,9 +598,13 @@ CREATE TABLE import_post (
   draft     INTEGER NOT NULL,
   paid      INTEGER NOT NULL,
   body      TEXT NOT NULL, -- clean HTML
-  issue_no  INTEGER NOT NULL DEFAULT 0, -- 0: not an issue yet, or no more
+  issue_no  INTEGER NOT NULL DEFAULT 0, fetching INTEGER NOT NULL DEFAULT 0, -- 0: not an issue yet, or no more
   PRIMARY KEY (import_id, no)
 ) STRICT;
+
+CREATE INDEX import_post_fetching ON import_post (import_id, no) WHERE fetching = 1;
+
+CREATE INDEX import_post_issue ON import_post (issue_no) WHERE issue_no > 0;
 
 CREATE TABLE import_word (
   email_key TEXT NOT NULL,
@@ -604,7 +628,7 @@ CREATE TABLE imported_issue (
   author   TEXT NOT NULL,
   kind     TEXT NOT NULL,
   body     TEXT NOT NULL -- clean HTML
-, tenant_id TEXT NOT NULL DEFAULT '', old_path TEXT NOT NULL DEFAULT '') STRICT;
+, tenant_id TEXT NOT NULL DEFAULT '', old_path TEXT NOT NULL DEFAULT '', body_sum TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX imported_issue_old ON imported_issue (tenant_id, old_path);
 

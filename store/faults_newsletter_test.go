@@ -217,7 +217,10 @@ func (s *story) importJobs() {
 			func() core.Instant { return now0 }); err != nil {
 			return err
 		}
-		if err := u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>"); err != nil {
+		if err := u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>", "https://a.example/1.png", "2.png"); err != nil {
+			return err
+		}
+		if err := u.PackPicture(ctx, "2.png", []byte("2")); err != nil {
 			return err
 		}
 		j, err = u.Commit(ctx, now0+110)
@@ -250,11 +253,7 @@ func (s *story) importJobs() {
 		}
 		return im.Add(ctx, []imports.ImportRow{{Email: "uploaded@example.org"}}, now0+110)
 	})
-	s.op("PublishPosts", func() error {
-		return s.PublishPosts(ctx, id, core.PostsInput{}, "test", now0+110,
-			func(_, body string) (words, excerpt string, err error) { return body, "", nil })
-	})
-	s.op("WithdrawPosts", func() error { return s.WithdrawPosts(ctx, id, "test", now0+110) })
+	s.posts(id)
 	s.op("CancelImport", func() error { return onlyErr(s.CancelImport(ctx, id, "test", now0+110)) })
 	s.op("UndoImport", func() error { return onlyErr(s.UndoImport(ctx, id, "test", now0+111)) })
 	for range 2 {

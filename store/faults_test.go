@@ -93,7 +93,7 @@ func (s *story) version() (v int64) {
 var severalSteps = []string{
 	"AddMedia", "AddShare", "AnsweredToken", "BulkStep", "ConfirmToken", "Housekeeping", "NewFaultWriter",
 	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PublishPosts", "PurposeKey",
-	"WithdrawPosts",
+	"StorePicture", "WithdrawPosts",
 }
 
 // op runs an operation. It must be at most one transaction unless it is in severalSteps.

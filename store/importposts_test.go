@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -26,7 +27,9 @@ func uploadedPosts(n *storetest.Seeder, room int64, bodies ...string) core.Impor
 	return j
 }
 
-func postText(_, body string) (words, excerpt string, err error) { return body, body, nil }
+func postText(_, body string) (imports.PostText, error) {
+	return imports.PostText{Words: body, Excerpt: body}, nil
+}
 
 // The total size of the posts of an import is limited. Imports of exports that contain only posts count as open until a
 // post is published.
@@ -60,8 +63,8 @@ func TestImportsOfIssuesStay(t *testing.T) {
 
 	j = uploadedPosts(n, 0, "1")
 	err := n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0,
-		func(_, body string) (_, _ string, err error) {
-			return body, body, n.DeleteImport(t.Context(), j.ID, "user:1", now0)
+		func(_, body string) (imports.PostText, error) {
+			return imports.PostText{Words: body}, n.DeleteImport(t.Context(), j.ID, "user:1", now0)
 		})
 	if left := n.Count("SELECT count(*) FROM issue"); core.KindOf(err) != core.NotFound || left != 0 {
 		t.Errorf("deleted meanwhile: %v, %d issues", err, left)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
@@ -23,6 +24,7 @@ import (
 	"newsletterd/handlers"
 	"newsletterd/handlers/members"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/netguard"
 	"newsletterd/store"
@@ -48,6 +50,7 @@ type daemon struct {
 	workers   *worker.Group // loops that claim and send
 	keepers   *worker.Group // housekeeping, which stops last
 	tracker   *worker.Tracker
+	pictures  *semaphore.Weighted // memory for decoding images
 	registry  *prometheus.Registry
 	metrics   *metricsServer
 	bounces   *bounceListener // nil: off
@@ -121,6 +124,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		return err
 	}
 	d.tracker = worker.NewTracker(d.store, d.log)
+	d.pictures = semaphore.NewWeighted(picture.MaxMemory)
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, ClientAddresses: d.cfg.Log.ClientAddresses, Registry: d.registry, PublicURL: d.cfg.Origin(),
 		TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
@@ -128,6 +132,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		ModelLimits:    parts.ModelLimits(d.cfg),
 		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
 		MediaLimits:    parts.MediaLimits(d.cfg),
+		PictureMemory:  d.pictures,
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		Checks:         parts.CampaignChecks(d.cfg),

@@ -74,6 +74,10 @@ var mayImport = map[string][]string{
 		"store/tenants", "store/subscribercsv", "mail", "mail/dkim", "mail/markup", "mail/notice", "mail/report",
 		"mail/smtp", "auth",
 	},
+	"worker/pictures": {
+		"core", "mail/article", "mail/picture", "netguard", "store", "store/campaigns", "store/db", "store/imports",
+		"worker",
+	},
 	"handlers/web":         {"core", "store", "store/db"},
 	"handlers/web/webtest": {},
 	"handlers/page":        {"core", "auth", "handlers/web", "store/identity"},
@@ -109,8 +113,8 @@ var mayImport = map[string][]string{
 	"handlers": {
 		"auth", "core", "handlers/campaigns", "handlers/console", "handlers/devices", "handlers/drafts",
 		"handlers/identity", "handlers/members", "handlers/page", "handlers/segments", "handlers/tenants",
-		"handlers/web", "mail", "mail/notice", "mail/report", "store", "store/db", "store/members", "store/people",
-		"store/tenants",
+		"handlers/web", "mail", "mail/notice", "mail/picture", "mail/report", "store", "store/db", "store/members",
+		"store/people", "store/tenants",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

@@ -32,7 +32,7 @@ var tablesOf = map[string]string{
 	"mailed":   "recipient_page",
 	"polls":    "poll poll_answer poll_option",
 	"audience": "segment",
-	"imports":  "import_before import_chunk import_job import_post import_word",
+	"imports":  "import_before import_chunk import_job import_picture import_post import_word",
 	"bulk":     "bulk_action bulk_person",
 }
 

@@ -22,6 +22,7 @@ import (
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 	"newsletterd/worker"
+	"newsletterd/worker/pictures"
 )
 
 // wireWorkers creates the loops that run without a request.
@@ -84,6 +85,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Imports(s, parts.SmallHeap, log),
 		worker.Bulk(s, log),
 		worker.Pages(s, log),
+		d.picturesLoop(),
 		worker.TenantMailer(mailer, relay),
 		worker.Issues(s, func(ctx context.Context, i *core.Issue) (campaigns.IssueText, error) {
 			return drafts.IssueText(ctx, s, i)
@@ -92,6 +94,17 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	d.workers = worker.NewGroup(log, loops...)
 	d.wireKeepers()
 	return nil
+}
+
+// picturesLoop creates the loop that copies pictures of imported issues.
+func (d *daemon) picturesLoop() *worker.Loop {
+	return pictures.Loop(pictures.Options{
+		Store: d.store, Client: parts.EndpointClient(d.cfg), Limits: parts.MediaLimits(d.cfg), Origin: d.cfg.Origin(),
+		Memory: d.pictures, Log: d.log,
+		Text: func(ctx context.Context, title, body string) (campaigns.IssueText, error) {
+			return drafts.ImportedText(ctx, d.store, title, body)
+		},
+	})
 }
 
 // wireKeepers creates the loops that maintain the installation.

@@ -148,6 +148,11 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
 	})
+	issues := 0
+	add("/api/admin/newsletter-lists/:id/imported-issues", core.ActionListRead, func(s *storetest.Seeder) string {
+		issues++
+		return s.NewImportedIssue(t.List, fmt.Sprint(t.Marker, " ", issues), "<p>A</p>")
+	})
 	add("/api/media", core.ActionMediaRead, func(s *storetest.Seeder) string {
 		in := *s
 		in.TenantID = t.ID

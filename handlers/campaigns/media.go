@@ -267,7 +267,7 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail co
 	if err != nil {
 		return full, mail, err
 	}
-	done, err := own.take(c, a.pictures, p.Memory)
+	done, err := own.take(c, a.Pictures, p.Memory)
 	if err != nil {
 		return full, mail, err
 	}
@@ -357,9 +357,9 @@ func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Rea
 	}
 	const perPixel = 16 // bytes for a PNG with 16 bits per channel and for the PNG made from it
 	memory := int64(perPixel * f.Width * f.Height)
-	if !r.pictures.TryAcquire(memory) {
+	if !r.Pictures.TryAcquire(memory) {
 		return errNoPlate
 	}
-	defer r.pictures.Release(memory)
+	defer r.Pictures.Release(memory)
 	return fn(r.Store.OpenMedia(ctx, &f), f.Type)
 }

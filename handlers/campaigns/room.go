@@ -13,7 +13,6 @@ import (
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 )
@@ -38,18 +37,16 @@ type Room struct {
 
 	Uploads     *web.Uploads
 	MediaLimits core.MediaLimits
+	Pictures    *semaphore.Weighted // memory for decoding images
 
 	// ShowReview renders the page for approving a campaign, in the design of the console.
 	ShowReview func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
 
-	pictures *semaphore.Weighted // memory for decoding images
-	mails    mailCache           // compiled emails that pages show
+	mails mailCache // compiled emails that pages show
 }
 
-// Routes adds the endpoints, and the pages except the review page. Call it before HiddenInDark and OnPlate, because it
-// sets the memory that they share with the endpoints.
+// Routes adds the endpoints, and the pages except the review page.
 func (r *Room) Routes(t *web.Table) {
-	r.pictures = semaphore.NewWeighted(picture.MaxMemory)
 	r.archiveRoutes(t)
 	r.campaignRoutes(t)
 	r.campaignCheckRoutes(t)

@@ -2,6 +2,8 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -15,13 +17,26 @@ type importedPosts struct {
 	Drafts, Paid bool  // whether there are drafts, and posts for paid subscribers
 	Issues       int64 // number of posts that are issues
 	Second       bool  // whether another person has to import them
+
+	Copies core.PictureCounts
+	Failed []core.ImportedPicture // the first pictures that could not be copied
 }
 
-// shownPosts is the number of posts on the page of an import.
-const shownPosts = 200
+// Tried returns the number of pictures that were copied, or could not be.
+func (b *importedPosts) Tried() int64 { return b.Copies.Stored + b.Copies.Failed }
+
+// Wanted returns the number of pictures to copy.
+func (b *importedPosts) Wanted() int64 { return b.Tried() + b.Copies.Waiting }
+
+// Numbers of posts, and of pictures that could not be copied, on the page of an import.
+const (
+	shownPosts    = 200
+	shownPictures = 50
+)
 
 // postsOf returns the posts of an import, or nil if it has none or they are no longer stored.
-func (p *Page) postsOf(j *core.ImportJob) *importedPosts {
+func (p *Page) postsOf(d *importData) *importedPosts {
+	j := &d.ImportJob
 	var all []core.ImportedPost
 	if j.Posts == 0 {
 		return nil
@@ -37,7 +52,62 @@ func (p *Page) postsOf(j *core.ImportJob) *importedPosts {
 			posts.Issues++
 		}
 	}
+	posts.Copies = d.Copies
+	if d.Copies.Failed > 0 {
+		q := url.Values{"state": {core.PictureFailed}, "limit": {strconv.Itoa(shownPictures)}}
+		if _, err := p.Get(p.importPath("images"), q, &posts.Failed); err != nil {
+			return nil
+		}
+	}
 	return posts
+}
+
+// Polls reports whether the page of an import reloads its state. A form that someone fills in is not replaced.
+func (d *importData) Polls() bool {
+	return d.Live || !d.Open && d.Blog != nil && d.Blog.Copies.Waiting > 0
+}
+
+// PictureReason returns the text for the reason why a picture could not be copied.
+func (p *Page) PictureReason(reason string) string {
+	switch reason {
+	case core.PictureNotFound:
+		return p.T("Not found")
+	case core.PictureBadStatus:
+		return p.T("The server reported an error")
+	case core.PictureTooLarge:
+		return p.T("Too large")
+	case core.PictureNotImage:
+		return p.T("Not an image")
+	case core.PictureUnsupported:
+		return p.T("Unsupported image format")
+	case core.PictureDamaged:
+		return p.T("Damaged file")
+	case core.PictureNotPublic:
+		return p.T("The address isn't public")
+	case core.PictureRedirects:
+		return p.T("Too many redirects")
+	case core.PictureBadAddress:
+		return p.T("Invalid address")
+	case core.PictureStorageFull:
+		return p.T("Your image storage is full")
+	}
+	return p.T("The server didn't respond")
+}
+
+// retryPictures copies the pictures again that could not be copied.
+func (o *Console) retryPictures(p *Page) (web.HTML, error) {
+	var j core.ImportJob
+	if _, err := p.Get(p.importPath(), nil, &j); err != nil {
+		return web.HTML{}, err
+	}
+	if j.TenantID != p.Tenant.ID {
+		return web.HTML{}, web.ErrNotFound
+	}
+	err := p.Do(http.MethodPost, p.importPath("images", "retry"), nil, nil)
+	if err != nil && core.KindOf(err) != core.Conflict {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
 // importPosts adds the posts of an export to the archive, or removes them.

@@ -29,6 +29,7 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: confirm undoing an import")
 	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: undo an import")
 	o.post(t, "/imports/:id/posts", may, o.importPosts, "The console: add the posts of an export to the archive")
+	o.post(t, "/imports/:id/images", may, o.retryPictures, "The console: try again to copy images of posts")
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the rows of an import with errors, as CSV")
@@ -229,8 +230,9 @@ type importData struct {
 	Samples [][]string     `json:"samples"`
 	Problem string         `json:"problem"`
 
-	Questions []importQuestion `json:"questions"`
-	AllLeft   bool             `json:"all_left"` // no one in the file is a subscriber, so no consent is needed
+	Questions []importQuestion   `json:"questions"`
+	AllLeft   bool               `json:"all_left"` // no one in the file is a subscriber, so no consent is needed
+	Copies    core.PictureCounts `json:"image_copies"`
 
 	Faults []lineFault `json:"faults"` // first errors
 
@@ -315,7 +317,7 @@ func (p *Page) readImport(d *importData) {
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
 	d.Faulty = 2*d.Failed > d.Rows
 	if d.Status != core.ImportUploading {
-		d.Blog = p.postsOf(&d.ImportJob)
+		d.Blog = p.postsOf(d)
 	}
 	tried := d.DryRun && d.Status == core.ImportCancelled               // and it had no effect
 	if d.Status == core.ImportCompleted && d.Rows == 0 && d.Posts > 0 { // an export without people

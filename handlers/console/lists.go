@@ -38,6 +38,8 @@ func (o *Console) listRoutes(t *web.Table) {
 	o.post(t, "/lists/:id/mails", change, o.listMails, "The console: change the texts of a list's emails")
 	o.get(t, "/lists/:id/settings", change, o.listSettings, "The console: settings of a list")
 	o.post(t, "/lists/:id/settings", change, o.listSettings, "The console: change the settings of a list")
+	o.get(t, "/lists/:id/issues", change, o.importedIssues, "The console: the imported issues of a list")
+	o.post(t, "/lists/:id/issues", change, o.importedIssues, "The console: remove an imported issue")
 	o.get(t, "/lists/:id/delete", change, o.listDelete, "The console: confirm deleting a list")
 	o.post(t, "/lists/:id/delete", change, o.listDelete, "The console: delete a list")
 	o.post(t, "/lists/:id/restore", change, o.restoreList, "The console: restore a deleted list")

@@ -69,7 +69,7 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.
 		if err != nil {
 			return nil, err
 		}
-		return article.Imported(i.Title, body)
+		return importedArticle(ctx, s, i.Title, body)
 	}
 	j, err := s.SendJobByNo(ctx, i.JobNo)
 	if err != nil {
@@ -121,14 +121,32 @@ func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields,
 			}
 			return address
 		},
-		Picture: func(address string) (width, height int) {
-			f, err := pictureAt(ctx, s, address)
-			if err != nil {
-				return 0, 0
-			}
-			return f.Width, f.Height
-		},
+		Picture: sizes(ctx, s),
 	})
+}
+
+// sizes returns a function for Source.Picture.
+func sizes(ctx context.Context, s *store.Store) func(address string) (width, height int) {
+	return func(address string) (width, height int) {
+		f, err := pictureAt(ctx, s, address)
+		if err != nil {
+			return 0, 0
+		}
+		return f.Width, f.Height
+	}
+}
+
+func importedArticle(ctx context.Context, s *store.Store, title, body string) (*article.Article, error) {
+	return article.Imported(title, body, sizes(ctx, s))
+}
+
+// ImportedText returns what archives list and search of an imported issue with a title and clean HTML.
+func ImportedText(ctx context.Context, s *store.Store, title, body string) (t campaigns.IssueText, err error) {
+	a, err := importedArticle(ctx, s, title, body)
+	if err != nil {
+		return t, err
+	}
+	return textOf(a), nil
 }
 
 var errElsewhere = errors.New("the image is not stored here")

@@ -3,6 +3,7 @@ package drafts
 import (
 	"context"
 
+	"newsletterd/core"
 	"newsletterd/mail/article"
 	"newsletterd/mail/htmlclean"
 	"newsletterd/mail/markup"
@@ -32,10 +33,44 @@ func EachPost(ctx context.Context, e *exports.Export, take func(p *exports.Post,
 // KeepPosts stores the posts of an uploaded export. Errors are those of EachPost and imports.ImportUpload.KeepPost.
 func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export) error {
 	skipped, err := EachPost(ctx, e, func(p *exports.Post, body string) error {
-		return up.KeepPost(ctx, &p.ImportedPost, body)
+		pictures := article.PostPictures(body)
+		if err := up.KeepPost(ctx, &p.ImportedPost, body, pictureKeys(pictures)...); err != nil {
+			return err
+		}
+		return packPictures(ctx, up, e, pictures)
 	})
 	up.PostsSkipped += skipped
 	return err
+}
+
+func pictureKeys(pictures []string) []string {
+	keys := make([]string, len(pictures))
+	for i, address := range pictures {
+		keys[i] = core.PictureKey(address)
+	}
+	return keys
+}
+
+// packPictures stores the pictures of a post that are in the archive.
+func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Export, pictures []string) error {
+	for _, address := range pictures {
+		data, err := e.Picture(address)
+		if err == nil && data != nil {
+			err = up.PackPicture(ctx, core.PictureKey(address), data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PostText reads a post with a title and a body of clean HTML, for imports.Store.PublishPosts. It returns an error if
+// the body is nested too deeply.
+func PostText(title, body string) (t imports.PostText, err error) {
+	t.Pictures = pictureKeys(article.PostPictures(body))
+	t.Words, t.Excerpt, err = article.ImportedText(title, body)
+	return t, err
 }
 
 // postBody returns the content of a post as clean HTML, or an empty string if archives can't show it.

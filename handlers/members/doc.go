@@ -11,6 +11,7 @@
 //	subscribers.go       subscribers and their tags; subscribers_export.go: exports, search by a rule
 //	suppressions.go      blocked addresses, and why an address got no email
 //	imports.go importexports.go importfaults.go importquestions.go   imports of subscribers from files
+//	importedissues.go    issues of lists that were published with another tool
 //
 // No response to a stranger reveals who is subscribed.
 package members

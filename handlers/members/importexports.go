@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
-	"newsletterd/mail/article"
 	"newsletterd/store/exports"
 	"newsletterd/store/imports"
 )
@@ -79,13 +79,37 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 	may := web.Admin(core.ActionPeopleImport)
 	t.Add("GET", item+"/posts", may, web.Member, one(web.Path(a.posts)),
 		"List the posts of an uploaded export, and the issues that they have become").Named("listImportedPosts")
-	t.Add("POST", item+"/posts", may, web.Member, one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict),
+	t.Add("POST", item+"/posts", may, web.Member, one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict, core.TooLarge),
 		"Add the posts of an export to the archive of the list").Named("publishImportedPosts").
 		Example(web.Object{"drafts": false, "paid": false}).
 		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
 	t.Add("POST", item+"/posts/undo", may, web.Member, one(web.Path(a.withdrawPosts)).Fails(core.Conflict),
 		"Remove the posts of an export from the archive").Named("withdrawImportedPosts").
 		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
+	t.Add("GET", item+"/images", may, web.Member, one(web.List(a.pictures, func(p core.ImportedPicture) string {
+		return strconv.FormatInt(p.No, 10)
+	})), "List the images in the posts of an export, with the reasons why they were not copied").
+		Named("listImportedImages")
+	t.Add("POST", item+"/images/retry", may, web.Member, one(web.Path(a.retryPictures)).Accepted().Fails(core.Conflict),
+		"Try again to copy the images that failed").Named("retryImportedImages").
+		Refuses(web.Clash("No image failed, or the import ended over a week ago"))
+}
+
+// pictureFilter filters the pictures of an import.
+type pictureFilter struct {
+	State string `query:"state" enum:"listed|waiting|stored|failed|removing"`
+}
+
+func (a importsAPI) pictures(c *web.Call, in pictureFilter, page core.Page) ([]core.ImportedPicture, error) {
+	return a.store.ImportPictures(c, c.ID(), in.State, page)
+}
+
+func (a importsAPI) retryPictures(c *web.Call, id string) (importRecord, error) {
+	j, err := a.store.RetryPictures(c, id, web.Actor(c), c.Now)
+	if err != nil {
+		return importRecord{}, err
+	}
+	return a.record(c, &j)
 }
 
 func (a importsAPI) posts(c *web.Call, id string) ([]core.ImportedPost, error) {
@@ -93,7 +117,7 @@ func (a importsAPI) posts(c *web.Call, id string) ([]core.ImportedPost, error) {
 }
 
 func (a importsAPI) publishPosts(c *web.Call, in core.PostsInput) ([]core.ImportedPost, error) {
-	if err := a.store.PublishPosts(c, c.ID(), in, web.Actor(c), c.Now, article.ImportedText); err != nil {
+	if err := a.store.PublishPosts(c, c.ID(), in, web.Actor(c), c.Now, drafts.PostText); err != nil {
 		return nil, err
 	}
 	return a.store.ImportedPosts(c, c.ID())

@@ -119,6 +119,8 @@ type importRecord struct {
 	StillSubscribed []stillSubscribed `json:"still_subscribed,omitempty"`
 	// whether there are more of them
 	StillMore bool `json:"still_more,omitempty"`
+	// images of posts in the archive, while the posts are stored
+	Copies core.PictureCounts `json:"image_copies"`
 }
 
 // stillSubscribed is a person on the list.
@@ -155,6 +157,11 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	var err error
 	if r.Faults, err = a.firstFaults(c, j); err != nil {
 		return r, err
+	}
+	if j.Pictures > 0 {
+		if r.Copies, err = a.store.PictureCounts(c, j.ID); err != nil {
+			return r, err
+		}
 	}
 	if j.Ended() || j.Status == core.ImportUploading {
 		return r, a.readStill(c, &r)

@@ -42,4 +42,5 @@ func (r *Room) Routes(t *web.Table) {
 	r.listRoutes(t)
 	r.syncRoutes(t)
 	r.importRoutes(t)
+	r.importedIssueRoutes(t)
 }

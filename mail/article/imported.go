@@ -1,17 +1,15 @@
 package article
 
 // Imported makes the article of a post that was published with another tool. page is clean HTML; its links and images
-// stay unchanged. It returns an error if the page is nested too deeply.
-func Imported(title, page string) (*Article, error) {
+// stay unchanged. picture returns the size of an image as in Source. Imported returns an error if the page is nested too
+// deeply.
+func Imported(title, page string, picture func(address string) (width, height int)) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {
 		return nil, err
 	}
 	a := &Article{}
-	s := Source{
-		Title: title, Link: func(address string) string { return address },
-		Picture: func(string) (width, height int) { return 0, 0 },
-	}
+	s := Source{Title: title, Link: func(address string) string { return address }, Picture: picture}
 	s.headings(body)
 	s.finish(body, a)
 	a.Words = words(body)
@@ -23,7 +21,7 @@ func Imported(title, page string) (*Article, error) {
 
 // ImportedText returns the words of an imported post and an excerpt of them. Its errors are those of Imported.
 func ImportedText(title, page string) (words, excerpt string, err error) {
-	a, err := Imported(title, page)
+	a, err := Imported(title, page, func(string) (width, height int) { return 0, 0 })
 	if err != nil {
 		return "", "", err
 	}

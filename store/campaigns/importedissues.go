@@ -2,6 +2,10 @@ package campaigns
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"math"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -35,8 +39,9 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 			VALUES (?1, ?2, -?1, ?3, ?4, ?5, ?6)`, no, listID, slug, i.Title, i.Summary, int64(i.At))
 	}
 	if err == nil {
-		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath)
+		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path, body_sum)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath,
+			bodySum(i.Body))
 	}
 	if err == nil {
 		text := IssueText{Words: i.Words, Excerpt: i.Excerpt}
@@ -50,14 +55,20 @@ const (
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`
 	sameUndated = `SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
-		m.source = ?4 AND m.body = ?5`
+		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
 )
+
+// bodySum returns a sum of the body of a post. The body of an issue changes when its pictures are replaced.
+func bodySum(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
 
 // sameIssues counts the issues from earlier imports that are the same: those with the same date and title or, without a
 // date, with the same slug, title and body.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 	if i.Undated {
-		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body)
+		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
 	}
 	return tx.Number(sameDated, listID, int64(i.At), i.Title, i.Source)
 }
@@ -67,6 +78,55 @@ func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 func RemoveImportedIssue(tx *db.Tx, no int64) error {
 	_, err := tx.Exec("DELETE FROM issue WHERE no = ? AND campaign_no < 0", no)
 	return err
+}
+
+// ReplaceImportedBody replaces the clean HTML of an imported issue, and what archives list of it. If there is no such
+// issue, it does nothing. The only error is core.ErrStorage.
+func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) error {
+	n, err := tx.Exec("UPDATE imported_issue SET body = ? WHERE issue_no = ?", body, no)
+	if err == nil && n > 0 {
+		err = text.keep(tx, no)
+	}
+	return err
+}
+
+// ImportedBytes returns the size of the imported issues of a tenant.
+func ImportedBytes(tx *db.Tx, tenantID string) (int64, error) {
+	return tx.Number(importedBytes, tenantID)
+}
+
+// importedBytes reads no body, only its size.
+const importedBytes = `SELECT coalesce(sum(octet_length(m.body)), 0) FROM list AS l INDEXED BY list_tenant CROSS JOIN
+	issue AS i INDEXED BY issue_sent ON i.list_id = l.id CROSS JOIN imported_issue AS m ON m.issue_no = i.no
+	WHERE l.tenant_id = ?`
+
+// ImportedIssues returns a page of the imported issues of a list by number, newest first. after is the number of the
+// last one seen; 0: none. Its only error is core.ErrStorage.
+func ImportedIssues(ctx context.Context, s *db.DB, listID string, after int64, limit int) (is []core.ImportedIssue,
+	err error,
+) {
+	if after == 0 {
+		after = math.MaxInt64
+	}
+	err = s.All(ctx, &is, importedIssues, listID, after, limit)
+	return is, err
+}
+
+const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.author FROM issue AS i INDEXED BY issue_sent
+	CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.no < ?2 ORDER BY i.no DESC LIMIT +?3`
+
+// ImportedText returns the title and the clean HTML of an imported issue. If there is none, both are empty.
+func ImportedText(ctx context.Context, s *db.DB, no int64) (title, body string, err error) {
+	var i struct {
+		Title string `db:"title"`
+		Body  string `db:"body"`
+	}
+	err = s.Get(ctx, &i, `SELECT i.title, m.body FROM issue AS i CROSS JOIN imported_issue AS m ON m.issue_no = i.no
+		WHERE i.no = ?`, no)
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return i.Title, i.Body, err
 }
 
 // ImportedBody returns the clean HTML of an imported issue. If there is no such issue, it returns core.ErrNotFound.

@@ -93,6 +93,13 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 	return s.RemoveRecord(ctx, "media", id, "media.delete", actor, now)
 }
 
+// DropMedia deletes an image like DeleteMedia, but without an audit entry and without searching its uses. If there is no
+// such image, it does nothing.
+func DropMedia(tx *db.Tx, id string) error {
+	_, err := tx.Exec("DELETE FROM media WHERE id = ?", id)
+	return err
+}
+
 // mediaUses holds queries for the newest records of the tenant ?1 that use an image. ?2 contains the digits in the
 // image's address.
 var mediaUses = []string{
@@ -107,6 +114,9 @@ var mediaUses = []string{
 	`SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign c JOIN campaign_version v ON
 		v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND instr(v.fields, ?2)
 		ORDER BY c.no DESC LIMIT 2`,
+	`SELECT 'issue' AS kind, i.title AS name FROM list l INDEXED BY list_tenant CROSS JOIN issue i INDEXED BY issue_sent
+		ON i.list_id = l.id CROSS JOIN imported_issue m ON m.issue_no = i.no WHERE l.tenant_id = ?1 AND instr(m.body, ?2)
+		ORDER BY i.sent_at DESC LIMIT 2`,
 }
 
 // attachedTo selects campaigns of the tenant ?1 that have the media file ?2 attached and are not approved yet. An
@@ -116,7 +126,7 @@ const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.nam
 	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
 
 // MediaUses returns some of the records that would no longer show an image if it were deleted: templates, themes,
-// campaigns and send jobs. It searches for the digits of the files that no other image of the tenant uses. It also
+// campaigns, send jobs and imported issues. It searches for the digits of the files that no other image of the tenant uses. It also
 // returns campaigns that have the image attached. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
 	for i, f := range []core.MediaFile{m.Mail, m.Full} {
@@ -148,6 +158,16 @@ func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.Media
 // returns core.ErrNotFound. If the limits leave no room, it returns an error of kind core.TooLarge. It can also
 // return core.ErrStorage.
 func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLimits, actor string) (core.Media, error) {
+	return AddMediaFor(ctx, s, m, limits, func(tx *db.Tx, m *core.Media) error {
+		return tx.Audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
+	})
+}
+
+// AddMediaFor is like Store.AddMedia, but calls then instead of writing an audit entry. then runs in the operation that
+// adds the image. If it returns an error, nothing is stored, and AddMediaFor returns that error.
+func AddMediaFor(ctx context.Context, s *Store, m core.Media, limits core.MediaLimits,
+	then func(*db.Tx, *core.Media) error,
+) (core.Media, error) {
 	var fresh []int64
 	keep := func(f *core.MediaFile) (err error) {
 		if f.No, err = s.mediaFile(ctx, m.TenantID, f.SHA256); err != nil || f.No != 0 {
@@ -165,7 +185,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 		m.Full.No = m.Mail.No
 	}
 	if err == nil {
-		err = s.Update(ctx, func(tx *db.Tx) error { return addMedia(tx, &m, actor) })
+		err = s.Update(ctx, func(tx *db.Tx) error { return addMedia(tx, &m, then) })
 	}
 	m.Mail.Data, m.Full.Data = nil, nil
 	// Remove files that were not committed, or that exist already, even if the context is canceled.
@@ -235,7 +255,7 @@ func newMediaFile(tx *db.Tx, tenantID string, f *core.MediaFile, limits core.Med
 // errMediaLost is returned to an upload if another caller removed its file before it was complete.
 var errMediaLost = core.Conflictf("conflict", "The image was deleted during the upload. Upload it again.")
 
-func addMedia(tx *db.Tx, m *core.Media, actor string) error {
+func addMedia(tx *db.Tx, m *core.Media, then func(*db.Tx, *core.Media) error) error {
 	if _, err := tenants.ReadTenant(tx, m.TenantID); err != nil {
 		return err
 	}
@@ -257,7 +277,7 @@ func addMedia(tx *db.Tx, m *core.Media, actor string) error {
 	if err != nil {
 		return err
 	}
-	return tx.Audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
+	return then(tx, m)
 }
 
 // settleMedia marks a file as complete. If another upload has stored the same content first, it changes f to that file.

@@ -58,10 +58,13 @@ type Options struct {
 	// ImportEvents is the maximum number of changes of an import that endpoints receive as single events; 0 means
 	// core.MaxImportEvents.
 	EndpointEvents, ImportEvents int64
-	EndpointBytes                int64  // maximum size of these events; 0 means core.MaxEndpointBytes
-	ReadOnly                     error  // error that every writing operation returns; nil means that writes are allowed
-	MasterKey                    []byte // 32-byte key that seals secrets at rest; nil means no sealing
-	Log                          *slog.Logger
+	// TenantPostBytes is the maximum size of the posts in a tenant's imports, and of its imported issues; 0 means
+	// core.MaxTenantPostBytes.
+	TenantPostBytes int64
+	EndpointBytes   int64  // maximum size of these events; 0 means core.MaxEndpointBytes
+	ReadOnly        error  // error that every writing operation returns; nil means that writes are allowed
+	MasterKey       []byte // 32-byte key that seals secrets at rest; nil means no sealing
+	Log             *slog.Logger
 	// name of the database/sql driver; empty means sqlite. Tests use a driver that fails on demand.
 	Driver string
 }
@@ -133,6 +136,7 @@ func New(o Options) *DB {
 	o.EndpointEvents = cmp.Or(o.EndpointEvents, core.MaxEndpointEvents)
 	o.EndpointBytes = cmp.Or(o.EndpointBytes, core.MaxEndpointBytes)
 	o.ImportEvents = cmp.Or(o.ImportEvents, core.MaxImportEvents)
+	o.TenantPostBytes = cmp.Or(o.TenantPostBytes, core.MaxTenantPostBytes)
 	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &DB{opts: o, log: o.Log}
 	s.reserve.measure, s.reserve.said = s.roomBeyondReserve, s.sayRoom

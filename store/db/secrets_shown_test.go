@@ -20,7 +20,8 @@ var shownColumns = map[string]string{
 		"started_at finished_at failure_reason announced done_id done_rows brought undo_status undo_by undone_at " +
 		"undo_removed undo_pending undo_kept replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
 		"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred said " +
-		"undo_resumed undo_lifted tagged new_tags tags_skipped made_tags undo_untagged tool posts posts_skipped",
+		"undo_resumed undo_lifted tagged new_tags tags_skipped made_tags undo_untagged tool posts posts_skipped " +
+		"pictures pictures_skipped post_bytes",
 	"campaign": "audit_seen approved_by_send tenant_id state name subject version approved_version last_approved approved_by approved_at " +
 		"copy_id archive job_no writers review_by review_wanted_at review_note review_asked review_missed " +
 		"created_by updated_by",

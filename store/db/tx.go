@@ -50,9 +50,10 @@ const (
 	TopicIdentity               // users, roles, clients, families or keys changed, so cached callers are stale
 	// tenants, lists, templates, webhook clients or providers changed, so cached records are stale
 	TopicRecords
-	TopicImports // an import is ready to run, or its file can be removed
-	TopicHolds   // a job is on hold after its first recipients
-	TopicBulk    // a bulk action has something to do
+	TopicImports  // an import is ready to run, or its file can be removed
+	TopicHolds    // a job is on hold after its first recipients
+	TopicBulk     // a bulk action has something to do
+	TopicPictures // pictures of imported issues have to be copied or removed
 	topics
 )
 

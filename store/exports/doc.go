@@ -6,6 +6,7 @@
 //	archive.go   the entries of a zip archive, within limits
 //	tools.go     which program wrote a file, and what file names say about people
 //	posts.go     posts in tables and pages; ghost.go: in the JSON file of a Ghost site; matter.go: in Markdown files
+//	pictures.go  pictures in the archive
 //
 // # Invariants
 //

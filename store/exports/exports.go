@@ -23,8 +23,9 @@ type Export struct {
 	texts  map[string]*zip.File // Markdown files, likewise
 	ghost  opener               // content of a Ghost site; nil if there is none
 
-	matters   []*zip.File // Markdown files whose front matter describes a post
-	mailchimp bool        // a page is an email of Mailchimp
+	pictures  map[string][]*zip.File // by name, without folder
+	matters   []*zip.File            // Markdown files whose front matter describes a post
+	mailchimp bool                   // a page is an email of Mailchimp
 }
 
 // ErrUnknown is returned for a file that is not an export.
@@ -69,7 +70,9 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 	if slices.ContainsFunc(entries, func(e *zip.File) bool { return e.Name == "[Content_Types].xml" }) {
 		return nil, ErrUnknown // a workbook is a zip archive too
 	}
-	e := &Export{pages: map[string]*zip.File{}, texts: map[string]*zip.File{}}
+	e := &Export{
+		pages: map[string]*zip.File{}, texts: map[string]*zip.File{}, pictures: map[string][]*zip.File{},
+	}
 	for _, file := range entries {
 		if err := e.note(file); err != nil {
 			return nil, err
@@ -94,7 +97,7 @@ func (e *Export) HasPeople() bool { return len(e.people) > 0 }
 
 // note adds an entry to the export if the entry has people or posts.
 func (e *Export) note(file *zip.File) error {
-	if file.UncompressedSize64 == 0 {
+	if file.UncompressedSize64 == 0 || e.notePicture(file) {
 		return nil
 	}
 	r, err := openEntry(file)

@@ -3,7 +3,7 @@
 //	store.go                          New
 //	imports.go importbatch.go         an import, step by step
 //	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
-//	importposts.go                    posts of an export, and the issues made of them
+//	importposts.go importpictures.go  posts of an export, the issues that they become, and copies of their pictures
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go importstayed.go   people who
 //	                                  unsubscribed or bounced

@@ -3,6 +3,7 @@ package imports
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"time"
@@ -18,6 +19,8 @@ const (
 	importFaults = 1
 	importSurvey = 4
 	importPosts  = 6 // stands for the rows of import_post, not for chunks
+	importCopies = 7 // stands for the rows of import_picture, not for chunks
+	importPacked = 8 // pictures of the archive; see PackPicture
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
@@ -27,11 +30,12 @@ type ImportUpload struct {
 	PostsSkipped int64  // number of posts that were not stored
 	PostRoom     int64  // number of bytes of posts that can still be stored
 
-	store *Store
-	job   core.ImportJob
-	limit int64
-	no    int64
-	kept  bool
+	pictures map[[sha256.Size]byte]int64 // numbers of pictures by the sums of their addresses; negative if packed
+	store    *Store
+	job      core.ImportJob
+	limit    int64
+	no       int64
+	kept     bool
 }
 
 // NewImportUpload starts the upload of a file of at most limit bytes. j has the id, list, name and creator of the
@@ -43,7 +47,10 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 		return nil, err
 	}
 	j.TenantID, j.Source = im.list.TenantID, im.source
-	u := &ImportUpload{store: s, limit: limit, job: j, PostRoom: maxPosts}
+	u := &ImportUpload{
+		store: s, limit: limit, job: j, PostRoom: core.MaxPostBytes,
+		pictures: map[[sha256.Size]byte]int64{},
+	}
 	return u, s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
 			'waiting', 'running', 'checked')`, u.job.TenantID)
@@ -307,8 +314,12 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			j.finished_at < ?1 AND j.undo_status <> 'running') AND EXISTS (SELECT 1 FROM import_before WHERE import_id = j.id)
 		UNION ALL SELECT j.id, ?3, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
 			j.finished_at < ?1) AND j.posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id)
-		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)),
-		importReplaced, importPosts)
+		UNION ALL SELECT j.id, ?4, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
+			j.finished_at < ?1) AND j.pictures > 0 AND EXISTS (SELECT 1 FROM import_picture INDEXED BY import_picture_state
+			WHERE import_id = j.id AND state IN ('listed', 'waiting', 'stored', 'failed'))
+		UNION ALL SELECT id, 0, 1 FROM import_job AS j WHERE status = 'deleted' AND NOT EXISTS (SELECT 1
+			FROM import_picture WHERE import_id = j.id)) LIMIT 1`, int64(now.Add(-FaultsKept)),
+		importReplaced, importPosts, importCopies)
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return false, nil
@@ -320,8 +331,11 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			return err
 		})
 	}
-	if unneeded.Kind == importPosts {
+	switch unneeded.Kind {
+	case importPosts:
 		return true, s.dropPosts(ctx, unneeded.ID)
+	case importCopies:
+		return true, s.dropPictures(ctx, unneeded.ID)
 	}
 	if unneeded.Kind == importReplaced {
 		err = s.dropReplaced(ctx, unneeded.ID)
@@ -349,6 +363,6 @@ func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (mo
 // tenantID means the imports of all tenants.
 func (s *Store) ImportsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
 	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
-		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
+		WHERE (?2 = '' OR j.tenant_id = ?2) AND c.kind <> 8 AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
 	return ids, err
 }

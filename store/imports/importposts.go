@@ -14,12 +14,17 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// maxPosts is the maximum size in bytes of the cleaned HTML of all posts of an import.
-const maxPosts = 256 << 20
+// PostText is what is read of the body of a post.
+type PostText struct {
+	Words, Excerpt string   // for the search and the list of the archive
+	Pictures       []string // their addresses as stored; see core.PictureKey
+}
 
-// KeepPost stores a post of the uploaded export. body is the post's cleaned HTML. If body is longer than PostRoom,
-// KeepPost doesn't store the post and counts it as skipped. If the disk is full, it returns the error of Room.
-func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string) error {
+// KeepPost stores a post of the uploaded export with its pictures. body is the post's cleaned HTML. If body is longer
+// than PostRoom, KeepPost doesn't store the post and counts it as skipped. If the disk is full, it returns the error of
+// Room. If the posts of the tenant's imports would exceed Options.TenantPostBytes, it returns an error of kind
+// core.TooLarge.
+func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body string, pictures ...string) error {
 	if int64(len(body)) > u.PostRoom {
 		u.PostsSkipped++
 		return nil
@@ -28,8 +33,14 @@ func (u *ImportUpload) KeepPost(ctx context.Context, p *core.ImportedPost, body 
 	if err := u.store.Room(2 * int64(len(body))); err != nil {
 		return err
 	}
+	if err := u.keepPictures(ctx, pictures); err != nil {
+		return err
+	}
 	u.job.Posts++
 	return u.store.Bulk(ctx, func(tx *db.Tx) error {
+		if err := u.charge(tx, len(body)); err != nil {
+			return err
+		}
 		tx.BringsFile()
 		_, err := tx.Exec(`INSERT INTO import_post (import_id, no, title, summary, slug, author, kind, posted_at, draft,
 			paid, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, u.job.ID, p.No, p.Title, p.Summary, p.Slug, p.Author,
@@ -51,13 +62,13 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 	return posts, err
 }
 
-// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. It doesn't change posts
-// that are already issues, so an interrupted call can be repeated. text returns the texts that the archive searches and
-// lists for a post with a title and a body. PublishPosts also returns the errors of text. If the tenant requires
-// approval by a second person, and the actor is not a person or has uploaded the export, it returns
-// core.ErrApprovalRequired.
+// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to be
+// copied. It doesn't change posts that are already issues, so an interrupted call can be repeated. text reads a post with
+// a title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the
+// actor is not a person or has uploaded the export, it returns core.ErrApprovalRequired. If the imported issues of the
+// tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
-	text func(title, body string) (words, excerpt string, err error),
+	text func(title, body string) (PostText, error),
 ) error {
 	var posts []int64
 	j, err := s.changeImport(ctx, id, actor, "import.posts", now, func(tx *db.Tx, j *core.ImportJob) error {
@@ -94,10 +105,10 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 }
 
 func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
-	text func(title, body string) (words, excerpt string, err error),
+	text func(title, body string) (PostText, error),
 ) error {
-	issues := make([]campaigns.ImportedIssue, len(posts))
-	var size int64
+	issues, pictures := make([]campaigns.ImportedIssue, len(posts)), make([][]string, len(posts))
+	var size, bodies int64
 	for k, no := range posts {
 		var p struct {
 			core.ImportedPost
@@ -115,10 +126,13 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		if p.PostedAt <= 0 {
 			issues[k].At, issues[k].Undated = now, true
 		}
-		if issues[k].Words, issues[k].Excerpt, err = text(p.Title, p.Body); err != nil {
+		t, err := text(p.Title, p.Body)
+		if err != nil {
 			return err
 		}
-		size += int64(len(p.Body) + len(issues[k].Words))
+		issues[k].Words, issues[k].Excerpt, pictures[k] = t.Words, t.Excerpt, t.Pictures
+		bodies += int64(len(p.Body))
+		size += int64(len(p.Body) + len(t.Words))
 	}
 	if err := s.Room(2 * size); err != nil {
 		return err
@@ -127,10 +141,21 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		if job, err := ImportJob(tx, j.ID); err != nil || job.Status == core.ImportDeleted {
 			return cmp.Or[error](err, core.ErrNotFound)
 		}
+		used, err := campaigns.ImportedBytes(tx, j.TenantID)
+		if most := s.Options().TenantPostBytes; err == nil && used+bodies > most {
+			err = core.IssuesFull(most)
+		}
+		if err != nil {
+			return err
+		}
 		for k := range issues {
 			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k])
 			if err == nil && no > 0 {
-				err = tx.One("UPDATE import_post SET issue_no = ? WHERE import_id = ? AND no = ?", no, j.ID, posts[k])
+				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
+					len(pictures[k]) > 0, j.ID, posts[k])
+			}
+			if err == nil && no > 0 {
+				err = awaitPictures(tx, j.ID, pictures[k])
 			}
 			if err != nil {
 				return err
@@ -140,8 +165,9 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated. If
-// the posts are no longer stored, it returns a core.Conflict error.
+// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated. Copies
+// of their pictures are removed later, by StepPictures. If the posts are no longer stored, it returns a core.Conflict
+// error.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if err := hasPosts(tx, j); err != nil {
@@ -149,6 +175,9 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 		}
 		n, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
 		tx.Tell("posts", n, nil)
+		if err == nil {
+			err = forgetPictures(tx, id)
+		}
 		return err
 	})
 	for more := err == nil; more; {
@@ -169,14 +198,20 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 		})
 		more = more && err == nil
 	}
+	if err == nil {
+		err = s.removePictures(ctx, id)
+	}
 	return err
 }
 
 // dropPosts deletes up to postsStep posts of an import. Issues made of them stay.
 func (s *Store) dropPosts(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
+		n, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
 			"WHERE import_id = ?1 LIMIT +?2)", id, postsStep)
+		if err == nil && n < postsStep { // the last ones
+			err = tx.One("UPDATE import_job SET post_bytes = 0 WHERE id = ?", id)
+		}
 		return err
 	})
 }

@@ -200,6 +200,7 @@ var remainsOfDeleted = []sweep{
 	ofImports("import_chunk", "import_id, kind, no"),
 	ofImports("import_before", "import_id, subscription_id"),
 	ofImports("import_post", "import_id, no"),
+	ofImports("import_picture", "import_id, no"),
 	ofDeleted("list", "import_job", "id", "import_job_list"),
 	{
 		table: "bulk_person", key: "action_id, subscriber_id", keep: keptDeleted,

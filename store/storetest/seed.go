@@ -14,6 +14,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
 	"newsletterd/store/identity"
 	"newsletterd/store/people"
 	"newsletterd/store/tenants"
@@ -193,6 +194,19 @@ func (s *Seeder) NewImportJob(listID, file string, change ...func(*core.ImportJo
 	j, err = u.Commit(s.Context(), s.Time())
 	s.Must(err)
 	return j
+}
+
+// NewImportedIssue adds an issue of another tool to the archive of a list, and returns its slug.
+func (s *Seeder) NewImportedIssue(listID, title, body string) (slug string) {
+	s.Helper()
+	i := campaigns.ImportedIssue{Slug: title, Title: title, Source: "substack", Body: body, Words: title, At: s.Time()}
+	var no int64
+	s.Must(s.Update(s.Context(), func(tx *db.Tx) (err error) {
+		no, err = campaigns.AddImportedIssue(tx, listID, &i)
+		return err
+	}))
+	s.Must(s.Get(s.Context(), &slug, "SELECT slug FROM issue WHERE no = ?", no))
+	return slug
 }
 
 // NewTemplate creates a template of s.TenantID.

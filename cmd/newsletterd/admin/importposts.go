@@ -9,7 +9,6 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
-	"newsletterd/mail/article"
 	"newsletterd/store"
 	"newsletterd/store/exports"
 	"newsletterd/store/people"
@@ -151,7 +150,7 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if err != nil {
 		return err
 	}
-	err = s.PublishPosts(c.Context, j.ID, in, cli.Actor(), now(), article.ImportedText)
+	err = s.PublishPosts(c.Context, j.ID, in, cli.Actor(), now(), drafts.PostText)
 	if core.KindOf(err) == core.Forbidden {
 		fmt.Fprintf(p.Err, "The posts are uploaded (import %s). Another person can import them in the console.\n", j.ID)
 	}

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"strconv"
+
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
@@ -51,8 +53,50 @@ The uploaded file is deleted.
    newsletterd admin import cancel --id ID`
 	return &cli.Command{
 		Name: "import", Usage: "manage uploaded imports; import posts",
-		Subcommands: append([]*cli.Command{all, show, cancel}, p.postCommands()...),
+		Subcommands: append([]*cli.Command{all, show, cancel, p.importImages(), p.retryImages()}, p.postCommands()...),
 	}
+}
+
+// importImages returns the command that lists the images of posts.
+func (p commands) importImages() *cli.Command {
+	c := p.Command("images", "list the images in the posts of an import", []cli.Flag{
+		cli.ID(people.NounImport),
+		cli.OneOf("state", "filter by `STATE`: listed, waiting, stored, failed or removing", "", core.PictureListed,
+			core.PictureWaiting, core.PictureStored, core.PictureFailed, core.PictureRemoving),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		if _, err := s.ImportJob(c.Context, c.String("id")); err != nil {
+			return cli.Missing(err, "import", c.String("id"))
+		}
+		rows, err := cli.Pages(func(p core.ImportedPicture) string { return strconv.FormatInt(p.No, 10) },
+			func(page core.Page) ([]core.ImportedPicture, error) {
+				return s.ImportPictures(c.Context, c.String("id"), c.String("state"), page)
+			})
+		if err != nil {
+			return err
+		}
+		return cli.List(p.Printer(c), rows, "no", "state", "reason", "address", "media_id")
+	})
+	c.Description = `An image that failed stays at its old address, for the reason shown:
+
+   newsletterd admin import images --id ID --state failed`
+	return c
+}
+
+// retryImages returns the command that copies images again that failed.
+func (p commands) retryImages() *cli.Command {
+	c := p.Command("retry-images", "try again to copy the images that failed",
+		[]cli.Flag{cli.ID(people.NounImport)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.RetryPictures(c.Context, c.String("id"), cli.Actor(), now())
+			if err != nil {
+				return cli.Missing(err, "import", c.String("id"))
+			}
+			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
+		})
+	c.Description = `The daemon copies them within a minute.
+
+   newsletterd admin import retry-images --id ID`
+	return c
 }
 
 // importJobRow is an import in the form that commands print.

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The states of an ImportedPicture.
+const (
+	PictureListed   = "listed"   // no issue shows it yet
+	PictureWaiting  = "waiting"  // to be copied
+	PictureStored   = "stored"   // copied to the tenant's images
+	PictureFailed   = "failed"   // issues show it from its address
+	PictureRemoving = "removing" // its issues were removed; the copy follows
+)
+
+// The reasons why a picture could not be copied.
+const (
+	PictureNotFound    = "not_found"    // status 404 or 410
+	PictureBadStatus   = "bad_status"   // any other status than 200
+	PictureTooLarge    = "too_large"    // in bytes or pixels
+	PictureNotImage    = "not_an_image" // content of another type
+	PictureUnsupported = "unsupported"  // an image that emails can't show, such as SVG
+	PictureDamaged     = "damaged"
+	PictureNotPublic   = "not_public"   // an address inside a network
+	PictureUnreachable = "unreachable"  // no connection, or no complete answer in time
+	PictureRedirects   = "redirects"    // too many
+	PictureBadAddress  = "bad_address"  // neither http nor https, or without a host
+	PictureStorageFull = "storage_full" // the tenant's images have reached their limit
+)
+
+// Limits of the posts of exports and their pictures.
+const (
+	MaxImportedPictures = 5000      // of an import
+	MaxPostBytes        = 256 << 20 // of the posts of an import, as clean HTML
+	MaxTenantPostBytes  = 512 << 20 // of the stored posts of a tenant, and again of its imported issues
+	maxPictureAddress   = 4096      // bytes
+)
+
+// ImportedPicture is a picture in the posts of an export.
+type ImportedPicture struct {
+	No int64 `db:"no" json:"no"` // place in the import
+	// address in the posts; of an image inside a post, its type and the SHA-256 of its data
+	Address string `db:"address" json:"address"`
+	State   string `db:"state" json:"state" enum:"listed|waiting|stored|failed|removing"`
+	// why it could not be copied; only if failed
+	Reason string `db:"reason" json:"reason,omitempty" enum:"not_found|bad_status|too_large|not_an_image|unsupported|damaged|not_public|unreachable|redirects|bad_address|storage_full"`
+	// the image that the import has added; only if stored
+	MediaID string `db:"media_id" json:"media_id,omitempty"`
+}
+
+// PictureCounts counts the pictures of an import whose posts are issues.
+type PictureCounts struct {
+	Waiting int64 `db:"waiting" json:"waiting"` // to be copied
+	Stored  int64 `db:"stored" json:"stored"`   // copied to the tenant's images
+	Failed  int64 `db:"failed" json:"failed"`   // issues show them from their address
+}
+
+// ImportedIssue is an issue of an archive that was published with another tool.
+type ImportedIssue struct {
+	No     int64   `db:"no" json:"-"`
+	Slug   string  `db:"slug" json:"slug"` // path of the issue, below that of the archive
+	Title  string  `db:"title" json:"title"`
+	SentAt Instant `db:"sent_at" json:"sent_at"`
+	Source string  `db:"source" json:"source"` // the other tool; empty if unknown
+	Author string  `db:"author" json:"author"` // empty if unknown
+}
+
+// PictureKey returns the address of a picture as ImportedPicture stores it. It is empty for an address that is too long.
+func PictureKey(address string) string {
+	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		sum := sha256.Sum256([]byte(data))
+		return head + ";sha256=" + hex.EncodeToString(sum[:])
+	}
+	if len(address) > maxPictureAddress {
+		return ""
+	}
+	return address
+}
+
+// PictureName returns a name for the copy of a picture: the last part of its address.
+func PictureName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Path == "" {
+		return "picture"
+	}
+	name := path.Base(u.Path)
+	if inner, err := url.QueryUnescape(name); err == nil && strings.Contains(inner, "/") { // an address in a path
+		name = path.Base(inner)
+	}
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	if all := []rune(name); len(all) > 100 {
+		name = string(all[:100])
+	}
+	if name = strings.TrimSpace(name); name == "" || name == "." || name == "/" {
+		return "picture"
+	}
+	return name
+}
+
+// PostsFull returns the error for posts that would exceed limit, the maximum size of the posts in a tenant's imports.
+func PostsFull(limit int64) *Error {
+	return tooLargef("The storage for posts of imports is full (limit: %s). Delete imports with posts, or wait until a "+
+		"week after they ended.", ByteSize(limit))
+}
+
+// IssuesFull returns the error for posts that would exceed limit, the maximum size of a tenant's imported issues.
+func IssuesFull(limit int64) *Error {
+	return tooLargef("The storage for imported issues is full (limit: %s). Remove some of them from the archive.",
+		ByteSize(limit))
+}

@@ -1,0 +1,58 @@
+package exports
+
+import (
+	"archive/zip"
+	"io"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxPicture is the maximum size of a picture in an archive, in bytes.
+const maxPicture = 10 << 20
+
+var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
+
+// notePicture adds an entry that is a picture by its name. It reports whether the entry is one.
+func (e *Export) notePicture(file *zip.File) bool {
+	name := entryName(file)
+	if !slices.Contains(pictureEndings, strings.ToLower(path.Ext(name))) {
+		return false
+	}
+	base := path.Base(name)
+	e.pictures[base] = append(e.pictures[base], file)
+	return true
+}
+
+func entryName(file *zip.File) string { return strings.ReplaceAll(file.Name, `\`, "/") }
+
+// Picture returns the data of the picture that a post shows from a relative address, or nil if the archive has no such
+// picture, several, or one that is too large. If the archive is damaged, it returns a core.Invalid error.
+func (e *Export) Picture(address string) ([]byte, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
+		return nil, nil
+	}
+	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
+	var found *zip.File
+	for _, file := range e.pictures[path.Base(name)] {
+		entry := "/" + strings.TrimPrefix(entryName(file), "/")
+		if !strings.HasSuffix(entry, "/"+name) {
+			continue
+		}
+		if found != nil {
+			return nil, nil
+		}
+		found = file
+	}
+	if found == nil || found.UncompressedSize64 > maxPicture {
+		return nil, nil
+	}
+	r, err := openEntry(found)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/imports"
+)
+
+// posts tells of the posts of an import, and of copies of their pictures.
+func (s *story) posts(id string) {
+	ctx := s.Context()
+	publish := func() error {
+		return s.PublishPosts(ctx, id, core.PostsInput{}, "test", now0+110,
+			func(_, body string) (imports.PostText, error) {
+				return imports.PostText{Words: body, Pictures: []string{"https://a.example/1.png", "2.png"}}, nil
+			})
+	}
+	s.op("PublishPosts", publish)
+	var t imports.PictureTurn
+	s.op("NextPictures", func() (err error) { t, err = s.NextPictures(ctx, "", []string{"x"}); return err })
+	s.op("PackedPicture", func() error { return onlyErr(s.PackedPicture(ctx, id, 2)) })
+	s.op("PicturesAt", func() error { return onlyErr(s.PicturesAt(ctx, id, []string{"2.png"})) })
+	m := core.Media{ID: core.NewID(), TenantID: s.tenant, Name: "2", CreatedBy: "test", CreatedAt: now0}
+	m.Mail = core.MediaFile{SHA256: "c0", Type: "image/png", Width: 1, Height: 1, Bytes: 2, Data: []byte("xz")}
+	m.Full = m.Mail
+	s.op("StorePicture", func() error {
+		if s.faultless {
+			return s.StorePicture(ctx, &t, 2, m, core.MediaLimits{BytesPerTenant: 1 << 30})
+		}
+		err := s.StorePicture(ctx, &t, 2, m, core.MediaLimits{BytesPerTenant: 1 << 30})
+		if core.KindOf(err) == core.NotFound { // an earlier try has stored it
+			return nil
+		}
+		return err
+	})
+	s.op("FailPicture", func() error { return s.FailPicture(ctx, &t, 1, core.PictureNotFound) })
+	s.op("SettlePictures", func() error {
+		return s.SettlePictures(ctx, &t, "<p>B</p>", &campaigns.IssueText{Words: "B"})
+	})
+	s.op("ImportPictures", func() error { return onlyErr(s.ImportPictures(ctx, id, "", core.Page{Limit: 2})) })
+	s.op("PictureCounts", func() error { return onlyErr(s.PictureCounts(ctx, id)) })
+	s.op("RetryPictures", func() error { return onlyErr(s.RetryPictures(ctx, id, "test", now0+110)) })
+	s.op("ImportedIssues", func() error { return onlyErr(s.ImportedIssues(ctx, s.list, core.Page{Limit: 2})) })
+	s.op("RemoveIssue", func() error { return s.RemoveIssue(ctx, s.list, "hello", "test", now0+110) })
+	s.op("PublishPosts", publish)
+	s.op("WithdrawPosts", func() error { return s.WithdrawPosts(ctx, id, "test", now0+110) })
+	s.op("RemovePictures", func() error { return s.RemovePictures(ctx, id) })
+}

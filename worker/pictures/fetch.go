@@ -1,0 +1,157 @@
+package pictures
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/netguard"
+	"newsletterd/store/imports"
+)
+
+const (
+	fetchTimeout = 30 * time.Second
+	maxRedirects = 5
+)
+
+var (
+	errRedirects = errors.New("too many redirects")
+	errAddress   = errors.New("not the address of a picture")
+)
+
+// following returns a client like client that follows redirects. It sends neither cookies nor a referrer.
+func following(client *http.Client) *http.Client {
+	c := *client
+	c.Timeout = fetchTimeout
+	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return errRedirects
+		}
+		r.Header.Del("Referer")
+		_, err := webAddress(r.URL)
+		return err
+	}
+	return &c
+}
+
+// webAddress returns an address of the web with a scheme.
+func webAddress(u *url.URL) (*url.URL, error) {
+	if u.Scheme == "" && u.Host != "" { // like the page
+		u.Scheme = "https"
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil, errAddress
+	}
+	return u, nil
+}
+
+// hostOf returns the host of a picture of the web, or an empty string.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// bytesOf returns the data of a picture. reason is the reason why that failed. err is an error of the disk.
+func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job) (data []byte, reason string, err error) {
+	if strings.HasPrefix(j.address, "data:") {
+		data, reason = inlined(j.address)
+		return data, reason, nil
+	}
+	u, err := url.Parse(j.address)
+	if err != nil {
+		return nil, core.PictureBadAddress, nil
+	}
+	if u.Scheme == "" && u.Host == "" {
+		data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
+		if err == nil && len(data) == 0 {
+			reason = core.PictureBadAddress
+		}
+		return data, reason, err
+	}
+	if u, err = webAddress(u); err != nil {
+		return nil, core.PictureBadAddress, nil
+	}
+	data, reason = c.fetch(ctx, u)
+	return data, reason, nil
+}
+
+// inlined returns the data of a picture inside a text.
+func inlined(address string) (data []byte, reason string) {
+	_, text, ok := strings.Cut(address, ";base64,")
+	if !ok {
+		return nil, core.PictureBadAddress
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		data, err = base64.RawStdEncoding.DecodeString(text)
+	}
+	if err != nil {
+		return nil, core.PictureDamaged
+	}
+	return data, ""
+}
+
+// pictureTypes are the media types that are fetched. What they contain decides whether it is stored.
+const pictureTypes = " image/png image/x-png image/apng image/jpeg image/jpg image/pjpeg image/gif image/webp "
+
+// fetch fetches a picture from the web.
+func (c *copier) fetch(ctx context.Context, u *url.URL) (data []byte, reason string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, core.PictureBadAddress
+	}
+	req.Header.Set("User-Agent", "newsletterd")
+	req.Header.Set("Accept", "image/webp, image/png, image/jpeg, image/gif")
+	req.Header.Set("Accept-Encoding", "identity") // so that no small body becomes a large one
+	res, err := c.client.Do(req)
+	if err != nil {
+		return nil, unfetched(err)
+	}
+	defer res.Body.Close()
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
+		return nil, core.PictureNotFound
+	case res.StatusCode != http.StatusOK:
+		return nil, core.PictureBadStatus
+	case res.Header.Get("Content-Encoding") != "" && res.Header.Get("Content-Encoding") != "identity":
+		return nil, core.PictureNotImage
+	case kind == "" || !strings.HasPrefix(kind, "image/"):
+		return nil, core.PictureNotImage
+	case !strings.Contains(pictureTypes, " "+kind+" "):
+		return nil, core.PictureUnsupported
+	case res.ContentLength > c.Limits.Bytes:
+		return nil, core.PictureTooLarge
+	}
+	data, err = io.ReadAll(io.LimitReader(res.Body, c.Limits.Bytes+1))
+	switch {
+	case err != nil:
+		return nil, core.PictureUnreachable
+	case int64(len(data)) > c.Limits.Bytes:
+		return nil, core.PictureTooLarge
+	}
+	return data, ""
+}
+
+// unfetched returns the reason for an error of a request.
+func unfetched(err error) string {
+	switch {
+	case errors.Is(err, errRedirects):
+		return core.PictureRedirects
+	case errors.Is(err, errAddress):
+		return core.PictureBadAddress
+	case errors.Is(err, netguard.ErrNotPublic):
+		return core.PictureNotPublic
+	}
+	return core.PictureUnreachable
+}

@@ -1,0 +1,218 @@
+package pictures
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/article"
+	"newsletterd/mail/picture"
+	"newsletterd/store/imports"
+)
+
+const (
+	turnPictures   = 8 // copied in a turn
+	fetchesAtOnce  = 4
+	unreachableMax = 3 // pictures of a host that can't be reached, after which the others of the turn fail too
+)
+
+// copy copies the next pictures of an issue. If none waits anymore, the issue shows the copies.
+func (c *copier) copy(ctx context.Context, t *imports.PictureTurn) error {
+	addresses := article.PostPictures(t.Body)
+	keys := make([]string, len(addresses))
+	for i, a := range addresses {
+		keys[i] = core.PictureKey(a)
+	}
+	known, err := c.Store.PicturesAt(ctx, t.ImportID, keys)
+	if err != nil {
+		return err
+	}
+	var next []job
+	waiting := false
+	for i, key := range keys {
+		switch p, ok := known[key]; {
+		case !ok || p.State != core.PictureWaiting:
+		case len(next) == turnPictures:
+			waiting = true
+		default:
+			next = append(next, job{addresses[i], p.No})
+		}
+	}
+	if len(next) > 0 {
+		if err := c.copyAll(ctx, t, next); err != nil || waiting {
+			return err
+		}
+		if known, err = c.Store.PicturesAt(ctx, t.ImportID, keys); err != nil {
+			return err
+		}
+	}
+	return c.settle(ctx, t, addresses, known)
+}
+
+// job is a picture to be copied.
+type job struct {
+	address string
+	no      int64
+}
+
+// copyAll copies pictures, a few at the same time.
+func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	queue := make(chan job, len(jobs))
+	for _, j := range jobs {
+		queue <- j
+	}
+	close(queue)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failures []error
+	hosts := &hosts{lost: map[string]int{}}
+	for range fetchesAtOnce {
+		all.Go(func() {
+			for j := range queue {
+				if err := c.copyOne(ctx, t, j, hosts); err != nil {
+					mu.Lock()
+					failures = append(failures, err)
+					mu.Unlock()
+					cancel()
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// hosts counts the pictures of a turn that could not be fetched because their host doesn't respond.
+type hosts struct {
+	mu   sync.Mutex
+	lost map[string]int
+}
+
+func (h *hosts) down(host string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost[host] >= unreachableMax
+}
+
+func (h *hosts) note(host string, reason string) {
+	if reason == core.PictureUnreachable {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.lost[host]++
+	}
+}
+
+// copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
+func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, h *hosts) error {
+	host, reason := hostOf(j.address), core.PictureUnreachable
+	var data []byte
+	var err error
+	if host == "" || !h.down(host) {
+		data, reason, err = c.bytesOf(ctx, t, j)
+		h.note(host, reason)
+	}
+	if err == nil && reason == "" {
+		reason, err = c.store(ctx, t, j, data)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if reason != "" {
+		return c.Store.FailPicture(ctx, t, j.no, reason)
+	}
+	return nil
+}
+
+// store decodes a picture and stores it. reason is the reason why it can't be stored; empty: it was.
+func (c *copier) store(ctx context.Context, t *imports.PictureTurn, j job, data []byte) (reason string, err error) {
+	select {
+	case c.decode <- struct{}{}:
+		defer func() { <-c.decode }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	p, err := picture.Open(data)
+	if err != nil {
+		return reasonOf(err)
+	}
+	if err := c.Memory.Acquire(ctx, p.Memory); err != nil {
+		return "", fmt.Errorf("memory of pictures: %w", err)
+	}
+	defer c.Memory.Release(p.Memory)
+	name := core.PictureName(j.address)
+	m, err := core.NewMedia(t.TenantID, t.CreatedBy, core.MediaInput{Name: &name}, core.At(time.Now()))
+	if err != nil {
+		return "", err
+	}
+	if m.Full, m.Mail, err = p.Make(ctx, int(c.Limits.Bytes)); err != nil {
+		return reasonOf(err)
+	}
+	err = c.Store.StorePicture(ctx, t, j.no, m, c.Limits)
+	switch {
+	case errors.Is(err, core.ErrNotFound): // the issue or the tenant is gone
+		return "", nil
+	case core.KindOf(err) == core.TooLarge:
+		return core.PictureStorageFull, nil
+	}
+	return "", err
+}
+
+// reasonOf returns the reason that an error of an image gives, or the error itself.
+func reasonOf(err error) (string, error) {
+	fault, ok := errors.AsType[*core.Error](err)
+	switch {
+	case ok && fault.Kind == core.TooLarge:
+		return core.PictureTooLarge, nil
+	case ok && fault.Code == "unsupported_picture":
+		return core.PictureUnsupported, nil
+	case ok && fault.Code == "invalid_picture":
+		return core.PictureDamaged, nil
+	}
+	return "", err
+}
+
+// settle makes an issue show the copies of its pictures.
+func (c *copier) settle(ctx context.Context, t *imports.PictureTurn, addresses []string,
+	known map[string]core.ImportedPicture,
+) error {
+	tenant, err := c.Store.Tenant(ctx, t.TenantID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	origin, copies := tenant.Origin(c.Origin), map[string]article.Copy{}
+	for _, address := range addresses {
+		p := known[core.PictureKey(address)]
+		if p.State != core.PictureStored {
+			continue
+		}
+		m, err := c.Store.Media(ctx, p.MediaID)
+		if errors.Is(err, core.ErrNotFound) {
+			continue // someone has deleted it
+		}
+		if err != nil {
+			return err
+		}
+		copies[address] = article.Copy{URL: origin + m.Mail.Path(m.Name), Full: origin + m.Full.Path(m.Name)}
+	}
+	body, err := article.ShowCopies(t.Body, copies)
+	if err != nil {
+		return err
+	}
+	text, err := c.Text(ctx, t.Title, body)
+	if err != nil {
+		return err
+	}
+	return c.Store.SettlePictures(ctx, t, body, &text)
+}
