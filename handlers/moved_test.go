@@ -48,7 +48,7 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 		}
 		archive(e.list.ID, "weekly", true)
 		leads("/p/engines", "")
-		at := e.uploads(e.list.ID, "export.zip", blog(t))
+		at := e.uploads(e.list.ID, "export.zip", blog(t, "<p>Steam</p>"))
 		leads("/p/engines", "")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		const engines = "https://letters.acme.example/a/weekly/engines"
@@ -70,7 +70,7 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 		// The list that imported a path first keeps it while its archive is on.
 		second := e.seed.NewList()
 		archive(second.ID, "second", true)
-		again := e.uploads(second.ID, "export.zip", blog(t))
+		again := e.uploads(second.ID, "export.zip", blog(t, "<p>Steam</p>"))
 		e.sends(again+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		leads("/p/engines", engines)
 		archive(e.list.ID, "weekly", false)
