@@ -306,10 +306,10 @@ func (w *Walk) all() (targets []target) {
 }
 
 // mayBeGone reports whether a permitted caller may get a 404. A resent email soon leaves the queue, a draft has no
-// correction, no one has proposed targets for its links, and no mail server is set.
+// correction and no polls, no one has proposed targets for its links, and no mail server is set.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
-		strings.HasSuffix(path, "/proposal") || path == "/api/admin/relay"
+		strings.HasSuffix(path, "/proposal") || strings.Contains(path, "/polls/") || path == "/api/admin/relay"
 }
 
 // mayBeAnothers reports whether a permitted caller may be refused because the record belongs to another person:
