@@ -2,13 +2,22 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // QuickCheck runs SQLite's quick_check on a reading connection and returns its findings. With a warm cache it takes
-// about a second per GB. It stops when ctx ends. The only error is core.ErrStorage.
+// about a second per GB. It stops when ctx ends. Some damage ends the check, which is a finding too. The only error is
+// core.ErrStorage.
 func (s *DB) QuickCheck(ctx context.Context) ([]string, error) {
-	return s.findings(ctx, "PRAGMA quick_check(100)")
+	found, err := s.findings(ctx, "PRAGMA quick_check(100)")
+	if se, ok := errors.AsType[*sqlite.Error](err); ok && se.Code()&0xff == sqlite3.SQLITE_CORRUPT {
+		return []string{se.Error()}, nil
+	}
+	return found, err
 }
 
 // CheckFile looks for damage (integrity_check), broken references (foreign_key_check) and contradictory rows. It
