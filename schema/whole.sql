@@ -628,7 +628,7 @@ CREATE TABLE imported_issue (
   author   TEXT NOT NULL,
   kind     TEXT NOT NULL,
   body     TEXT NOT NULL -- clean HTML
-, tenant_id TEXT NOT NULL DEFAULT '', old_path TEXT NOT NULL DEFAULT '', body_sum TEXT NOT NULL DEFAULT '') STRICT;
+, body_sum TEXT NOT NULL DEFAULT '', tenant_id TEXT NOT NULL DEFAULT '', old_path TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX imported_issue_old ON imported_issue (tenant_id, old_path);
 
