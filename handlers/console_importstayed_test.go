@@ -17,7 +17,8 @@ func TestConsoleImportNamesWhoStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		grace := e.found("grace@reader.example")
-		at := e.uploads(e.list.ID, "unsubscribed.csv", "email,unsubscribed_at\ngrace@reader.example,2020-01-02 10:00:00\n"+
+		at := e.uploads(e.list.ID, "unsubscribed.csv", "email,unsubscribed_at\n"+
+			"grace@reader.example,2020-01-02 10:00:00\n"+
 			"stranger@reader.example,2020-01-02 10:00:00\n")
 		form, _ := e.choices(at)
 		form.Set("do", "run")

@@ -36,7 +36,8 @@ func (w *writer) customers(n int) core.List {
 			plan = "monthly"
 		}
 		w.d.seed.At(then).Active(shop.ID, address(k))
-		_, err := w.d.store.SetPreferences(w.Context(), shop.ID, address(k), core.Preferences(`{"plan":"`+plan+`"}`), then+1)
+		fields := core.Preferences(`{"plan":"` + plan + `"}`)
+		_, err := w.d.store.SetPreferences(w.Context(), shop.ID, address(k), fields, then+1)
 		w.d.Must(err)
 	}
 	known := 0
@@ -153,7 +154,8 @@ func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 				}
 			}
 		}
-		const want = `{"all":[{"field":"plan","is":["yearly"]},{"joined":{"before_days":30}},{"not":{"clicked":{"last":3}}}]}`
+		const want = `{"all":[{"field":"plan","is":["yearly"]},{"joined":{"before_days":30}},
+			{"not":{"clicked":{"last":3}}}]}`
 		var got, wanted any
 		w.d.Must(json.Unmarshal([]byte(rule), &got))
 		w.d.Must(json.Unmarshal([]byte(want), &wanted))

@@ -43,7 +43,8 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case reason == core.PauseFirst:
 		return p.T("Paused after the first 500 recipients: {{what}}.", "what", p.firstProblem(detail))
 	case reason == core.PauseBounces:
-		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what", p.shareOf(detail))
+		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what",
+			p.shareOf(detail))
 	case reason == core.PauseComplaints:
 		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what",
 			p.shareOf(detail))

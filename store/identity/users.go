@@ -163,8 +163,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		}
 		tx.Kick(db.TopicIdentity)
 		err := tx.One("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, language = ?, "+
-			"disabled_at = ?, updated_at = ? WHERE id = ?", string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, u.Language,
-			int64(u.DisabledAt), int64(now), id)
+			"disabled_at = ?, updated_at = ? WHERE id = ?",
+			string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, u.Language, int64(u.DisabledAt), int64(now), id)
 		if errors.Is(err, core.ErrConflict) {
 			return ErrUserExists.With(err)
 		}

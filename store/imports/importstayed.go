@@ -58,8 +58,8 @@ func (s *Store) StillSubscribed(ctx context.Context, j *core.ImportJob, n int) (
 				ids = append(ids, uuid.UUID(data[:len(uuid.UUID{})]).String())
 			}
 			var some []core.Subscription
-			err = r.All(&some, "SELECT "+members.SubscriptionColumns+` FROM json_each(?2) AS x CROSS JOIN subscription AS s
-				ON s.list_id = ?1 AND s.id = x.value WHERE s.status = 'active' LIMIT +?3`, j.ListID, ids.Column(),
+			err = r.All(&some, "SELECT "+members.SubscriptionColumns+` FROM json_each(?2) AS x
+				CROSS JOIN subscription AS s ON s.list_id = ?1 AND s.id = x.value WHERE s.status = 'active' LIMIT +?3`, j.ListID, ids.Column(),
 				n+1-len(found))
 			if err != nil {
 				return err
