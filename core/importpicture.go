@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,6 +70,11 @@ type ImportedIssue struct {
 	SentAt Instant `db:"sent_at" json:"sent_at"`
 	Source string  `db:"source" json:"source"` // the other tool; empty if unknown
 	Author string  `db:"author" json:"author"` // empty if unknown
+}
+
+// Cursor returns the cursor of the page of issues after i.
+func (i *ImportedIssue) Cursor() string {
+	return strconv.FormatInt(int64(i.SentAt), 10) + "." + strconv.FormatInt(i.No, 10)
 }
 
 // PictureKey returns the address of a picture as ImportedPicture stores it. It is empty for an address that is too long.

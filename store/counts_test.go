@@ -189,16 +189,16 @@ func TestCheckCountsAgain(t *testing.T) {
 		{"", "", ""},
 		{
 			"UPDATE webhook_endpoint SET waiting = waiting + 1", "UPDATE webhook_endpoint SET waiting = waiting - 1",
-			"another number of events",
+			"endpoints whose stored count",
 		},
 		{
 			"UPDATE webhook_endpoint SET waiting_bytes = waiting_bytes - 1",
-			"UPDATE webhook_endpoint SET waiting_bytes = waiting_bytes + 1", "other bytes of events",
+			"UPDATE webhook_endpoint SET waiting_bytes = waiting_bytes + 1", "endpoints whose stored size",
 		},
-		{"UPDATE import_job SET bytes = bytes + 1", "UPDATE import_job SET bytes = bytes - 1", "imports whose file"},
-		{"UPDATE model_file SET chunks = chunks + 1", "UPDATE model_file SET chunks = chunks - 1", "files of models"},
-		{"UPDATE model_usage SET bytes = bytes + 1", "UPDATE model_usage SET bytes = bytes - 1", "owners whose files"},
-		{"UPDATE model_total SET bytes = bytes + 1", "UPDATE model_total SET bytes = bytes - 1", "totals of files"},
+		{"UPDATE import_job SET bytes = bytes + 1", "UPDATE import_job SET bytes = bytes - 1", "imports whose stored size"},
+		{"UPDATE model_file SET chunks = chunks + 1", "UPDATE model_file SET chunks = chunks - 1", "model files whose parts"},
+		{"UPDATE model_usage SET bytes = bytes + 1", "UPDATE model_usage SET bytes = bytes - 1", "model owners whose stored size"},
+		{"UPDATE model_total SET bytes = bytes + 1", "UPDATE model_total SET bytes = bytes - 1", "totals of model files"},
 		{"UPDATE list_count SET active = active + 1", "UPDATE list_count SET active = active - 1", "the counts of list"},
 	} {
 		if c.wrong != "" {

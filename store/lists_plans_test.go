@@ -149,8 +149,10 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{campaigns.JobFilter{Tenants: []string{l.TenantID}, CampaignIDs: []string{j.CampaignID, core.NewID()}}},
 			{campaigns.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
 		},
-		"ListGrowth": {{l.ID, now}},
-		"Lists":      among,
+		"ImportPictures": {{"id", ""}, {"id", core.PictureFailed}},
+		"ImportedIssues": {{l.ID}},
+		"ListGrowth":     {{l.ID, now}},
+		"Lists":          among,
 		"MatchingSubscriptions": {
 			{people.SubscriptionFilter{ListID: l.ID}},
 			{people.SubscriptionFilter{All: true, Status: "bounced"}},

@@ -1,8 +1,6 @@
 package members
 
 import (
-	"strconv"
-
 	"newsletterd/core"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
@@ -14,8 +12,8 @@ func (r *Room) importedIssueRoutes(t *web.Table) {
 	const all = "/api/admin/newsletter-lists/:id/imported-issues"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(tenants.FindList).Missing(core.ErrListNotFound) }
 	t.Add("GET", all, web.Admin(core.ActionListRead), web.Member,
-		one(web.List(l.importedIssues, func(i core.ImportedIssue) string { return strconv.FormatInt(i.No, 10) })),
-		"List the imported issues in the archive of a list, newest import first").Named("listImportedIssues")
+		one(web.List(l.importedIssues, func(i core.ImportedIssue) string { return i.Cursor() })),
+		"List the imported issues in the archive of a list, newest first").Named("listImportedIssues")
 	t.Add("DELETE", all+"/:slug", web.Admin(core.ActionListSettings), web.Member,
 		one(web.Query(l.removeIssue)).Fails(core.NotFound),
 		"Remove an imported issue from the archive of a list").Named("removeImportedIssue")

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"strconv"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -100,20 +102,23 @@ const importedBytes = `SELECT coalesce(sum(octet_length(m.body)), 0) FROM list A
 	issue AS i INDEXED BY issue_sent ON i.list_id = l.id CROSS JOIN imported_issue AS m ON m.issue_no = i.no
 	WHERE l.tenant_id = ?`
 
-// ImportedIssues returns a page of the imported issues of a list by number, newest first. after is the number of the
-// last one seen; 0: none. Its only error is core.ErrStorage.
-func ImportedIssues(ctx context.Context, s *db.DB, listID string, after int64, limit int) (is []core.ImportedIssue,
+// ImportedIssues returns a page of the imported issues of a list, the newest first. after is the cursor of the last one
+// seen; empty: none. Its only error is core.ErrStorage.
+func ImportedIssues(ctx context.Context, s *db.DB, listID, after string, limit int) (is []core.ImportedIssue,
 	err error,
 ) {
-	if after == 0 {
-		after = math.MaxInt64
+	sent, no := int64(math.MaxInt64), int64(0)
+	if at, of, ok := strings.Cut(after, "."); ok {
+		sent, _ = strconv.ParseInt(at, 10, 64)
+		no, _ = strconv.ParseInt(of, 10, 64)
 	}
-	err = s.All(ctx, &is, importedIssues, listID, after, limit)
+	err = s.All(ctx, &is, importedIssues, listID, sent, no, limit)
 	return is, err
 }
 
 const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.author FROM issue AS i INDEXED BY issue_sent
-	CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.no < ?2 ORDER BY i.no DESC LIMIT +?3`
+	CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND (i.sent_at, i.no) < (?2, ?3)
+	ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4`
 
 // ImportedText returns the title and the clean HTML of an imported issue. If there is none, both are empty.
 func ImportedText(ctx context.Context, s *db.DB, no int64) (title, body string, err error) {

@@ -327,8 +327,7 @@ func (s *Store) RemovePictures(ctx context.Context, id string) error {
 // ImportedIssues returns a page of the imported issues in the archive of a list, those added last first. Its only error is
 // core.ErrStorage.
 func (s *Store) ImportedIssues(ctx context.Context, listID string, page core.Page) ([]core.ImportedIssue, error) {
-	after, _ := strconv.ParseInt(page.After, 10, 64)
-	return campaigns.ImportedIssues(ctx, s.DB, listID, after, page.Limit)
+	return campaigns.ImportedIssues(ctx, s.DB, listID, page.After, page.Limit)
 }
 
 // RemoveIssue removes an imported issue from the archive of a list. Copies of its pictures stay. If there is no such
