@@ -85,6 +85,9 @@ func (c *Cursor) Find(q db.Querier, keys []Key, wanted []int, id func(i int) str
 // far reports whether a key is probably several pages after the present one. Ids are evenly distributed.
 func (c *Cursor) far(k Key) bool {
 	n := len(c.page.States)
+	if c.page.FirstSeq+int64(n) >= c.high { // there is no later page
+		return false
+	}
 	first, last := keyAt(c.page.IDs, 0).high, keyAt(c.page.IDs, n-1).high
 	return k.high > last && (k.high-last)/2 > last-first
 }

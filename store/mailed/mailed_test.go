@@ -124,6 +124,45 @@ func TestCursorsFindRecipients(t *testing.T) {
 	}
 }
 
+// counted counts queries.
+type counted struct {
+	db.Querier
+	n int
+}
+
+func (c *counted) Get(dest any, query string, args ...any) error {
+	c.n++
+	return c.Querier.Get(dest, query, args...)
+}
+
+// Ids after a job's last recipient need no search, however far they are.
+func TestIDsAfterTheLastPage(t *testing.T) {
+	d := testOpen(t)
+	ids := randomIDs(rand.New(rand.NewPCG(7, 8)), 20*Size)
+	var all []Recipient
+	for _, id := range ids[:Size+20] { // a job that was canceled early
+		all = append(all, Recipient{id, Sent})
+	}
+	first, last := pages(t, d, all)
+	q := &counted{Querier: d.Reads(t.Context())}
+	c, err := NewCursor(q, 7, first, last)
+	if err != nil || c == nil {
+		t.Fatal(c, err)
+	}
+	keys, wanted := make([]Key, len(ids)), make([]int, len(ids))
+	for i, id := range ids {
+		keys[i], _ = KeyOf(id)
+		wanted[i] = i
+	}
+	found, ok, err := c.Find(q, keys, wanted, func(i int) string { return ids[i] })
+	if err != nil || !ok || len(found) != len(all) {
+		t.Error(len(found), ok, err)
+	}
+	if q.n > 10 {
+		t.Errorf("%d queries for %d ids", q.n, len(ids))
+	}
+}
+
 // Without all pages there is no cursor, and one that misses a page says so.
 func TestMissingPages(t *testing.T) {
 	d := testOpen(t)
