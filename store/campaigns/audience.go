@@ -96,6 +96,9 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		if st.from != j.ExpandedTo || st.reached != j.Recipients {
 			return true, nil // the job has moved since, so the range is read again
 		}
+		if err := decidable(tx, j, &narrowing); err != nil {
+			return false, err
+		}
 		upper, more = st.to, st.more
 		found, excluded, err = st.recipients(tx, j, &narrowing)
 	} else {

@@ -204,6 +204,17 @@ func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, err
 	return MatchRule(q, j.TenantID, rule, at)
 }
 
+// decidable returns a core.Undecided error if what the rule of a job needs is no longer stored for its first list. The
+// parts of a range have been read in several snapshots. The retention removes a campaign's first recipients first, so
+// what is complete now was complete in all of them.
+func decidable(tx *db.Tx, j *core.SendJob, n *core.Narrowing) error {
+	match, err := jobMatch(tx, j, n)
+	if err == nil {
+		_, err = match.jobsOf(tx, j.ListID)
+	}
+	return err
+}
+
 // ruleMoment returns the moment for which a job's rule is evaluated: the start of the job or, for a retry, the start of
 // the first job that it retries.
 func ruleMoment(q db.Querier, j *core.SendJob) (core.Instant, error) {

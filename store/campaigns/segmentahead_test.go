@@ -119,6 +119,55 @@ func TestRangesOfAJobThatMoved(t *testing.T) {
 	}
 }
 
+// If the recipients that a rule needs are removed after a range was read, the job pauses and emails no one.
+func TestRangesWhoseRuleCannotBeEvaluatedAnymore(t *testing.T) {
+	for _, rule := range []string{`{"not":{"received":"camp"}}`, `{"not":{"opened":{"within_days":10}}}`} {
+		s := aheadHouse(t)
+		camp := core.NewID()
+		n := core.Narrowing{SegmentID: core.NewID(), Rule: core.RuleText(strings.Replace(rule, "camp", camp, 1))}
+		const now = 1_772_442_000_000
+		must(t, s.Update(t.Context(), func(tx *db.Tx) error {
+			for _, q := range [][]any{
+				{"UPDATE send_job SET narrowing = ?, started_at = ?", n.Column(), now},
+				{"INSERT INTO campaign (id, tenant_id, state, created_at, updated_at) VALUES (?, 'acme', 'sent', 1, 1)", camp},
+				{`INSERT INTO send_job (no, id, tenant_id, list_id, copy_id, status, due_at, created_at, started_at,
+					campaign_id, recipients, sent, tracked, expanded) VALUES (5, 'old', 'acme', 'letter', 'c', 'completed', 1, 1, ?,
+					?, 1000, 1000, 3, 1)`, now - 1000, camp},
+				{`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT 5, row_number() OVER (ORDER BY id),
+					id, email_key, ` + SqlRecipientSent + ` FROM subscriber ORDER BY id LIMIT 1000`},
+			} {
+				if _, err := tx.Exec(q[0].(string), q[1:]...); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		ahead, err := judgeAhead(t.Context(), s.DB, 7)
+		must(t, err)
+		if ahead.part == nil || len(ahead.part.found) == 0 {
+			t.Fatalf("%s: %+v", rule, ahead.part)
+		}
+		must(t, s.Bulk(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM recipient WHERE job_no = 5 AND seq <= 500")
+			return err
+		}))
+		err = s.Bulk(t.Context(), func(tx *db.Tx) error {
+			j, err := sendJobNo(tx, 7)
+			must(t, err)
+			_, err = expand(tx, &j, ahead)
+			return err
+		})
+		if !core.IsUndecided(err) {
+			t.Errorf("%s: %v", rule, err)
+		}
+		var all int
+		must(t, s.Get(t.Context(), &all, "SELECT count(*) FROM recipient WHERE job_no = 7"))
+		if all != 0 {
+			t.Errorf("%s: %d recipients", rule, all)
+		}
+	}
+}
+
 // The ids of a range are looked up, with any SQLite statistics.
 func TestRangesAreCheckedByID(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
