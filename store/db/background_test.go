@@ -52,3 +52,36 @@ func TestBackgroundTakesAShare(t *testing.T) {
 		}
 	})
 }
+
+// TestBackgroundBesideShortCommits checks that others' steady short commits leave background operations their share.
+func TestBackgroundBesideShortCommits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+		const long = 2 * time.Second
+		var background time.Duration // changed only by the writer
+		var wg sync.WaitGroup
+		end := time.Now().Add(long)
+		for range 2 {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					must(t, s.Background(t.Context(), func(*Tx) error {
+						time.Sleep(10 * time.Millisecond)
+						background += 10 * time.Millisecond
+						return nil
+					}))
+				}
+			})
+		}
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				must(t, s.Update(t.Context(), func(*Tx) error { time.Sleep(100 * time.Microsecond); return nil }))
+				time.Sleep(unusedFor / 2)
+			}
+		})
+		wg.Wait()
+		if share := background.Seconds() / long.Seconds(); share < 0.15 || share > 0.21 {
+			t.Errorf("background operations took %v of %v", background, long)
+		}
+	})
+}

@@ -70,8 +70,8 @@ type writer struct {
 	replica    atomic.Bool // whether the replica receives commits
 	commands   int64       // last command number that answerCommands has handled
 	tries      time.Duration
-	batch      []*op         // reused between batches
-	owed       time.Duration // time that other operations get before the next one of Background
+	batch      []*op     // reused between batches
+	resting    time.Time // until when other operations have the writer to themselves; see Background
 }
 
 // Update runs one operation in the writer and returns after its commit. If it returns nil, everything fn wrote is on
@@ -188,8 +188,8 @@ func (w *writer) run() {
 	for {
 		w.batch = w.batch[:0]
 		background, unused := w.background, (<-chan time.Time)(nil)
-		if w.owed > 0 {
-			quiet.Reset(unusedFor)
+		if rest := time.Until(w.resting); rest > 0 {
+			quiet.Reset(min(rest, unusedFor))
 			background, unused = nil, quiet.C
 		}
 		select {
@@ -208,7 +208,7 @@ func (w *writer) run() {
 			w.fill(w.bulk, background, nil)
 			w.batch = append(w.batch, o)
 		case <-unused:
-			w.owed = 0
+			w.resting = time.Time{}
 			continue
 		case <-idle.C:
 			if err := w.watch(); err != nil {
@@ -306,19 +306,19 @@ func (w *writer) commit() {
 	}
 }
 
-// The share of Background: after a commit with one of its operations, other commits get othersShare times as long, unless
-// the writer is unused for a moment. Clients that send their next request after each response need less than that moment.
+// The share of Background: after a commit with one of its operations, others have the writer for othersShare times as
+// long, unless it is unused for a moment. Clients that send their next request after each response need less than that
+// moment.
 const (
 	othersShare = 4
 	unusedFor   = time.Millisecond
 )
 
-// share counts the time of a batch for the share of Background.
+// share starts the rest of Background after a batch with one of its operations, if others were in it or wait.
 func (w *writer) share(ops []*op, took time.Duration) {
-	if !slices.ContainsFunc(ops, func(o *op) bool { return o.background }) {
-		w.owed = max(0, w.owed-took)
-	} else if len(ops) > 1 || len(w.interactive) > 0 {
-		w.owed = othersShare * took
+	if slices.ContainsFunc(ops, func(o *op) bool { return o.background }) &&
+		(len(ops) > 1 || w.waiting() > len(w.background)) {
+		w.resting = time.Now().Add(othersShare * took)
 	}
 }
 
