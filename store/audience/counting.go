@@ -42,8 +42,12 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 		c.Of += counts[id].Mailable
 	}
 	if !q.Exact && c.Of > campaigns.CountedOneByOne {
-		ranges := campaigns.SampledIDs()
-		n, err := s.countRanges(ctx, a, time.Now().Add(cmp.Or(q.Within, core.AudienceBudget)), ranges[:]...)
+		var steps float64
+		for place, id := range q.ListIDs {
+			steps += campaigns.SampledSteps(counts[id].Mailable, a.step(place))
+		}
+		until := time.Now().Add(cmp.Or(q.Within, core.AudienceBudget))
+		n, err := s.countRanges(ctx, a, until, campaigns.SampledIDs(steps)...)
 		if err != nil {
 			return c, err
 		}
@@ -77,7 +81,8 @@ func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err 
 
 // countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines, with a reading
 // connection each, unless another count already does: then it uses one. After the time until, unless it is zero, it
-// leaves out the rest of the ranges, but not the first. The first error stops both goroutines.
+// leaves out the rest of the ranges, but not the first. A range is counted on all lists or on none, so that each list
+// has its share in the counts. The first error stops both goroutines.
 func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, ranges ...[2]string) (tally, error) {
 	workers := 1
 	if s.second.TryLock() {
@@ -114,9 +119,12 @@ func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, rang
 // tally holds the number of subscribers and the number of those who match.
 type tally struct{ all, matches int64 }
 
+// step returns the maximum number of subscribers of the list at index place that one read checks.
+func (a *asked) step(place int) int { return a.Step(a.ListIDs[place], countStep/(1+place)) }
+
 // count counts the subscribers of the list at index place, between two ids (both exclusive), and adds the counts to n.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
-	step := a.Step(a.ListIDs[place], countStep/(1+place))
+	step := a.step(place)
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sort"
 	"time"
 
 	"newsletterd/core"
@@ -16,11 +15,11 @@ import (
 // subscriber needs, the fewer subscribers a read checks.
 const audienceStep = 2000
 
-// countedOfList selects the active subscribers of a list. The column why is 0 for a subscriber who may be emailed, 1
-// for a bounce, 2 for a spam complaint and 3 for a suppressed address.
+// countedOfList selects the active subscribers of a list between two ids, both exclusive. The column why is 0 for a
+// subscriber who may be emailed, 1 for a bounce, 2 for a spam complaint and 3 for a suppressed address.
 const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
 	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
-	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
+	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?4 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
 
 const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
 	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
@@ -84,6 +83,15 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 	return a, errors.Join(err, ctx.Err())
 }
 
+// countedAtOnce returns the maximum number of subscribers of the list at index place that one read checks.
+func countedAtOnce(f *core.CampaignFields, match *RuleMatch, place int) int {
+	searches := place + f.Narrowing.Searches()
+	if match != nil {
+		searches += match.lookups(f.ListIDs[place])
+	}
+	return max(fewestExpanded, audienceStep/(1+searches))
+}
+
 func countStep(
 	s *db.DB,
 	r *db.Reader,
@@ -100,14 +108,8 @@ func countStep(
 		candidate
 		Why int `db:"why"`
 	}
-	searches := place + f.Narrowing.Searches()
-	if match != nil {
-		searches += match.lookups(f.ListIDs[place])
-	}
-	step := max(fewestExpanded, audienceStep/(1+searches))
-	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
-	read := len(rows)
-	rows = rows[:sort.Search(read, func(i int) bool { return rows[i].ID >= end })]
+	step := countedAtOnce(f, match, place)
+	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, end, nil, tenantID)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -161,16 +163,18 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 	match *RuleMatch, counts map[string]core.ListCounts, budget time.Duration,
 ) (_ core.Audience, ok bool, err error) {
 	whole, sample, begun := a, core.Audience{}, time.Now()
-	for _, id := range f.ListIDs {
+	var steps float64
+	for place, id := range f.ListIDs {
 		addCounts(&whole, counts[id])
+		steps += SampledSteps(counts[id].Mailable, countedAtOnce(f, match, place))
 	}
 	all := whole.Recipients
 	if all <= CountedOneByOne {
 		return a, false, nil
 	}
-	for i, ids := range SampledIDs() {
-		if i > 0 && sample.Active > 0 && time.Since(begun) > budget {
-			break // the ranges so far are a smaller sample
+	for _, ids := range SampledIDs(steps) {
+		if sample.Active > 0 && time.Since(begun) > budget {
+			break // the ranges so far are a smaller sample, in which each list has its share
 		}
 		for place := range f.ListIDs {
 			for after, more := ids[0], true; more && err == nil && ctx.Err() == nil; {
@@ -195,16 +199,30 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 	return whole, true, nil
 }
 
-// sampleRanges is the number of ranges of ids in a sample of a list. Ids are evenly distributed.
-const sampleRanges = 16
+// A sample of a list has at least sampleRanges ranges of ids, which are evenly distributed. Reading a range takes about
+// as long as one step, unless a sample would need more than mostRanges.
+const (
+	sampleRanges = 16
+	mostRanges   = 1024 * sampleRanges
+)
+
+// SampledSteps returns the number of steps that reading the sample of a list takes, if one step reads up to step of its
+// subscribers.
+func SampledSteps(subscribers int64, step int) float64 {
+	return float64(subscribers) / core.SegmentSample / float64(step)
+}
 
 // SampledIDs returns the ranges of ids in a sample, which contains 1 person in core.SegmentSample. Both ends of a range
-// are exclusive.
-func SampledIDs() (ranges [sampleRanges][2]string) {
-	for i := range ranges {
-		begin := uint64(i) << 32 / sampleRanges
-		ranges[i][0] = fmt.Sprintf("%08x", begin)
-		ranges[i][1] = fmt.Sprintf("%08x", begin+1<<32/(sampleRanges*core.SegmentSample))
+// are exclusive. steps is the sum of SampledSteps of all lists.
+func SampledIDs(steps float64) [][2]string {
+	parts := max(1, int(math.Ceil(min(steps, mostRanges)/sampleRanges)))
+	ranges := make([][2]string, 0, sampleRanges*parts)
+	for i := range sampleRanges * parts {
+		begin, part := uint64(i%sampleRanges)<<32/sampleRanges, uint64(i/sampleRanges)
+		end := func(part uint64) string {
+			return fmt.Sprintf("%08x", begin+part<<32/(sampleRanges*core.SegmentSample*uint64(parts)))
+		}
+		ranges = append(ranges, [2]string{end(part), end(part + 1)})
 	}
 	return ranges
 }

@@ -23,7 +23,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
 		recipientsOfList, SelectSubscriber, selectKnown, selectAbsent, markSent, markSentDeferred, nextDeferred,
 		jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark,
-		startedJobs, sendableJobs, startedAmong, sendableAmong, stillSendable,
+		startedJobs, sendableJobs, startedAmong, sendableAmong, stillSendable, countedOfList,
 	}
 	skewed := len(queries)
 	for i, q := range append(queries, queries...) {
