@@ -5,8 +5,7 @@
 // # Parts
 //
 //	group.go         Loop and Group: start, kick, drain
-//	scheduler.go     moves jobs from one state to the next: due, running, ended, settled; removes subscribers that a
-//	                 full sync did not include
+//	scheduler.go     moves jobs from one state to the next: due, running, ended, settled
 //	sender.go connection.go tally.go …   the send path, see below
 //	mailer.go        transactional emails, rendered just before they are sent; tenant_mailer.go: those of tenants with
 //	                 their own relays; test_mail.go: test emails of a job
@@ -22,9 +21,10 @@
 //	firstfew.go      first recipients of a job, and the wait for their bounces; firstlinks.go: checks its links
 //	notices.go       content of transactional emails; signing.go: DKIM signers
 //	replica.go       lets workers wait for the replica
-//	housekeeping.go  deletes expired records, runs SQLite's optimizer, adds the texts of old issues, and stores the
-//	                 recipients of ended jobs in pages; snapshot.go: a copy of the database file that can be backed up at any moment; drill.go: weekly restore test of
-//	                 the replica
+//	housekeeping.go  deletes expired records, runs SQLite's optimizer, adds the texts of old issues, stores the
+//	                 recipients of ended jobs in pages, and removes subscribers that a full sync did not include;
+//	                 snapshot.go: a copy of the database file that can be backed up at any moment; drill.go: weekly
+//	                 restore test of the replica
 //	backoff.go       retry delays of events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
 //	                 relays use smtp.RelayError.Backoff
 //

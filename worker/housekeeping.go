@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
 	"newsletterd/store/people"
 )
 
@@ -87,4 +88,22 @@ func Pages(s *store.Store, log *slog.Logger) *Loop {
 		}
 		return now.Add(pagePause)
 	}}
+}
+
+// Removals returns the loop that removes subscribers that a full sync did not include. It has only a share of the
+// store's writer, for which no other loop waits.
+func Removals(s *store.Store, log *slog.Logger) *Loop {
+	l := &Loop{Name: "removals", Step: func(ctx context.Context, now time.Time) time.Time {
+		more, err := s.RemoveAbsent(ctx, core.At(now))
+		switch {
+		case err != nil:
+			log.Error("full sync: removing subscribers", slog.Any("error", err))
+			return now.Add(schedulerRetry)
+		case more:
+			return now
+		}
+		return Never
+	}}
+	s.OnKick(db.TopicSync, l.Kick)
+	return l
 }

@@ -24,7 +24,7 @@ const (
 const expandSteps = 4
 
 // scheduler starts due jobs, creates their recipients, and ends them when their delivery window closes. It also
-// settles ended jobs, and removes subscribers that a full sync did not include.
+// settles ended jobs.
 type scheduler struct {
 	store    *store.Store
 	sender   *Sender
@@ -98,8 +98,7 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	if wanted != 0 && (next == 0 || wanted < next) {
 		next, more = wanted, more || wanted <= now
 	}
-	removing, err := w.store.RemoveAbsent(ctx, now)
-	return next, more || settling || removing, err
+	return next, more || settling, nil
 }
 
 // look returns the running jobs that have changed or are due. They stay due until step has advanced them. It finds the

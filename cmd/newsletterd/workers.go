@@ -85,6 +85,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Imports(s, parts.SmallHeap, log),
 		worker.Bulk(s, log),
 		worker.Pages(s, log),
+		worker.Removals(s, log),
 		d.picturesLoop(),
 		worker.TenantMailer(mailer, relay),
 		worker.Issues(s, func(ctx context.Context, i *core.Issue) (campaigns.IssueText, error) {

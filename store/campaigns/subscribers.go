@@ -258,7 +258,7 @@ func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) erro
 		finished = now
 	}
 	if last && removes {
-		tx.Kick(db.TopicJobs)
+		tx.Kick(db.TopicSync)
 	}
 	return tx.One("UPDATE received_sync SET batches = batches + 1, removing = ?, finished_at = ? WHERE no = ?",
 		last && removes, int64(finished), rs.No)
