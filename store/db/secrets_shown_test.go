@@ -43,7 +43,8 @@ var shownColumns = map[string]string{
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
 		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +
 		"tracked people_opened unclear_opened scanner_opened " +
-		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at first_few first_until transport lists narrowing expected duplicates excluded",
+		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at first_few first_until transport lists narrowing expected duplicates excluded " +
+		"paged",
 	"signing_key": "alg active_at retired_at expires_at",
 	"template":    "tenant_id name layout body_html body_text audit_seen",
 	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
