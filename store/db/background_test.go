@@ -53,8 +53,8 @@ func TestBackgroundTakesAShare(t *testing.T) {
 	})
 }
 
-// TestBackgroundBesideShortCommits checks that others' steady short commits leave background operations their share.
-func TestBackgroundBesideShortCommits(t *testing.T) {
+// TestBackgroundDuringShortCommits checks that others' steady short commits leave background operations their share.
+func TestBackgroundDuringShortCommits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
