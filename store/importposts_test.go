@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
@@ -100,5 +101,31 @@ func TestPostsNeedSecondPerson(t *testing.T) {
 		if may && err != nil || !may && !errors.Is(err, core.ErrApprovalRequired) {
 			t.Errorf("%s: %v", actor, err)
 		}
+	}
+}
+
+// The sweep removes both the pictures of an import and the list of people who stay subscribed.
+func TestSweepOfPicturesAndPeople(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	u, err := n.NewImportUpload(t.Context(), newcomers(n), 1000)
+	n.Must(err)
+	u.PostsOnly = true
+	n.Must(u.KeepPost(t.Context(), &core.ImportedPost{No: 1, Title: "Post"}, "a", "https://e.example/a.png"))
+	j, err := u.Commit(t.Context(), now0)
+	n.Must(err)
+	n.Must(n.Update(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, 7, 0, x'00')", j.ID)
+		return err
+	}))
+	for more, steps := true, 0; more; steps++ {
+		more, err = n.SweepImports(t.Context(), now0.Add(imports.FaultsKept)+1)
+		n.Must(err)
+		if steps > 10 {
+			t.Fatal("the sweep doesn't end")
+		}
+	}
+	left := n.Count("SELECT (SELECT count(*) FROM import_chunk) + (SELECT count(*) FROM import_picture)")
+	if left != 0 {
+		t.Errorf("%d rows are left", left)
 	}
 }

@@ -19,8 +19,8 @@ const (
 	importFaults = 1
 	importSurvey = 4
 	importPosts  = 6 // stands for the rows of import_post, not for chunks
-	importCopies = 7 // stands for the rows of import_picture, not for chunks
 	importPacked = 8 // pictures of the archive; see PackPicture
+	importCopies = 9 // stands for the rows of import_picture, not for chunks
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
