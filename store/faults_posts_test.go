@@ -34,6 +34,7 @@ func (s *story) posts(id string) {
 		return err
 	})
 	s.op("FailPicture", func() error { return s.FailPicture(ctx, &t, 1, core.PictureNotFound) })
+	s.op("LeavePictures", func() error { return s.LeavePictures(ctx, &imports.PictureTurn{ImportID: id, PostNo: 9}) })
 	s.op("SettlePictures", func() error {
 		return s.SettlePictures(ctx, &t, "<p>B</p>", &campaigns.IssueText{Words: "B"})
 	})

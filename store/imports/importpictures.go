@@ -280,6 +280,16 @@ func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string,
 	})
 }
 
+// LeavePictures leaves the body of an issue as it is, because it can't show copies of its pictures. Its only error is
+// core.ErrStorage.
+func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?`,
+			t.ImportID, t.PostNo, t.IssueNo)
+		return err
+	})
+}
+
 // removesStep is the number of copies that one operation removes. Each is searched in everything that may show it.
 const removesStep = 10
 

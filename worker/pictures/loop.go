@@ -3,8 +3,11 @@ package pictures
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -44,7 +47,8 @@ type copier struct {
 }
 
 // Loop returns the loop that copies pictures and removes copies. Three tenants at most are served concurrently. A turn
-// of a tenant is short, so others wait a minute at most, even if servers don't respond.
+// of a tenant is short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed waits
+// for the next search.
 func Loop(o Options) *worker.Loop {
 	c := &copier{Options: o, client: following(o.Client), decode: make(chan struct{}, 1)}
 	c.loop = &worker.Loop{Name: "pictures", Step: c.step}
@@ -69,11 +73,11 @@ func (c *copier) step(ctx context.Context, _ time.Time) time.Time {
 		}
 	}()
 	var failure error
-	var busy []string // tenants with a turn
+	var busy, failed []string // tenants with a turn, and those whose last turn failed
 	done, after := make(chan ended), ""
 	for {
 		for len(busy) < tenantsAtOnce && failure == nil && ctx.Err() == nil {
-			t, err := c.Store.NextPictures(ctx, after, busy)
+			t, err := c.Store.NextPictures(ctx, after, slices.Concat(busy, failed))
 			if errors.Is(err, core.ErrNotFound) {
 				break
 			}
@@ -82,21 +86,18 @@ func (c *copier) step(ctx context.Context, _ time.Time) time.Time {
 				break
 			}
 			after, busy = t.TenantID, append(busy, t.TenantID)
-			go func() { done <- ended{t.TenantID, c.turn(ctx, &t)} }()
+			go func() { done <- ended{t.TenantID, c.guarded(ctx, &t)} }()
 		}
 		if len(busy) == 0 {
 			break
 		}
 		select {
 		case e := <-done:
-			for i := range busy {
-				if busy[i] == e.tenant {
-					busy = append(busy[:i], busy[i+1:]...)
-					break
-				}
-			}
-			if e.err != nil {
-				failure = e.err
+			busy = slices.DeleteFunc(busy, func(id string) bool { return id == e.tenant })
+			if e.err != nil && ctx.Err() == nil {
+				failed = append(failed, e.tenant)
+				c.Log.Warn("pictures: copying continues later", slog.String("tenant", e.tenant),
+					slog.Any("error", e.err))
 			}
 		case <-time.After(lookAgain):
 		}
@@ -107,9 +108,26 @@ func (c *copier) step(ctx context.Context, _ time.Time) time.Time {
 	case failure != nil:
 		c.Log.Warn("pictures: copying continues later", slog.Any("error", failure))
 		return time.Now().Add(retry)
+	case len(failed) > 0:
+		return time.Now().Add(retry)
 	}
 	return time.Now().Add(every)
 }
+
+// guarded does one turn of a tenant. It returns a panic as an error, so that other tenants' turns continue.
+func (c *copier) guarded(ctx context.Context, t *imports.PictureTurn) (err error) {
+	defer caught(&err)
+	return c.turn(ctx, t)
+}
+
+// caught replaces an error by the panic that ends the function that defers it, if there is one.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+	}
+}
+
+var errPanic = errors.New("panic")
 
 // turn does one turn of a tenant.
 func (c *copier) turn(ctx context.Context, t *imports.PictureTurn) error {

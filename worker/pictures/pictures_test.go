@@ -52,6 +52,8 @@ type blog struct {
 	site    *httptest.Server
 	allowed []string
 	limits  core.MediaLimits
+	wrap    func(http.RoundTripper) http.RoundTripper
+	text    func(body string) // runs before the text of an issue is read
 }
 
 func newBlog(t *testing.T, serve http.HandlerFunc) *blog {
@@ -65,12 +67,20 @@ func newBlog(t *testing.T, serve http.HandlerFunc) *blog {
 }
 
 func (b *blog) loop() *worker.Loop {
+	client := (&netguard.Guard{Allow: b.allowed}).Client()
+	if b.wrap != nil {
+		client.Transport = b.wrap(client.Transport)
+	}
 	return pictures.Loop(pictures.Options{
-		Store: b.Store, Client: (&netguard.Guard{Allow: b.allowed}).Client(), Limits: b.limits,
+		Store: b.Store, Client: client, Limits: b.limits,
 		Origin: "https://news.example", Memory: semaphore.NewWeighted(picture.MaxMemory),
 		Log: slog.New(slog.NewTextHandler(b.Output(), nil)),
 		Text: func(_ context.Context, _, body string) (campaigns.IssueText, error) {
-			return campaigns.IssueText{Words: body}, nil
+			if b.text != nil {
+				b.text(body)
+			}
+			_, _, err := article.ImportedText("Title", body)
+			return campaigns.IssueText{Words: body}, err
 		},
 	})
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail/article"
 	"newsletterd/mail/picture"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/imports"
 )
 
@@ -74,7 +76,7 @@ func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job
 	for range fetchesAtOnce {
 		all.Go(func() {
 			for j := range queue {
-				if err := c.copyOne(ctx, t, j, hosts); err != nil {
+				if err := c.attempt(ctx, t, j, hosts); err != nil {
 					mu.Lock()
 					failures = append(failures, err)
 					mu.Unlock()
@@ -106,6 +108,20 @@ func (h *hosts) note(host string, reason string) {
 		defer h.mu.Unlock()
 		h.lost[host]++
 	}
+}
+
+// attempt is copyOne for pictures whose data may cause a panic. Such a picture is damaged.
+func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, h *hosts) error {
+	err := func() (err error) {
+		defer caught(&err)
+		return c.copyOne(ctx, t, j, h)
+	}()
+	if errors.Is(err, errPanic) {
+		c.Log.Error("pictures: an image can't be copied", slog.String("import", t.ImportID),
+			slog.Int64("picture", j.no), slog.Any("error", err))
+		return c.Store.FailPicture(ctx, t, j.no, core.PictureDamaged)
+	}
+	return err
 }
 
 // copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
@@ -206,13 +222,25 @@ func (c *copier) settle(ctx context.Context, t *imports.PictureTurn, addresses [
 		}
 		copies[address] = article.Copy{URL: origin + m.Mail.Path(m.Name), Full: origin + m.Full.Path(m.Name)}
 	}
-	body, err := article.ShowCopies(t.Body, copies)
+	body, text, err := c.shown(ctx, t, copies)
 	if err != nil {
-		return err
-	}
-	text, err := c.Text(ctx, t.Title, body)
-	if err != nil {
-		return err
+		if ctx.Err() != nil || errors.Is(err, core.ErrStorage) {
+			return err
+		}
+		c.Log.Error("pictures: an issue can't show its copies", slog.String("import", t.ImportID),
+			slog.Int64("post", t.PostNo), slog.Any("error", err))
+		return c.Store.LeavePictures(ctx, t)
 	}
 	return c.Store.SettlePictures(ctx, t, body, &text)
+}
+
+// shown returns the body of an issue with copies of its pictures, and its text. It returns a panic as an error.
+func (c *copier) shown(ctx context.Context, t *imports.PictureTurn, copies map[string]article.Copy) (body string,
+	text campaigns.IssueText, err error,
+) {
+	defer caught(&err)
+	if body, err = article.ShowCopies(t.Body, copies); err == nil {
+		text, err = c.Text(ctx, t.Title, body)
+	}
+	return body, text, err
 }
