@@ -220,6 +220,7 @@ func (s *story) importJobs() {
 		if err := u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>", "https://a.example/1.png", "2.png"); err != nil {
 			return err
 		}
+		u.Wants("2.png")
 		if err := u.PackPicture(ctx, "2.png", []byte("2")); err != nil {
 			return err
 		}

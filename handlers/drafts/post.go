@@ -54,9 +54,16 @@ func pictureKeys(pictures []string) []string {
 // packPictures stores the pictures of a post that are in the archive.
 func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Export, pictures []string) error {
 	for _, address := range pictures {
-		data, err := e.Picture(address)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		key := core.PictureKey(address)
+		if !up.Wants(key) {
+			continue
+		}
+		data, err := e.Picture(address, up.PostRoom)
 		if err == nil && data != nil {
-			err = up.PackPicture(ctx, core.PictureKey(address), data)
+			err = up.PackPicture(ctx, key, data)
 		}
 		if err != nil {
 			return err

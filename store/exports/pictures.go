@@ -28,8 +28,8 @@ func (e *Export) notePicture(file *zip.File) bool {
 func entryName(file *zip.File) string { return strings.ReplaceAll(file.Name, `\`, "/") }
 
 // Picture returns the data of the picture that a post shows from a relative address, or nil if the archive has no such
-// picture, several, or one that is too large. If the archive is damaged, it returns a core.Invalid error.
-func (e *Export) Picture(address string) ([]byte, error) {
+// picture, several, or one with more than room bytes. If the archive is damaged, it returns a core.Invalid error.
+func (e *Export) Picture(address string, room int64) ([]byte, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
 		return nil, nil
@@ -46,7 +46,7 @@ func (e *Export) Picture(address string) ([]byte, error) {
 		}
 		found = file
 	}
-	if found == nil || found.UncompressedSize64 > maxPicture {
+	if found == nil || found.UncompressedSize64 > uint64(min(max(room, 0), maxPicture)) {
 		return nil, nil
 	}
 	r, err := openEntry(found)

@@ -44,8 +44,19 @@ func TestPicturesOfAnArchive(t *testing.T) {
 		"x/twice.gif": "data of x/twice.gif", "secret.txt": "", "https://a.example/images/a.png": "", "": "", "%": "",
 		"//a.example/images/a.png": "",
 	} {
-		if got, err := e.Picture(address); err != nil || string(got) != want {
+		if got, err := e.Picture(address, 100); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+}
+
+// A picture that is larger than the room left is not read.
+func TestPicturesOfAnArchiveFit(t *testing.T) {
+	e := packed(t, "a.png")
+	size := int64(len("data of a.png"))
+	for room, fits := range map[int64]bool{size: true, size - 1: false, 0: false, -1: false} {
+		if got, err := e.Picture("a.png", room); err != nil || got != nil != fits {
+			t.Errorf("room for %d bytes: %q, %v", room, got, err)
 		}
 	}
 }
@@ -55,7 +66,7 @@ func FuzzPictureOfAnArchive(f *testing.F) {
 	f.Add("../../etc/passwd.png")
 	e := packed(f, "blog/images/a.png")
 	f.Fuzz(func(t *testing.T, address string) {
-		if got, err := e.Picture(address); err != nil || got != nil && string(got) != "data of blog/images/a.png" {
+		if got, err := e.Picture(address, 100); err != nil || got != nil && string(got) != "data of blog/images/a.png" {
 			t.Errorf("%q: %q, %v", address, got, err)
 		}
 	})

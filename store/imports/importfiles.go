@@ -30,7 +30,7 @@ type ImportUpload struct {
 	PostsSkipped int64  // number of posts that were not stored
 	PostRoom     int64  // number of bytes of posts that can still be stored
 
-	pictures map[[sha256.Size]byte]int64 // numbers of pictures by the sums of their addresses; negative if packed
+	pictures map[[sha256.Size]byte]int64 // numbers of pictures by the sums of their addresses; negative after Wants
 	store    *Store
 	job      core.ImportJob
 	limit    int64

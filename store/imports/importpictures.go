@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -54,16 +55,25 @@ func (u *ImportUpload) keepPictures(ctx context.Context, keys []string) error {
 // packedPieces is the maximum number of chunks of a picture of the archive.
 const packedPieces = 16
 
-// PackPicture stores the data of a picture of the archive that a kept post shows from a relative address. If the picture
-// is larger than PostRoom, PackPicture does nothing. Its errors are those of KeepPost.
-func (u *ImportUpload) PackPicture(ctx context.Context, key string, data []byte) error {
+// Wants reports whether a kept post shows a picture from this address whose data was not asked for yet. It counts as
+// asked for from now on.
+func (u *ImportUpload) Wants(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	no := u.pictures[sum]
+	if no > 0 {
+		u.pictures[sum] = -no
+	}
+	return no > 0
+}
+
+// PackPicture stores the data of a picture of the archive that Wants has returned true for. If the picture is larger than
+// PostRoom, PackPicture does nothing. Its errors are those of KeepPost.
+func (u *ImportUpload) PackPicture(ctx context.Context, key string, data []byte) error {
+	no := -u.pictures[sha256.Sum256([]byte(key))]
 	if no <= 0 || int64(len(data)) > u.PostRoom || len(data) > packedPieces*files.ChunkSize {
 		return nil
 	}
 	u.PostRoom -= int64(len(data))
-	u.pictures[sum] = -no
 	k := int64(0)
 	for piece := range slices.Chunk(data, files.ChunkSize) {
 		if err := u.store.Room(2 * int64(len(piece))); err != nil {
@@ -131,6 +141,9 @@ func (s *Store) removePictures(ctx context.Context, id string) error {
 		tx.Kick(db.TopicPictures)
 		_, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'removing'
 			WHERE import_id = ? AND state = 'stored'`, id)
+		if err == nil {
+			err = endWaiting(tx, id)
+		}
 		return err
 	})
 }
@@ -164,12 +177,26 @@ func (s *Store) PictureCounts(ctx context.Context, id string) (c core.PictureCou
 	return c, err
 }
 
-// RetryPictures makes the pictures of an import that failed wait to be copied again. If there are none, or the posts are
-// no longer stored, it returns a core.Conflict error.
+// picturesWait is the minimum time between two calls of RetryPictures for an import. Each may fetch 5,000 pictures.
+const picturesWait = 10 * time.Minute
+
+// RetryPictures makes the pictures of an import that failed wait to be copied again, also those of issues whose removal
+// was interrupted. If there are none, the posts are no longer stored, or the last call was less than 10 minutes ago, it
+// returns a core.Conflict error.
 func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
 	return s.changeImport(ctx, id, actor, "import.pictures", now, func(tx *db.Tx, j *core.ImportJob) error {
+		last, err := tx.Number(`SELECT coalesce(max(at), 0) FROM audit INDEXED BY audit_object WHERE object = ? AND at > ?
+			AND action = 'import.pictures'`, id, int64(now.Add(-picturesWait)))
+		if err == nil && last > 0 {
+			err = core.Conflictf("conflict", "The images of the import were tried again less than %d minutes ago. "+
+				"Wait a few minutes.", picturesWait/time.Minute)
+		}
+		if err != nil {
+			return err
+		}
 		n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
-			WHERE import_id = ? AND state = 'failed'`, id)
+			WHERE import_id = ?1 AND state IN ('failed', 'listed') AND EXISTS (SELECT 1 FROM import_post
+			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ?1 AND issue_no > 0)`, id)
 		switch {
 		case err != nil:
 			return err
@@ -181,6 +208,14 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 		_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", id)
 		return err
 	})
+}
+
+// endWaiting makes the pictures of an import that no issue waits for listed again. Otherwise, they would wait forever.
+func endWaiting(tx *db.Tx, id string) error {
+	_, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'listed' WHERE import_id = ?1
+		AND state = 'waiting' AND NOT EXISTS (SELECT 1 FROM import_post INDEXED BY import_post_fetching
+		WHERE import_id = ?1 AND fetching = 1)`, id)
+	return err
 }
 
 // PictureTurn is work on pictures of one tenant: copying those of an imported issue, or removing copies.
@@ -276,6 +311,9 @@ func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string,
 		if err == nil && n > 0 {
 			err = campaigns.ReplaceImportedBody(tx, t.IssueNo, body, text)
 		}
+		if err == nil {
+			err = endWaiting(tx, t.ImportID)
+		}
 		return err
 	})
 }
@@ -286,6 +324,9 @@ func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?`,
 			t.ImportID, t.PostNo, t.IssueNo)
+		if err == nil {
+			err = endWaiting(tx, t.ImportID)
+		}
 		return err
 	})
 }
@@ -354,9 +395,20 @@ func (s *Store) RemoveIssue(ctx context.Context, listID, slug, actor string, now
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec("UPDATE import_post INDEXED BY import_post_issue SET issue_no = 0, fetching = 0 "+
-			"WHERE issue_no = ? AND issue_no > 0", i.No); err != nil {
+		var from []string // the import, unless it ended over a week ago
+		err = tx.All(&from, "SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ? AND "+
+			"issue_no > 0", i.No)
+		if err != nil {
 			return err
+		}
+		for _, id := range from {
+			if _, err := tx.Exec("UPDATE import_post SET issue_no = 0, fetching = 0 WHERE import_id = ? AND issue_no = ?",
+				id, i.No); err != nil {
+				return err
+			}
+			if err := endWaiting(tx, id); err != nil {
+				return err
+			}
 		}
 		if err := campaigns.RemoveImportedIssue(tx, i.No); err != nil {
 			return err

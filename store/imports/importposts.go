@@ -190,7 +190,8 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 					err = campaigns.RemoveImportedIssue(tx, no)
 				}
 				if err == nil {
-					err = tx.One("UPDATE import_post SET issue_no = 0 WHERE import_id = ? AND issue_no = ?", id, no)
+					err = tx.One("UPDATE import_post SET issue_no = 0, fetching = 0 WHERE import_id = ? AND issue_no = ?",
+						id, no)
 				}
 			}
 			more = len(issues) == postsStep

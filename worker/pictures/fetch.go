@@ -1,6 +1,7 @@
 package pictures
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -62,7 +63,9 @@ func hostOf(address string) string {
 }
 
 // bytesOf returns the data of a picture. reason is the reason why that failed. err is an error of the disk.
-func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job) (data []byte, reason string, err error) {
+func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, reason string,
+	err error,
+) {
 	if strings.HasPrefix(j.address, "data:") {
 		data, reason = inlined(j.address)
 		return data, reason, nil
@@ -72,7 +75,9 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job) (da
 		return nil, core.PictureBadAddress, nil
 	}
 	if u.Scheme == "" && u.Host == "" {
-		data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
+		if _, err = m.take(ctx, -1); err == nil {
+			data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
+		}
 		if err == nil && len(data) == 0 {
 			reason = core.PictureBadAddress
 		}
@@ -81,7 +86,7 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job) (da
 	if u, err = webAddress(u); err != nil {
 		return nil, core.PictureBadAddress, nil
 	}
-	data, reason = c.fetch(ctx, u)
+	data, reason = c.fetch(ctx, u, m)
 	return data, reason, nil
 }
 
@@ -104,8 +109,8 @@ func inlined(address string) (data []byte, reason string) {
 // pictureTypes are the media types that are fetched. What they contain decides whether it is stored.
 const pictureTypes = " image/png image/x-png image/apng image/jpeg image/jpg image/pjpeg image/gif image/webp "
 
-// fetch fetches a picture from the web.
-func (c *copier) fetch(ctx context.Context, u *url.URL) (data []byte, reason string) {
+// fetch fetches a picture from the web. It takes memory before it reads the data.
+func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte, reason string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, core.PictureBadAddress
@@ -133,14 +138,20 @@ func (c *copier) fetch(ctx context.Context, u *url.URL) (data []byte, reason str
 	case res.ContentLength > c.Limits.Bytes:
 		return nil, core.PictureTooLarge
 	}
-	data, err = io.ReadAll(io.LimitReader(res.Body, c.Limits.Bytes+1))
+	room, err := m.take(res.Request.Context(), res.ContentLength)
+	if err != nil {
+		return nil, core.PictureUnreachable
+	}
+	var b bytes.Buffer
+	b.Grow(int(room) + 1 + bytes.MinRead) // so that reading doesn't need more
+	_, err = b.ReadFrom(io.LimitReader(res.Body, room+1))
 	switch {
 	case err != nil:
 		return nil, core.PictureUnreachable
-	case int64(len(data)) > c.Limits.Bytes:
+	case int64(b.Len()) > room:
 		return nil, core.PictureTooLarge
 	}
-	return data, ""
+	return b.Bytes(), ""
 }
 
 // unfetched returns the reason for an error of a request.

@@ -112,7 +112,9 @@ func (b *blog) imports(packed map[string][]byte, bodies ...string) string {
 		b.Must(u.KeepPost(b.Context(), &p, body, keys(body)...))
 	}
 	for address, data := range packed {
-		b.Must(u.PackPicture(b.Context(), core.PictureKey(address), data))
+		if key := core.PictureKey(address); u.Wants(key) && !u.Wants(key) && !u.Wants("other.png") {
+			b.Must(u.PackPicture(b.Context(), key, data))
+		}
 	}
 	j, err := u.Commit(b.Context(), now0)
 	b.Must(err)

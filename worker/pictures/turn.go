@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	turnPictures   = 8 // copied in a turn
-	fetchesAtOnce  = 4
-	unreachableMax = 3 // pictures of a host that can't be reached, after which the others of the turn fail too
+	turnPictures  = 8 // copied in a turn
+	fetchesAtOnce = 4
 )
 
 // copy copies the next pictures of an issue. If none waits anymore, the issue shows the copies.
@@ -72,11 +71,11 @@ func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var failures []error
-	hosts := &hosts{lost: map[string]int{}}
+	shared := newShared(c.Limits.Bytes)
 	for range fetchesAtOnce {
 		all.Go(func() {
 			for j := range queue {
-				if err := c.attempt(ctx, t, j, hosts); err != nil {
+				if err := c.attempt(ctx, t, j, shared); err != nil {
 					mu.Lock()
 					failures = append(failures, err)
 					mu.Unlock()
@@ -90,31 +89,11 @@ func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job
 	return errors.Join(failures...)
 }
 
-// hosts counts the pictures of a turn that could not be fetched because their host doesn't respond.
-type hosts struct {
-	mu   sync.Mutex
-	lost map[string]int
-}
-
-func (h *hosts) down(host string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lost[host] >= unreachableMax
-}
-
-func (h *hosts) note(host string, reason string) {
-	if reason == core.PictureUnreachable {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.lost[host]++
-	}
-}
-
 // attempt is copyOne for pictures whose data may cause a panic. Such a picture is damaged.
-func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, h *hosts) error {
+func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
 	err := func() (err error) {
 		defer caught(&err)
-		return c.copyOne(ctx, t, j, h)
+		return c.copyOne(ctx, t, j, s)
 	}()
 	if errors.Is(err, errPanic) {
 		c.Log.Error("pictures: an image can't be copied", slog.String("import", t.ImportID),
@@ -125,16 +104,22 @@ func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, h *
 }
 
 // copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
-func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, h *hosts) error {
+func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
 	host, reason := hostOf(j.address), core.PictureUnreachable
-	var data []byte
-	var err error
-	if host == "" || !h.down(host) {
-		data, reason, err = c.bytesOf(ctx, t, j)
-		h.note(host, reason)
-	}
-	if err == nil && reason == "" {
-		reason, err = c.store(ctx, t, j, data)
+	m := memory{of: s}
+	defer m.release()
+	full, err := c.full(ctx, t, s)
+	switch {
+	case full:
+		reason = core.PictureStorageFull
+	case err == nil && (host == "" || !s.down(host)):
+		var data []byte
+		data, reason, err = c.bytesOf(ctx, t, j, &m)
+		s.note(host, reason)
+		if err == nil && reason == "" {
+			reason, err = c.store(ctx, t, j, data)
+			s.note("", reason)
+		}
 	}
 	if err != nil {
 		return err
@@ -146,6 +131,15 @@ func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, h *
 		return c.Store.FailPicture(ctx, t, j.no, reason)
 	}
 	return nil
+}
+
+// full reports whether the tenant has no room for another image.
+func (c *copier) full(ctx context.Context, t *imports.PictureTurn, s *shared) (bool, error) {
+	if s.full() {
+		return true, nil
+	}
+	used, err := c.Store.MediaBytes(ctx, t.TenantID)
+	return used >= c.Limits.BytesPerTenant, err
 }
 
 // store decodes a picture and stores it. reason is the reason why it can't be stored; empty: it was.

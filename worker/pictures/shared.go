@@ -1,0 +1,77 @@
+package pictures
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+)
+
+const (
+	unreachableMax = 3                        // pictures of a host that can't be reached, after which the others fail too
+	turnMemory     = 32 << 20 / tenantsAtOnce // bytes of pictures before they are decoded
+)
+
+// shared is what the pictures of a turn have in common. No turn waits for another's memory, so a slow server delays only
+// its own tenant.
+type shared struct {
+	memory *semaphore.Weighted
+	most   int64 // bytes of a picture
+
+	mu      sync.Mutex
+	lost    map[string]int // pictures that could not be fetched because their host doesn't respond, by host
+	storage bool           // whether a picture did not fit into the tenant's images
+}
+
+func newShared(most int64) *shared {
+	return &shared{memory: semaphore.NewWeighted(max(turnMemory, most)), most: most, lost: map[string]int{}}
+}
+
+func (s *shared) down(host string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost[host] >= unreachableMax
+}
+
+func (s *shared) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.storage
+}
+
+// note records the reason why a picture of a host could not be copied.
+func (s *shared) note(host string, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch reason {
+	case core.PictureUnreachable:
+		s.lost[host]++
+	case core.PictureStorageFull:
+		s.storage = true
+	}
+}
+
+// memory is the memory for the data of one picture.
+type memory struct {
+	of   *shared
+	held int64
+}
+
+// take waits for memory for n bytes, or for the largest picture if n is negative. It returns the number of bytes.
+func (m *memory) take(ctx context.Context, n int64) (int64, error) {
+	if n < 0 || n > m.of.most {
+		n = m.of.most
+	}
+	err := m.of.memory.Acquire(ctx, n)
+	if err == nil {
+		m.held = n
+	}
+	return n, err
+}
+
+func (m *memory) release() {
+	m.of.memory.Release(m.held)
+	m.held = 0
+}
