@@ -173,6 +173,8 @@ func TestConsoleShowsPicturesOfPosts(t *testing.T) {
 			e.sends(at+"/images", http.StatusSeeOther, url.Values{})
 		}
 		e.shows(at, http.StatusOK, "0 of 2 images", "-Retry images")
+		e.must(e.store.FailPicture(t.Context(), &imports.PictureTurn{ImportID: id}, 1, core.PictureNotFound))
+		e.sends(at+"/images", http.StatusConflict, url.Values{})
 
 		issues := "/lists/" + e.list.ID + "/issues"
 		e.shows(issues, http.StatusOK, "On engines", "Remove")

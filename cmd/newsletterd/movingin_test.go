@@ -248,10 +248,9 @@ func TestMovingIn(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(figurestest.Env)); err == nil {
 		m.n, m.posts = max(n, m.n), max(n*300/50_000, m.posts)
 	}
-	change := func(cfg *config.Config) {
-		toServer(t, cfg)
-		cfg.Webhooks.Allow = []string{site.Listener.Addr().String()}
-	}
+	picturesAllow = []string{site.Listener.Addr().String()}
+	t.Cleanup(func() { picturesAllow = nil })
+	change := func(cfg *config.Config) { toServer(t, cfg) }
 	if os.Getenv("NEWSLETTERD_BROWSER") != "" {
 		m.w = newWriterOf(t, change)
 		m.running, m.list = m.w.d, m.w.list

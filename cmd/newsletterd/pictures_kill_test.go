@@ -23,7 +23,7 @@ func TestKillDuringCopyingOfPictures(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(oldSite))
 	t.Cleanup(site.Close)
 	f := daemontest.New(t)
-	f.Env = append(f.Env, "NEWSLETTERD_WEBHOOKS_ALLOW="+strings.TrimPrefix(site.URL, "http://"))
+	f.Env = append(f.Env, picturesEnv+"="+strings.TrimPrefix(site.URL, "http://"))
 	f.Serve()
 	f.Records()
 	f.TokenOf("op@acme.example", core.ScopeAdmin)

@@ -26,11 +26,14 @@ import (
 // TestMain makes the test binary act as the program, too, so that scripts can run newsletterd as a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(prepared{m}, map[string]func(){
-		"newsletterd": main,
+		"newsletterd": func() { picturesAllow = strings.Fields(os.Getenv(picturesEnv)); main() },
 		"slowdisk":    func() { slowdisk.FromEnv(); main() },
 		"sink":        daemontest.RunSink,
 	})
 }
+
+// picturesEnv is the variable with picturesAllow for a process of a test.
+const picturesEnv = "TEST_PICTURES_ALLOW"
 
 // prepared sets the locks of the process before any test opens a file. A plain sql.Open in one test would make that too
 // late for the next.

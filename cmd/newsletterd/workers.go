@@ -19,6 +19,7 @@ import (
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
+	"newsletterd/netguard"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 	"newsletterd/worker"
@@ -97,11 +98,15 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
+// picturesAllow lists the addresses that are not public from which pictures are copied. Only tests have some: posts come
+// from tenants, and [webhooks] allow lists the server administrator's own services.
+var picturesAllow []string
+
 // picturesLoop creates the loop that copies pictures of imported issues.
 func (d *daemon) picturesLoop() *worker.Loop {
 	return pictures.Loop(pictures.Options{
-		Store: d.store, Client: parts.EndpointClient(d.cfg), Limits: parts.MediaLimits(d.cfg), Origin: d.cfg.Origin(),
-		Memory: d.pictures, Log: d.log,
+		Store: d.store, Client: (&netguard.Guard{Allow: picturesAllow}).Client(), Limits: parts.MediaLimits(d.cfg),
+		Origin: d.cfg.Origin(), Memory: d.pictures, Log: d.log,
 		Text: func(ctx context.Context, title, body string) (campaigns.IssueText, error) {
 			return drafts.ImportedText(ctx, d.store, title, body)
 		},

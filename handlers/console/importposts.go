@@ -96,7 +96,10 @@ func (p *Page) PictureReason(reason string) string {
 
 // retryPictures copies the pictures again that could not be copied.
 func (o *Console) retryPictures(p *Page) (web.HTML, error) {
-	var j core.ImportJob
+	var j struct {
+		core.ImportJob
+		Copies core.PictureCounts `json:"image_copies"`
+	}
 	if _, err := p.Get(p.importPath(), nil, &j); err != nil {
 		return web.HTML{}, err
 	}
@@ -104,7 +107,7 @@ func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 		return web.HTML{}, web.ErrNotFound
 	}
 	err := p.Do(http.MethodPost, p.importPath("images", "retry"), nil, nil)
-	if err != nil && core.KindOf(err) != core.Conflict {
+	if err != nil && (core.KindOf(err) != core.Conflict || j.Copies.Failed > 0) {
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("imports", j.ID), "")

@@ -92,7 +92,7 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 		Named("listImportedImages")
 	t.Add("POST", item+"/images/retry", may, web.Member, one(web.Path(a.retryPictures)).Accepted().Fails(core.Conflict),
 		"Try again to copy the images that failed").Named("retryImportedImages").
-		Refuses(web.Clash("No image failed, or the import ended over a week ago"))
+		Refuses(web.Clash("No image failed, the import ended over a week ago, or the last retry was less than 10 minutes ago"))
 }
 
 // pictureFilter filters the pictures of an import.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -72,5 +73,36 @@ func TestPicturesThatCausePanics(t *testing.T) {
 	b.loop().Step(t.Context(), time.Now())
 	if got := b.reasons(id); got[at+"/panic.png"] != core.PictureDamaged || got[at+"/a.png"] != core.PictureStored {
 		t.Error(got)
+	}
+}
+
+// Pictures that no issue waits for are not waiting. Those of issues whose removal was interrupted can be tried again.
+func TestPicturesWaitForAnIssue(t *testing.T) {
+	b := newBlog(t, serve(t))
+	at := b.site.URL
+	id := b.imports(nil, `<img src="`+at+`/a.png">`, `<img src="`+at+`/hops/0">`)
+	remove := func(title string) {
+		var slug string
+		b.Must(b.Get(t.Context(), &slug, "SELECT slug FROM issue WHERE title = ?", title))
+		b.Must(b.RemoveIssue(t.Context(), b.ListID, slug, "user:1", now0))
+	}
+	b.Must(b.Update(t.Context(), func(tx *db.Tx) error { // a removal was interrupted after its first operation
+		_, err := tx.Exec("UPDATE import_picture SET state = 'listed'")
+		if err == nil {
+			_, err = tx.Exec("UPDATE import_post SET fetching = 0")
+		}
+		return err
+	}))
+	_, err := b.RetryPictures(t.Context(), id, "user:1", now0)
+	b.Must(err)
+	remove("Post 0")
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(id); got[at+"/a.png"] != core.PictureListed || got[at+"/hops/0"] != core.PictureStored {
+		t.Error(got)
+	}
+	remove("Post 1")
+	later := now0.Add(time.Hour)
+	if _, err = b.RetryPictures(t.Context(), id, "user:1", later); core.KindOf(err) != core.Conflict {
+		t.Errorf("without issues: %v", err)
 	}
 }

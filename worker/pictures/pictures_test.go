@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,8 +295,13 @@ func TestPicturesAreRetriedAndRemoved(t *testing.T) {
 	if body := b.bodies(); strings.Count(body, "/m/") != 2 || strings.Contains(body, b.site.URL) {
 		t.Errorf("after the second try: %s", body)
 	}
-	if _, err := b.RetryPictures(t.Context(), id, "user:1", now0); core.KindOf(err) != core.Conflict {
-		t.Errorf("nothing failed: %v", err)
+	for at, want := range map[core.Instant]string{
+		now0.Add(10*time.Minute - 1): "less than 10 minutes ago", now0.Add(10 * time.Minute): "No image of the import failed",
+	} {
+		_, err := b.RetryPictures(t.Context(), id, "user:1", at)
+		if core.KindOf(err) != core.Conflict || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %q", err, want)
+		}
 	}
 
 	// A template uses one copy, and the user has deleted none.
@@ -399,15 +405,24 @@ func TestSlowServersDelayTheirTenantOnly(t *testing.T) {
 
 // The limit of a tenant's images holds for copies too.
 func TestCopiesKeepTheLimitOfImages(t *testing.T) {
+	var asked atomic.Int64
 	b := newBlog(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = w.Write(drawn(1))
 	})
 	b.limits.BytesPerTenant = 10
 	id := b.imports(nil, `<img src="`+b.site.URL+`/1.png">`)
 	b.loop().Step(t.Context(), time.Now())
-	if got := b.reasons(id)[b.site.URL+"/1.png"]; got != core.PictureStorageFull {
-		t.Error(got)
+	if got := b.reasons(id)[b.site.URL+"/1.png"]; got != core.PictureStorageFull || asked.Load() != 1 {
+		t.Errorf("%s after %d requests", got, asked.Load())
+	}
+	b.NewMedia("full", []string{"1234567890"}) // from now on, fetching is useless
+	_, err := b.RetryPictures(t.Context(), id, "user:1", now0)
+	b.Must(err)
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(id)[b.site.URL+"/1.png"]; got != core.PictureStorageFull || asked.Load() != 1 {
+		t.Errorf("without room: %s after %d requests", got, asked.Load())
 	}
 }
 
