@@ -17,8 +17,8 @@ func tooDeep(picture string) string {
 		`</small></code>y<img src="` + picture + `"><table><a href="https://e.example/x">z<table></table></a></table>`
 }
 
-// beside returns another tenant's list in the same installation.
-func (b *blog) beside() *blog {
+// neighbor returns another tenant's list in the same installation.
+func (b *blog) neighbor() *blog {
 	other := *b
 	other.Seeder = storetest.Seed(b.TB, b.Store)
 	other.ListID = other.NewList().ID
@@ -39,7 +39,7 @@ func TestIssuesThatCantShowCopies(t *testing.T) {
 		}
 		next := `<img src="` + b.site.URL + `/hops/0">`
 		b.imports(nil, body, next)
-		other := b.beside()
+		other := b.neighbor()
 		other.imports(nil, next)
 		b.loop().Step(t.Context(), time.Now())
 		if n := b.Count("SELECT count(*) FROM import_post WHERE fetching = 1"); n != 0 {
