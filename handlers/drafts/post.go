@@ -13,11 +13,11 @@ import (
 
 // EachPost calls take for each post of an export that archives can show, with its content as clean HTML. skipped is the
 // number of other posts. Errors are those of exports.Export.Posts.
-func EachPost(ctx context.Context, e *exports.Export, take func(p *exports.Post, body string) error) (skipped int64,
-	err error,
-) {
+func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
+	take func(p *exports.Post, body string) error,
+) (skipped int64, err error) {
 	var no, hidden int64
-	skipped, err = e.Posts(ctx, func(p exports.Post) error {
+	skipped, err = e.Posts(ctx, now, func(p exports.Post) error {
 		body := postBody(&p)
 		if body == "" {
 			hidden++
@@ -31,8 +31,8 @@ func EachPost(ctx context.Context, e *exports.Export, take func(p *exports.Post,
 }
 
 // KeepPosts stores the posts of an uploaded export. Errors are those of EachPost and imports.ImportUpload.KeepPost.
-func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export) error {
-	skipped, err := EachPost(ctx, e, func(p *exports.Post, body string) error {
+func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export, now core.Instant) error {
+	skipped, err := EachPost(ctx, e, now, func(p *exports.Post, body string) error {
 		pictures := article.PostPictures(body)
 		if err := up.KeepPost(ctx, &p.ImportedPost, body, pictureKeys(pictures)...); err != nil {
 			return err

@@ -49,10 +49,10 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		return nil, err
 	}
 	people := &exportedPeople{Reader: f, spool: f}
-	export, err := exports.Open(f, size)
+	export, err := exports.Open(c, f, size)
 	if err == nil {
 		up.Tool = export.Tool
-		if err = drafts.KeepPosts(c, up, export); err == nil && export.HasPeople() {
+		if err = drafts.KeepPosts(c, up, export, c.Now); err == nil && export.HasPeople() {
 			made := export.CSV(c)
 			people.Reader, people.made = made, made
 			return people, nil

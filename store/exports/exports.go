@@ -50,7 +50,7 @@ func isWorkbook(head []byte) bool {
 
 // Open recognizes an export. If the file is something else, it returns ErrUnknown. If it is a damaged archive or
 // exceeds a limit, it returns a core.Invalid error. The file must stay readable as long as the Export is used.
-func Open(f io.ReaderAt, size int64) (*Export, error) {
+func Open(ctx context.Context, f io.ReaderAt, size int64) (*Export, error) {
 	head := make([]byte, min(size, 4096))
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
@@ -74,7 +74,11 @@ func Open(f io.ReaderAt, size int64) (*Export, error) {
 		pages: map[string]*zip.File{}, texts: map[string]*zip.File{}, pictures: map[string][]*zip.File{},
 	}
 	for _, file := range entries {
-		if err := e.note(file); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = e.note(file)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -134,6 +138,7 @@ func (e *Export) note(file *zip.File) error {
 	header, people := subscribercsv.HeaderOf(head[:n])
 	header = folded(header)
 	if t := tableOf(header, open); t != nil && !people {
+		name = strings.ToLower(name)
 		t.late = strings.Contains(name, "draft") || strings.Contains(name, "scheduled")
 		e.tables = append(e.tables, t)
 		return nil
@@ -141,7 +146,8 @@ func (e *Export) note(file *zip.File) error {
 	if !people {
 		return nil
 	}
-	if slices.ContainsFunc(header, func(name string) bool { return slices.Contains(eventColumns, name) }) {
+	status := statusOfName(file.Name)
+	if isEvents(header) && (!leaves(status) || isEventName(name)) {
 		return nil
 	}
 	part := subscribercsv.Part{Open: open}
@@ -150,7 +156,7 @@ func (e *Export) note(file *zip.File) error {
 		e.Tool = tool.name
 	}
 	if !tool.spoken {
-		part.Status = statusOfName(file.Name)
+		part.Status = status
 	}
 	e.people = append(e.people, part)
 	return nil

@@ -115,7 +115,7 @@ func TestPeople(t *testing.T) {
 		"kit":       "ann@e.org bob@e.org:true",
 	} {
 		file := pack(t, archives[tool]...)
-		e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+		e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Errorf("%s: %v", tool, err)
 			continue
@@ -130,7 +130,7 @@ func TestPeople(t *testing.T) {
 func TestMergedFile(t *testing.T) {
 	file := pack(t, "a.csv", "email,name\nann@e.org,Ann\nbroken\n",
 		"unsubscribed.csv", "E-Mail;name;Gr\xf6\xdfe\nbob@e.org;Bob;4\n\n")
-	e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+	e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestNoExport(t *testing.T) {
 		"events":   pack(t, "opens.csv", "email,campaign_id\nann@e.org,1\n"),
 		"empty":    pack(t),
 	} {
-		if _, err := exports.Open(bytes.NewReader(file), int64(len(file))); !errors.Is(err, exports.ErrUnknown) {
+		if _, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file))); !errors.Is(err, exports.ErrUnknown) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -203,14 +203,14 @@ func TestLimits(t *testing.T) {
 		"encrypted": {special(t, func(h *zip.FileHeader) { h.Flags |= 1 }), "encrypted"},
 		"cut off":   {large[:len(large)-30], "damaged"},
 	} {
-		_, err := exports.Open(bytes.NewReader(test.file), int64(len(test.file)))
+		_, err := exports.Open(t.Context(), bytes.NewReader(test.file), int64(len(test.file)))
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// If an entry is larger than declared, reading it fails.
 	lying := claims(1 << 20)
-	e, err := exports.Open(bytes.NewReader(lying), int64(len(lying)))
+	e, err := exports.Open(t.Context(), bytes.NewReader(lying), int64(len(lying)))
 	if err == nil {
 		r := e.CSV(t.Context())
 		defer r.Close()
@@ -227,7 +227,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+		e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			if core.KindOf(err) != core.Invalid && !errors.Is(err, exports.ErrUnknown) {
 				t.Error(err)

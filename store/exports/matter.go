@@ -39,23 +39,35 @@ func matterOf(text string) (values map[string]string, body string, markdown bool
 	return values, body, mode == nil || mode[1] != "fancy"
 }
 
+// maxMatter is the maximum size of a value in front matter, in bytes. The rest of a value is ignored.
+const maxMatter = 1000
+
 func readMatter(values map[string]string, head string) {
-	key := ""
-	for line := range strings.SplitSeq(head, "\n") {
+	var key string // of the folded value that is being read
+	var value []byte
+	keep := func(key, value string) { values[key] = strings.Clone(value[:min(len(value), maxMatter)]) }
+	for line := range strings.SplitSeq(head+"\nend", "\n") {
 		if strings.HasPrefix(line, " ") {
-			if key != "" {
-				values[key] = strings.TrimSpace(values[key] + " " + strings.TrimSpace(line))
+			if part := strings.TrimSpace(line); key != "" && part != "" && len(value) < maxMatter {
+				if len(value) > 0 {
+					value = append(value, ' ')
+				}
+				value = append(value, part[:min(len(part), maxMatter)]...)
 			}
 			continue
 		}
-		name, value, ok := strings.Cut(line, ":")
+		if key != "" {
+			keep(key, string(value))
+		}
+		name, plain, ok := strings.Cut(line, ":")
 		if key = ""; !ok {
 			continue
 		}
-		if value = strings.TrimSpace(value); slices.Contains([]string{">", ">-", "|", "|-"}, value) {
-			key, value = fold(name), ""
+		if plain = strings.TrimSpace(plain); slices.Contains([]string{">", ">-", "|", "|-"}, plain) {
+			key, value = fold(name), value[:0]
+			continue
 		}
-		values[fold(name)] = unquoted(value)
+		keep(fold(name), unquoted(plain))
 	}
 }
 
@@ -70,9 +82,9 @@ func unquoted(s string) string {
 }
 
 // matterPosts reads posts that are Markdown files with front matter.
-func (e *Export) matterPosts(each func(Post) error) error {
+func (e *Export) matterPosts(r *postReader) error {
 	for _, file := range e.matters {
-		text, err := textOf(file)
+		text, err := r.text(file)
 		if err != nil {
 			return err
 		}
@@ -81,12 +93,19 @@ func (e *Export) matterPosts(each func(Post) error) error {
 		p := Post{HTML: body, Markdown: markdown, ImportedPost: core.ImportedPost{
 			Title: v["subject"], Summary: v["description"], PostedAt: timeOf(v["publishdate"]), Kind: "email",
 			Slug: core.Slug(cmp.Or(v["slug"], strings.TrimSuffix(name, path.Ext(name)))),
-			Paid: !forEveryone(v["emailtype"]),
 		}}
-		p.Draft = p.PostedAt == 0 || v["status"] != "" && !slices.Contains(publicStates, fold(v["status"]))
-		if err := each(p); err != nil {
+		p.Draft = p.PostedAt == 0
+		p.restrict(v)
+		if err := r.each(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// restrict applies the status and the audience in front matter. It never makes a post public.
+func (p *Post) restrict(matter map[string]string) {
+	status := fold(matter["status"])
+	p.Draft = p.Draft || status != "" && !slices.Contains(publicStates, status)
+	p.Paid = p.Paid || !forEveryone(matter["emailtype"])
 }

@@ -28,7 +28,7 @@ func packed(t testing.TB, names ...string) *Export {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	e, err := Open(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,39 +107,68 @@ func indexOf(header, names []string) int {
 	return -1
 }
 
-// Posts calls take for each post, up to maxPosts. skipped is the number of posts beyond maxPosts, or that are too large
-// or have no content. If a file is damaged, Posts returns a core.Invalid error. It also returns the errors of take.
-func (e *Export) Posts(ctx context.Context, take func(Post) error) (skipped int64, err error) {
-	n := 0
-	each := func(p Post) error {
-		p.Title, p.Summary = oneLine(p.Title, 200), oneLine(p.Summary, 300)
-		p.Author, p.Kind = oneLine(p.Author, 200), oneLine(p.Kind, 40)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case strings.TrimSpace(p.HTML) == "", len(p.HTML) > maxPostBytes, n == maxPosts:
-			skipped++
-			return nil
-		}
-		p.Title, p.HTML = cmp.Or(p.Title, "Untitled"), strings.ToValidUTF8(p.HTML, "\ufffd")
-		n++
-		return take(p)
-	}
+// Posts calls take for each post, up to maxPosts. A post with a date after now is a draft. skipped is the number of posts
+// beyond maxPosts, or that are too large or have no content. If a file is damaged, Posts returns a core.Invalid error. It
+// also returns the errors of take.
+func (e *Export) Posts(ctx context.Context, now core.Instant, take func(Post) error) (skipped int64, err error) {
+	r := &postReader{ctx: ctx, now: now, take: take, pages: maps.Clone(e.pages), texts: maps.Clone(e.texts)}
 	for _, t := range e.tables {
 		if err == nil {
-			err = e.tablePosts(t, each)
+			err = r.table(t)
 		}
 	}
 	if err == nil && e.ghost != nil {
-		err = ghostPosts(e.ghost, each)
+		err = ghostPosts(e.ghost, r.each)
 	}
 	if err == nil && len(e.tables) == 0 {
-		err = e.matterPosts(each)
+		err = e.matterPosts(r)
 	}
 	if err == nil && len(e.tables) == 0 && e.Tool == "mailchimp" {
-		err = e.pagePosts(each)
+		err = e.pagePosts(r)
 	}
-	return skipped, err
+	return r.skipped, err
+}
+
+// postReader reads the posts of an export.
+type postReader struct {
+	ctx     context.Context
+	now     core.Instant
+	take    func(Post) error
+	pages   map[string]*zip.File // pages that no post has taken yet, for all tables
+	texts   map[string]*zip.File // Markdown files, likewise
+	n       int                  // number of posts passed to take
+	skipped int64
+}
+
+// each passes a post to take, unless it has no content.
+func (r *postReader) each(p Post) error {
+	p.Title, p.Summary = oneLine(p.Title, 200), oneLine(p.Summary, 300)
+	p.Author, p.Kind = oneLine(p.Author, 200), oneLine(p.Kind, 40)
+	switch {
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
+	case strings.TrimSpace(p.HTML) == "", len(p.HTML) > maxPostBytes, r.n == maxPosts:
+		r.skipped++
+		return nil
+	}
+	p.Title, p.HTML = cmp.Or(p.Title, "Untitled"), strings.ToValidUTF8(p.HTML, "\ufffd")
+	p.Draft = p.Draft || p.PostedAt > r.now
+	r.n++
+	return r.take(p)
+}
+
+// text returns the text of an entry, or an empty string if it is too large for a post, or if no more posts are taken.
+func (r *postReader) text(page *zip.File) (string, error) {
+	if r.n == maxPosts || page.UncompressedSize64 > maxPostBytes {
+		return "", nil
+	}
+	f, err := openEntry(page)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	return string(b), err
 }
 
 // HasPosts reports whether the export has files with posts.
@@ -156,8 +185,8 @@ func oneLine(s string, limit int) string {
 	return s
 }
 
-// tablePosts reads the posts of a table.
-func (e *Export) tablePosts(t *postTable, each func(Post) error) error {
+// table reads the posts of a table.
+func (r *postReader) table(t *postTable) error {
 	f, err := t.open()
 	if err != nil {
 		return err
@@ -166,10 +195,6 @@ func (e *Export) tablePosts(t *postTable, each func(Post) error) error {
 	in := &allowance{Reader: subscribercsv.Text(f)}
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord, rows.LazyQuotes, rows.ReuseRecord = -1, true, true
-	pages := maps.Clone(e.pages)
-	if t.tool == "buttondown" {
-		pages = maps.Clone(e.texts)
-	}
 	for line := 0; ; line++ {
 		in.n = 0
 		row, err := rows.Read()
@@ -181,9 +206,9 @@ func (e *Export) tablePosts(t *postTable, each func(Post) error) error {
 		case line == 0:
 			continue
 		}
-		p, err := t.postOf(row, pages)
+		p, err := r.postOf(t, row)
 		if err == nil {
-			err = each(p)
+			err = r.each(p)
 		}
 		if err != nil {
 			return err
@@ -191,8 +216,8 @@ func (e *Export) tablePosts(t *postTable, each func(Post) error) error {
 	}
 }
 
-// postOf returns the post in a row. It takes the page of the post from pages, because each page belongs to one post.
-func (t *postTable) postOf(row []string, pages map[string]*zip.File) (Post, error) {
+// postOf returns the post in a row. It takes the page of the post from the pages, because each belongs to one post.
+func (r *postReader) postOf(t *postTable, row []string) (Post, error) {
 	cell := func(use int) string {
 		if i := t.at[use]; i >= 0 && i < len(row) {
 			return strings.Clone(strings.TrimSpace(row[i]))
@@ -214,7 +239,9 @@ func (t *postTable) postOf(row []string, pages map[string]*zip.File) (Post, erro
 		}
 		return p, nil
 	}
+	pages := r.pages
 	if t.tool == "buttondown" { // it writes the sent emails into one table, and others into tables of their own
+		pages = r.texts
 		p.Draft = t.late || p.PostedAt == 0 || t.at[postState] >= 0 && p.Draft
 		p.Kind, p.Paid = "email", !forEveryone(cell(postKind))
 		id = cell(postSlug)
@@ -224,9 +251,11 @@ func (t *postTable) postOf(row []string, pages map[string]*zip.File) (Post, erro
 		return p, nil
 	}
 	delete(pages, id)
-	text, err := textOf(page)
+	text, err := r.text(page)
 	if p.HTML = text; t.tool == "buttondown" {
-		_, p.HTML, p.Markdown = matterOf(text)
+		var matter map[string]string
+		matter, p.HTML, p.Markdown = matterOf(text)
+		p.restrict(matter)
 	}
 	return p, err
 }
@@ -236,26 +265,12 @@ func forEveryone(audience string) bool {
 	return slices.Contains([]string{"", "everyone", "public", "free", "all", "both"}, fold(audience))
 }
 
-// textOf returns the text of an entry, or an empty string if it is too large for a post.
-func textOf(page *zip.File) (string, error) {
-	if page.UncompressedSize64 > maxPostBytes {
-		return "", nil
-	}
-	r, err := openEntry(page)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	return string(b), err
-}
-
 // pagePosts reads posts that are HTML files with a title, as Mailchimp exports emails and templates. No file says which
 // were sent, so all are drafts.
-func (e *Export) pagePosts(each func(Post) error) error {
+func (e *Export) pagePosts(r *postReader) error {
 	for _, name := range slices.Sorted(maps.Keys(e.pages)) {
 		page := e.pages[name]
-		text, err := textOf(page)
+		text, err := r.text(page)
 		if err != nil {
 			return err
 		}
@@ -265,7 +280,7 @@ func (e *Export) pagePosts(each func(Post) error) error {
 		if page.Modified.Year() < 1990 { // the archive has no time
 			p.PostedAt = 0
 		}
-		if err := each(p); err != nil {
+		if err := r.each(p); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,8 @@ package exports_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,11 +25,11 @@ func TestStatesOfPosts(t *testing.T) {
 	} {
 		for state, published := range states {
 			file := pack(t, "posts.csv", "id,title,"+column+",content_html,email_type\n1,A,"+state+",<p>A</p>,news\n")
-			e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+			e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = e.Posts(t.Context(), func(p exports.Post) error {
+			_, err = e.Posts(t.Context(), now, func(p exports.Post) error {
 				if p.Draft == published || p.Kind != "news" {
 					t.Errorf("%s %s: draft %v, kind %s", column, state, p.Draft, p.Kind)
 				}
@@ -96,13 +98,13 @@ var blogs = map[string]struct {
 func TestPosts(t *testing.T) {
 	for tool, test := range blogs {
 		file := pack(t, test.files...)
-		e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+		e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Errorf("%s: %v", tool, err)
 			continue
 		}
 		var got []string
-		skipped, err := e.Posts(t.Context(), func(p exports.Post) error {
+		skipped, err := e.Posts(t.Context(), now, func(p exports.Post) error {
 			day, marks := "", ""
 			if p.PostedAt > 0 {
 				day = p.PostedAt.Time().Format("2006-01-02")
@@ -137,11 +139,11 @@ func FuzzPosts(f *testing.F) {
 		"a.md", "<!-- buttondown-editor-mode: x -->A"))
 	f.Add([]byte(`{"db":[{"data":{"posts":[{"html":"a","published_at":"x"}],"users":{}}}]}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		e, err := exports.Open(bytes.NewReader(file), int64(len(file)))
+		e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			return
 		}
-		_, err = e.Posts(t.Context(), func(p exports.Post) error {
+		_, err = e.Posts(t.Context(), now, func(p exports.Post) error {
 			if p.Title == "" || strings.ContainsAny(p.Title+p.Summary+p.Author, "\x00\n") {
 				t.Errorf("%+v", p)
 			}
@@ -151,4 +153,33 @@ func FuzzPosts(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A page belongs to one post, in whichever table the post is. So an archive with many tables is read in time that grows
+// with its size.
+func TestTablesShareTheirPages(t *testing.T) {
+	row := postColumns + "1.a,2024-05-01T10:00:00Z,true,,newsletter,everyone,A,\n"
+	file := pack(t, "posts/1.a.html", "<p>A</p>", "posts.csv", row, "more/posts.csv", row)
+	e, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	skipped, err := e.Posts(t.Context(), now, func(exports.Post) error {
+		n++
+		return nil
+	})
+	if err != nil || n != 1 || skipped != 1 {
+		t.Errorf("%d posts, %d skipped, %v", n, skipped, err)
+	}
+}
+
+// Opening an archive ends with its context.
+func TestOpeningEnds(t *testing.T) {
+	file := pack(t, "people.csv", "email\nann@e.org\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := exports.Open(ctx, bytes.NewReader(file), int64(len(file))); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

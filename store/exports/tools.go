@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -15,35 +16,55 @@ type tool struct {
 }
 
 var tools = []tool{
-	{"substack", []string{"email activesubscription expiry", "email emaildisabled createdat"}, true},
+	{"substack", []string{"email emaildisabled expiry", "email emaildisabled createdat"}, true},
 	{"mailchimp", []string{
 		"memberrating lastchanged", "memberrating leid", "memberrating euid", "memberrating optintime",
 		"memberrating confirmtime", "optintime confirmtime", "optintime optinip", "confirmtime confirmip", "leid euid",
 		"unsubtime unsubcampaignid", "cleantime cleancampaignid",
 	}, false},
-	{"ghost", []string{
-		"subscribedtoemails complimentaryplan", "email labels tiers", "stripecustomerid deletedat",
-	}, true},
+	{"ghost", []string{"subscribedtoemails complimentaryplan", "subscribedtoemails tiers"}, true},
 	{"buttondown", []string{
-		"notes tags creationdate", "subscribertype creationdate", "type creationdate secondaryid",
-		"type creationdate metadata",
+		"subscribertype creationdate", "type creationdate secondaryid", "type creationdate metadata",
 	}, true},
-	{"listmonk", []string{"uuid attributes status", "uuid attribs status"}, true},
 	{"kit", []string{"emailaddress state createdat"}, true},
-	{"beehiiv", []string{
-		"email status utmsource utmmedium", "email subscriptiontier", "email subscriptionstatus",
-	}, true},
+	{"beehiiv", []string{"email status utmsource utmmedium", "email subscriptionstatus"}, true},
+	// In listmonk, people who unsubscribed from a list keep the status enabled. Only names of files can show them.
+	{"listmonk", []string{"uuid attributes status", "uuid attribs status"}, false},
 	{"mailerlite", []string{
 		"subscriber sent opens clicks", "email subscribed optinip", "subscriber subscribed location",
 	}, false},
 	{"brevo", []string{"email addedtime modifiedtime", "contactid email", "email emailblacklisted"}, false},
 	{"sendy", []string{"email joined lastactivity", "email lastactivity status"}, false},
+	{"substack", []string{"email activesubscription expiry"}, false},
+	{"ghost", []string{"email labels tiers", "stripecustomerid deletedat"}, false},
+	{"buttondown", []string{"notes tags creationdate"}, false},
+	{"beehiiv", []string{"email subscriptiontier"}, false},
 }
 
 // eventColumns are columns of files in which a person has several rows, one for each email or event.
 var eventColumns = []string{
 	"postid", "campaignid", "broadcastid", "newsletterid", "automationid", "messageid", "event", "eventtype",
 	"timestamp", "openedat", "clickedat",
+}
+
+// eventWords are words in names of files with events that are not about leaving a list.
+var eventWords = strings.Fields(`open opens opened click clicks clicked deliver delivers delivered delivery deliveries
+	send sends sent view views read reads`)
+
+// isEvents reports whether a file with a folded header may have several rows for a person.
+func isEvents(header []string) bool {
+	return slices.ContainsFunc(header, func(name string) bool { return slices.Contains(eventColumns, name) })
+}
+
+// isEventName reports whether the name of a file shows other events than leaving a list.
+func isEventName(name string) bool {
+	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(eventWords, word) })
+}
+
+// leaves reports whether people with a status must not get email. Bounces are no such status here, because files of
+// events also list temporary ones.
+func leaves(status string) bool {
+	return status == "unsubscribed" || status == "complained" || status == "suppressed"
 }
 
 // fold reduces the name of a column to its letters and digits, in lower case.
@@ -97,11 +118,21 @@ var statusNames = []struct{ status, words string }{
 	{"subscribed", "subscribed confirmed active"},
 }
 
-// statusOfName returns the status that a file's name shows for all people in the file, or an empty string.
+// statusOfName returns the status that the name of a file in an archive shows for all people in the file, or else the
+// name of its folder. If neither shows one, it returns an empty string.
 func statusOfName(name string) string {
-	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
-	name = strings.TrimSuffix(name, path.Ext(name))
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	name = strings.ReplaceAll(name, `\`, "/")
+	base := path.Base(name)
+	return cmp.Or(statusIn(strings.TrimSuffix(base, path.Ext(base))), statusIn(path.Base(path.Dir(name))))
+}
+
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// statusIn returns the status for which a name contains a word, or an empty string.
+func statusIn(name string) string {
+	words := wordsOf(name)
 	for i := range len(words) { // "opted_out" is "optedout"
 		if i+1 < len(words) {
 			words = append(words, words[i]+words[i+1])

@@ -87,7 +87,7 @@ func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) 
 	if err != nil {
 		return err
 	}
-	e, err := exports.Open(f, fi.Size())
+	e, err := exports.Open(c.Context, f, fi.Size())
 	if errors.Is(err, exports.ErrUnknown) || err == nil && !e.HasPosts() {
 		return core.Invalidf("", "%s has no posts that newsletterd recognizes. Pass the zip export as you downloaded it, "+
 			"or Ghost's JSON file.", filepath.Base(c.String("file")))
@@ -111,7 +111,7 @@ type dryPost struct {
 // listPosts prints what an import would do.
 func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInput) error {
 	rows, sum := []dryPost{}, postsRow{}
-	skipped, err := drafts.EachPost(c.Context, e, func(post *exports.Post, _ string) error {
+	skipped, err := drafts.EachPost(c.Context, e, now(), func(post *exports.Post, _ string) error {
 		row := dryPost{post.ImportedPost, wanted(in, &post.ImportedPost)}
 		rows = append(rows, row)
 		sum.count(&row.ImportedPost, row.Import, row.Import)
@@ -140,7 +140,7 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	}
 	defer up.Close(c.Context)
 	up.Tool, up.PostsOnly = e.Tool, true
-	if err := drafts.KeepPosts(c.Context, up, e); err != nil {
+	if err := drafts.KeepPosts(c.Context, up, e, now()); err != nil {
 		return err
 	}
 	if up.Job().Posts == 0 {

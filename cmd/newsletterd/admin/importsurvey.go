@@ -60,7 +60,7 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	e, err := exports.Open(f, fi.Size())
+	e, err := exports.Open(ctx, f, fi.Size())
 	if errors.Is(err, exports.ErrUnknown) {
 		return f, nil
 	}
