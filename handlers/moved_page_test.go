@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/handlers/members"
 )
 
 // Links in emails that another tool sent lead to a page that emails a link to unsubscribe. It never says who is known.
@@ -55,6 +56,24 @@ func TestEmailsOfOtherTools(t *testing.T) {
 			if status, _ := ask(path, nil); status != http.StatusNotFound {
 				t.Errorf("%s: %d", path, status)
 			}
+		}
+	})
+}
+
+// If another service has the lists, links in old emails lead there, like those to the preference page.
+func TestEmailsOfOtherToolsAtAnotherService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		h, err := New(Options{
+			Store: e.store, PublicURL: "https://send.example.org",
+			Newsletter: members.Options{MemberURL: "https://members.example.org"},
+		})
+		e.must(err)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/moved/ghost?list="+e.list.ID, nil))
+		want := "https://members.example.org/preferences?list=" + e.list.ID
+		if to := w.Header().Get("Location"); w.Code != http.StatusFound || to != want {
+			t.Errorf("%d to %s", w.Code, to)
 		}
 	})
 }

@@ -307,6 +307,9 @@ func (p newsletterPages) askMoved(c *web.Call, in movedPath) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
+	if p.Options.MemberURL != "" {
+		return web.HTML{To: p.Options.MemberURL + page.PreferencesPath(list.ID)}, nil
+	}
 	page.ApplyList(c, list, "")
 	w := page.WordsOf(c)
 	return page.Render(c, 0, "asklink", page.View{Title: w.MovedTitle, Data: linkRequest{
