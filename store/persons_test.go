@@ -27,6 +27,104 @@ func signUp(n *storetest.Seeder, email core.Email) {
 	n.Must(err)
 }
 
+// personRows are rows of a person: ?1 is the address, ?2 the tenant, ?3 the user, ?4 another user and ?5 the subscriber.
+var personRows = []string{
+	"INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (1, 2, ?5, x'02', " +
+		"unhex(replace(?5, '-', '')))",
+	"INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (1, 2, 5, 'deferred', '450 ' || ?1)",
+	"INSERT INTO link (job_no, no, url) VALUES (1, 1, 'https://shop.example/')",
+	"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, " +
+		"1), (1, 2, 1, 7, 7, 1, 0)",
+	"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, " +
+		"received_at, job_no, seq) VALUES ('p', CAST(?1 AS BLOB), ?2, 'm', 'delivery', ?1, 1, 1, 1, 2)",
+	"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, " +
+		"occurred_at, received_at) VALUES ('q', CAST(?1 AS BLOB), ?2, 'm', 'open', ?1, 1, 1)",
+	"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?2, ?1, 'complaint', 1)",
+	"INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) VALUES (?1, 'r', 'b', 1, 1)",
+	"INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?2, ?1, " +
+		"'r', 1, 1, 1)",
+	"INSERT INTO throttle (key, count, expires_at) VALUES ('login ' || ?1, 1, 1), ('login ' || ?1 || " +
+		"' 198.51.100.7', 1, 1), ('unsubscribe-token:' || ?1, 1, 1)",
+	"INSERT INTO browser (id, user_id, epoch, remote, user_agent, auth_at, used_at, expires_at) VALUES ('b' || " +
+		"?1, ?3, 0, '198.51.100.7', 'Lynx', 1, 1, 9)",
+	"INSERT INTO family (id, kind, user_id, client_id, scope, remote, auth_at, created_at, used_at, expires_at) " +
+		"VALUES ('f' || ?1, 'code', ?3, 'newsletterd', 'openid', '198.51.100.7', 1, 1, 1, 9)",
+	"INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'f' || ?1, 1, 9)",
+	"INSERT INTO code (hash, family_id, user_id, client_id, redirect_uri, challenge, scope, auth_at, " +
+		"created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'x', ?3, 'c', 'u', 'c', 's', 1, 1, 9)",
+	"INSERT INTO client_consent (user_id, client_id, scope, created_at) VALUES (?3, 'c', 'openid', 1)",
+	"INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES ('t' || ?1, " +
+		"'verify', CAST(?1 AS BLOB), ?3, ?1, 1, 9)",
+	"INSERT INTO known_device (user_id, key, used_at) VALUES (?3, '198.51.100.7', 1)",
+	"INSERT INTO totp (user_id, secret, created_at) VALUES (?3, CAST(?1 AS BLOB), 1)",
+	"INSERT INTO recovery_code (user_id, hash) VALUES (?3, CAST(?1 AS BLOB))",
+	"INSERT INTO passkey (id, user_id, rp_id, name, credential, public_key, sign_count, synced, created_at) VALUES " +
+		"('p' || ?1, ?3, 'news.example.org', 'Phone ' || ?1, CAST(?1 AS BLOB), CAST(?1 AS BLOB), 1, 1, 1)",
+	"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
+		"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
+	"INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at, expires_at) " +
+		"VALUES ('i' || ?1, CAST(?1 AS BLOB), '', 'viewer', ?1, ?1, 'command:x', 1, 9)",
+	"INSERT INTO device (id, owner_id, name, created_at) VALUES ('d' || ?1, ?3, 'Phone', 1)",
+	"INSERT INTO agent (id, owner_id, name, created_at) VALUES ('a' || ?1, ?3, 'Agent', 1)",
+	"INSERT INTO model_usage (owner_id, bytes) VALUES (?3, 1)",
+	"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
+		"FROM model_file), ?3, 1, 1, 1, 1)",
+	"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
+		"('m' || ?1, ?3, (SELECT max(no) FROM model_file), 'Mine', 1, '', '', 1, 1)",
+	"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES ('s' || ?1, (SELECT max(no) " +
+		"FROM model), 'friend@example.org', 'friend@example.org', 'e' || ?1, 1)",
+	"INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('verify', ?1, ?1, 1, 1)",
+	"INSERT INTO audit (at, actor, action, object, origin) VALUES (1, 'user:' || ?3, 'model.create', 'm', " +
+		"'198.51.100.7')",
+	"INSERT INTO user (id, email, email_key, name, created_at, updated_at) VALUES (?4, ?4, ?4, 'Friend', 1, 1)",
+	"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
+		"FROM model_file), ?4, 1, 1, 1, 1)",
+	"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
+		"(?4, ?4, (SELECT max(no) FROM model_file), 'Theirs', 1, '', '', 1, 1)",
+	"INSERT INTO share (id, model_no, user_id, holder, created_at) VALUES (?4, (SELECT max(no) FROM model), ?3, " +
+		"'u' || ?3, 1)",
+	"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES (?4 || 'e', (SELECT max(no) " +
+		"FROM model), ?1, ?1, 'e' || ?4, 1)",
+	"UPDATE user SET name = 'Name of ' || ?1, password_hash = 'Hash of ' || ?1 WHERE id = ?3",
+	"UPDATE family SET user_agent = 'Lynx' WHERE user_id = ?3",
+	"UPDATE code SET remote = '198.51.100.7', user_agent = 'Lynx' WHERE user_id = ?3",
+	"UPDATE mail SET params = json_object('name', ?1) WHERE email_key = ?1 AND kind = 'verify'",
+	"INSERT INTO import_job (id, tenant_id, list_id, name, status, created_by, created_at, touched_at) SELECT 'ij', ?2, " +
+		"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
+	"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
+		"json_object('was', 'Once ' || ?1)))",
+	"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT " +
+		"'ba', ?2, list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT " +
+		"DO NOTHING",
+	"INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES ('ba', ?5, 1, json_object('email', ?1))",
+	"INSERT INTO import_word (email_key, tenant_id, list_id, import_id, kind, at, said_at) VALUES (?1, ?2, '', 'ij', " +
+		"'bounced', 1, 1)",
+	"UPDATE consent SET reason = 'I am ' || ?1 WHERE subscription_id = ?5",
+	"UPDATE outbox SET last_error = 'no ' || ?1 WHERE subscription_id = ?5",
+	"UPDATE disable_request SET last_error = 'no ' || ?1 WHERE email = ?1",
+	"UPDATE device SET name = 'Phone of ' || ?1 WHERE owner_id = ?3",
+	"INSERT INTO client (id, name, client_type, scopes, grant_types, created_by, created_at, updated_at) VALUES " +
+		"('c' || ?4, 'Shop', 'public', '[]', '[]', 'user:' || ?3, 1, 1)",
+	"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) VALUES " +
+		"('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
+	"INSERT INTO keeper (record, actor) VALUES ('c' || ?4, 'user:' || ?3), ('e' || ?4, 'user:' || ?3)",
+	"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
+		"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
+	"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
+		"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
+	"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, " +
+		"'VIP ' || ?4, 'vip ' || ?4, 1, 1)",
+	"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 " +
+		"FROM subscription WHERE id = ?5",
+	"INSERT INTO poll (no, tenant_id, campaign_id, number, question, field, show_results, closes_at) VALUES " +
+		"(1, ?2, 'camp', 1, 'Which fruit?', '', 0, 0) ON CONFLICT DO NOTHING",
+	"INSERT INTO poll_option (poll_no, number, text) VALUES (1, 1, 'Apples') ON CONFLICT DO NOTHING",
+	"INSERT INTO poll_answer (poll_no, list_id, subscriber_id, option, at) SELECT 1, list_id, id, 1, 1 " +
+		"FROM subscription WHERE id = ?5",
+	"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
+	"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
+}
+
 // fillPerson gives an address a row in every table that has such rows, and returns the user's id.
 func fillPerson(n *storetest.Seeder, email core.Email) string {
 	n.Helper()
@@ -49,102 +147,7 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	n.SQL(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, reason) VALUES (1, 2, ?, ?, 2,
 		'unknown: <' || ? || '>')`, id, key, string(email))
 	friend := core.NewID()
-	for _, q := range []string{
-		"INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (1, 2, ?5, x'02', " +
-			"unhex(replace(?5, '-', '')))",
-		"INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (1, 2, 5, 'deferred', '450 ' || ?1)",
-		"INSERT INTO link (job_no, no, url) VALUES (1, 1, 'https://shop.example/')",
-		"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, " +
-			"1), (1, 2, 1, 7, 7, 1, 0)",
-		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, " +
-			"received_at, job_no, seq) VALUES ('p', CAST(?1 AS BLOB), ?2, 'm', 'delivery', ?1, 1, 1, 1, 2)",
-		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, " +
-			"occurred_at, received_at) VALUES ('q', CAST(?1 AS BLOB), ?2, 'm', 'open', ?1, 1, 1)",
-		"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?2, ?1, 'complaint', 1)",
-		"INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) VALUES (?1, 'r', 'b', 1, 1)",
-		"INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?2, ?1, " +
-			"'r', 1, 1, 1)",
-		"INSERT INTO throttle (key, count, expires_at) VALUES ('login ' || ?1, 1, 1), ('login ' || ?1 || " +
-			"' 198.51.100.7', 1, 1), ('unsubscribe-token:' || ?1, 1, 1)",
-		"INSERT INTO browser (id, user_id, epoch, remote, user_agent, auth_at, used_at, expires_at) VALUES ('b' || " +
-			"?1, ?3, 0, '198.51.100.7', 'Lynx', 1, 1, 9)",
-		"INSERT INTO family (id, kind, user_id, client_id, scope, remote, auth_at, created_at, used_at, expires_at) " +
-			"VALUES ('f' || ?1, 'code', ?3, 'newsletterd', 'openid', '198.51.100.7', 1, 1, 1, 9)",
-		"INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'f' || ?1, 1, 9)",
-		"INSERT INTO code (hash, family_id, user_id, client_id, redirect_uri, challenge, scope, auth_at, " +
-			"created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'x', ?3, 'c', 'u', 'c', 's', 1, 1, 9)",
-		"INSERT INTO client_consent (user_id, client_id, scope, created_at) VALUES (?3, 'c', 'openid', 1)",
-		"INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES ('t' || ?1, " +
-			"'verify', CAST(?1 AS BLOB), ?3, ?1, 1, 9)",
-		"INSERT INTO known_device (user_id, key, used_at) VALUES (?3, '198.51.100.7', 1)",
-		"INSERT INTO totp (user_id, secret, created_at) VALUES (?3, CAST(?1 AS BLOB), 1)",
-		"INSERT INTO recovery_code (user_id, hash) VALUES (?3, CAST(?1 AS BLOB))",
-		"INSERT INTO passkey (id, user_id, rp_id, name, credential, public_key, sign_count, synced, created_at) VALUES " +
-			"('p' || ?1, ?3, 'news.example.org', 'Phone ' || ?1, CAST(?1 AS BLOB), CAST(?1 AS BLOB), 1, 1, 1)",
-		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
-			"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
-		"INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at, expires_at) " +
-			"VALUES ('i' || ?1, CAST(?1 AS BLOB), '', 'viewer', ?1, ?1, 'command:x', 1, 9)",
-		"INSERT INTO device (id, owner_id, name, created_at) VALUES ('d' || ?1, ?3, 'Phone', 1)",
-		"INSERT INTO agent (id, owner_id, name, created_at) VALUES ('a' || ?1, ?3, 'Agent', 1)",
-		"INSERT INTO model_usage (owner_id, bytes) VALUES (?3, 1)",
-		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
-			"FROM model_file), ?3, 1, 1, 1, 1)",
-		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
-			"('m' || ?1, ?3, (SELECT max(no) FROM model_file), 'Mine', 1, '', '', 1, 1)",
-		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES ('s' || ?1, (SELECT max(no) " +
-			"FROM model), 'friend@example.org', 'friend@example.org', 'e' || ?1, 1)",
-		"INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('verify', ?1, ?1, 1, 1)",
-		"INSERT INTO audit (at, actor, action, object, origin) VALUES (1, 'user:' || ?3, 'model.create', 'm', " +
-			"'198.51.100.7')",
-		"INSERT INTO user (id, email, email_key, name, created_at, updated_at) VALUES (?4, ?4, ?4, 'Friend', 1, 1)",
-		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
-			"FROM model_file), ?4, 1, 1, 1, 1)",
-		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
-			"(?4, ?4, (SELECT max(no) FROM model_file), 'Theirs', 1, '', '', 1, 1)",
-		"INSERT INTO share (id, model_no, user_id, holder, created_at) VALUES (?4, (SELECT max(no) FROM model), ?3, " +
-			"'u' || ?3, 1)",
-		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES (?4 || 'e', (SELECT max(no) " +
-			"FROM model), ?1, ?1, 'e' || ?4, 1)",
-		"UPDATE user SET name = 'Name of ' || ?1, password_hash = 'Hash of ' || ?1 WHERE id = ?3",
-		"UPDATE family SET user_agent = 'Lynx' WHERE user_id = ?3",
-		"UPDATE code SET remote = '198.51.100.7', user_agent = 'Lynx' WHERE user_id = ?3",
-		"UPDATE mail SET params = json_object('name', ?1) WHERE email_key = ?1 AND kind = 'verify'",
-		"INSERT INTO import_job (id, tenant_id, list_id, name, status, created_by, created_at, touched_at) SELECT 'ij', ?2, " +
-			"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
-		"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
-			"json_object('was', 'Once ' || ?1)))",
-		"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT " +
-			"'ba', ?2, list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT " +
-			"DO NOTHING",
-		"INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES ('ba', ?5, 1, json_object('email', ?1))",
-		"INSERT INTO import_word (email_key, tenant_id, list_id, import_id, kind, at, said_at) VALUES (?1, ?2, '', 'ij', " +
-			"'bounced', 1, 1)",
-		"UPDATE consent SET reason = 'I am ' || ?1 WHERE subscription_id = ?5",
-		"UPDATE outbox SET last_error = 'no ' || ?1 WHERE subscription_id = ?5",
-		"UPDATE disable_request SET last_error = 'no ' || ?1 WHERE email = ?1",
-		"UPDATE device SET name = 'Phone of ' || ?1 WHERE owner_id = ?3",
-		"INSERT INTO client (id, name, client_type, scopes, grant_types, created_by, created_at, updated_at) VALUES " +
-			"('c' || ?4, 'Shop', 'public', '[]', '[]', 'user:' || ?3, 1, 1)",
-		"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) VALUES " +
-			"('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
-		"INSERT INTO keeper (record, actor) VALUES ('c' || ?4, 'user:' || ?3), ('e' || ?4, 'user:' || ?3)",
-		"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
-			"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
-		"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
-			"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
-		"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, " +
-			"'VIP ' || ?4, 'vip ' || ?4, 1, 1)",
-		"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 " +
-			"FROM subscription WHERE id = ?5",
-		"INSERT INTO poll (no, tenant_id, campaign_id, number, question, field, show_results, closes_at) VALUES " +
-			"(1, ?2, 'camp', 1, 'Which fruit?', '', 0, 0) ON CONFLICT DO NOTHING",
-		"INSERT INTO poll_option (poll_no, number, text) VALUES (1, 1, 'Apples') ON CONFLICT DO NOTHING",
-		"INSERT INTO poll_answer (poll_no, list_id, subscriber_id, option, at) SELECT 1, list_id, id, 1, 1 " +
-			"FROM subscription WHERE id = ?5",
-		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
-		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
-	} {
+	for _, q := range personRows {
 		n.SQL(q, key, n.TenantID, u.ID, friend, id)
 	}
 	return u.ID

@@ -93,8 +93,8 @@ var mayImport = map[string][]string{
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/members": {
 		"auth", "core", "handlers/drafts", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web",
-		"mail/article", "store", "store/db", "store/exports", "store/imports", "store/members", "store/people",
-		"store/subscribercsv", "store/tenants",
+		"store", "store/db", "store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv",
+		"store/tenants",
 	},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk"},
 	"handlers/tenants": {
@@ -150,8 +150,8 @@ var mayImport = map[string][]string{
 		"store", "store/db", "cmd/newsletterd/config",
 	},
 	"cmd/newsletterd/admin": {
-		"auth", "core", "handlers/drafts", "handlers/page", "mail", "mail/article", "mail/dkim", "mail/markup",
-		"mail/picture", "mail/report", "store", "store/audience", "store/bulk", "store/campaigns", "store/db", "store/identity",
+		"auth", "core", "handlers/drafts", "handlers/page", "mail", "mail/dkim", "mail/markup", "mail/picture",
+		"mail/report", "store", "store/audience", "store/bulk", "store/campaigns", "store/db", "store/identity",
 		"store/exports", "store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
 		"worker", "cmd/newsletterd/cli", "cmd/newsletterd/config", "cmd/newsletterd/frontmatter",
 		"cmd/newsletterd/parts", "cmd/newsletterd/terminal",
