@@ -82,7 +82,8 @@ func (p *Provider) logoutRequest(
 ) (hint IDClaims, reply LogoutReply, err error) {
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state"} {
 		if _, ok := once(r.Query, name); !ok {
-			return hint, reply, &LogoutError{name, "The parameter " + name + " is sent more than once. Send it only once."}
+			return hint, reply, &LogoutError{name, "The parameter " + name + " is sent more than once. Send it only " +
+				"once."}
 		}
 	}
 	id := r.Query.Get("client_id")

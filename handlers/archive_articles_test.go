@@ -107,7 +107,8 @@ func TestArchiveFont(t *testing.T) {
 		}
 		for _, font := range fonts {
 			status, head, file := e.page(font[1])
-			if status != http.StatusOK || head.Get("Content-Type") != "font/woff2" || !strings.HasPrefix(file, "wOF2") ||
+			if status != http.StatusOK || head.Get("Content-Type") != "font/woff2" ||
+				!strings.HasPrefix(file, "wOF2") ||
 				!strings.Contains(head.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s: %d %v", font[1], status, head)
 			}

@@ -167,7 +167,8 @@ func TestConsoleShowsPicturesOfPosts(t *testing.T) {
 		id := at[strings.LastIndex(at, "/")+1:]
 		e.must(e.store.FailPicture(t.Context(), &imports.PictureTurn{ImportID: id}, 1, core.PictureNotFound))
 		e.must(e.store.FailPicture(t.Context(), &imports.PictureTurn{ImportID: id}, 2, core.PictureStorageFull))
-		e.shows(at, http.StatusOK, "https://old.example/a.png", "Not found", "Your image storage is full", "Retry images",
+		e.shows(at, http.StatusOK, "https://old.example/a.png", "Not found", "Your image storage is full",
+			"Retry images",
 			"2 images couldn&#39;t be copied")
 		for range 2 { // the second time there is nothing to retry
 			e.sends(at+"/images", http.StatusSeeOther, url.Values{})

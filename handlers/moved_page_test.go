@@ -31,7 +31,8 @@ func TestEmailsOfOtherTools(t *testing.T) {
 			return w.Code, w.Body.String()
 		}
 		status, page := ask("/moved/substack", nil)
-		if status != http.StatusOK || !strings.Contains(page, "Substack") || !strings.Contains(page, `action="/preferences"`) {
+		if status != http.StatusOK || !strings.Contains(page, "Substack") ||
+			!strings.Contains(page, `action="/preferences"`) {
 			t.Fatalf("%d %s", status, page)
 		}
 		_, after, _ := strings.Cut(page, `name="list" value="`)
@@ -47,9 +48,11 @@ func TestEmailsOfOtherTools(t *testing.T) {
 		if answers[0] != answers[1] {
 			t.Errorf("known: %s\nunknown: %s", answers[0], answers[1])
 		}
-		e.counts("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0 AND email_key = 'grace@reader.example'", 1)
+		e.counts("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0 AND "+
+			"email_key = 'grace@reader.example'", 1)
 		e.counts("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0", 1)
-		if status, page := ask("/moved/substack?list="+e.list.ID, nil); status != http.StatusOK || !strings.Contains(page, e.list.ID) {
+		status, page = ask("/moved/substack?list="+e.list.ID, nil)
+		if status != http.StatusOK || !strings.Contains(page, e.list.ID) {
 			t.Errorf("a named list: %d %s", status, page)
 		}
 		for _, path := range []string{"/moved/", "/moved/other", "/moved/substack/x", "/moved/ghost?list=x"} {

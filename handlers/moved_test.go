@@ -21,8 +21,8 @@ func (e *peopleEnv) asks(method, host, path string) (status int, to string) {
 	return w.Code, w.Header().Get("Location")
 }
 
-// Old addresses of imported issues lead to the issues, at the host of their tenant. They shadow no page, and end with the
-// archive or the import.
+// Old addresses of imported issues lead to the issues, at the host of their tenant. They shadow no page, and end with
+// the archive or the import.
 func TestOldAddressesLeadToIssues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
@@ -81,8 +81,10 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 
 		// A Ghost site has its posts at the root.
 		site := e.uploads(e.list.ID, "site.json", `{"db":[{"data":{"posts":[`+
-			`{"title":"May","slug":"may","html":"<p>A</p>","status":"published","published_at":"2024-05-01T10:00:00Z"},`+
-			`{"title":"In","slug":"login","html":"<p>A</p>","status":"published","published_at":"2024-05-02T10:00:00Z"}]}}]}`)
+			`{"title":"May","slug":"may","html":"<p>A</p>","status":"published",`+
+			`"published_at":"2024-05-01T10:00:00Z"},`+
+			`{"title":"In","slug":"login","html":"<p>A</p>","status":"published",`+
+			`"published_at":"2024-05-02T10:00:00Z"}]}}]}`)
 		e.sends(site+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		leads("/may/", "https://letters.acme.example/a/weekly/may")
 		if status, to := e.asks(http.MethodGet, host, "/login"); strings.Contains(to, "/a/weekly") {

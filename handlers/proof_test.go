@@ -54,7 +54,8 @@ func TestRelaysAndDomainsAskForAFreshSignIn(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		for _, body := range bodies {
-			for _, age := range []time.Duration{core.ProofAge + time.Minute, time.Minute} { // the same value needs no fresh sign-in
+			// The same value needs no fresh sign-in.
+			for _, age := range []time.Duration{core.ProofAge + time.Minute, time.Minute} {
 				refused := age > core.ProofAge
 				old.ProvedAt = core.At(time.Now()).Add(-age)
 				e.callers[e.value("op")] = old

@@ -71,7 +71,8 @@ func TestSetup(t *testing.T) {
 		if to := e.ask("GET", "/console", nil).Header.Get("Location"); !strings.HasSuffix(to, "/console/new-tenant") {
 			t.Error("the console leads to", to)
 		}
-		if _, page := e.page("GET", "/console/new-tenant", nil); !strings.Contains(page, `type="hidden" name="in_team" value="1"`) {
+		_, page = e.page("GET", "/console/new-tenant", nil)
+		if !strings.Contains(page, `type="hidden" name="in_team" value="1"`) {
 			t.Error("the first operator is not in the team:", textOf(page))
 		}
 		u, err := e.store.UserByEmail(t.Context(), "lisa@example.org")

@@ -53,8 +53,9 @@
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),
 // list.*, tenant.* and job.* (JobSpec sets their fields), unsubscribe_token, unsubscribe_url, view_url,
-// preferences_url, poll_url.1.2 (option 2 of poll 1), and confirm_url. confirm_url prints nothing and causes a warning, because recipients of a job are
-// already confirmed. Any other first name is an error. Any other field of a record is a warning.
+// preferences_url, poll_url.1.2 (option 2 of poll 1), and confirm_url. confirm_url prints nothing and causes a warning,
+// because recipients of a job are already confirmed. Any other first name is an error. Any other field of a record is a
+// warning.
 //
 // Filters: default, escape (has no effect, because all output is escaped), upcase, downcase, capitalize, truncate,
 // date, url_encode.

@@ -27,7 +27,8 @@ func signUp(n *storetest.Seeder, email core.Email) {
 	n.Must(err)
 }
 
-// personRows are rows of a person: ?1 is the address, ?2 the tenant, ?3 the user, ?4 another user and ?5 the subscriber.
+// personRows are rows of a person: ?1 is the address, ?2 the tenant, ?3 the user, ?4 another user and ?5 the
+// subscriber.
 var personRows = []string{
 	"INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (1, 2, ?5, x'02', " +
 		"unhex(replace(?5, '-', '')))",
@@ -89,8 +90,9 @@ var personRows = []string{
 	"UPDATE family SET user_agent = 'Lynx' WHERE user_id = ?3",
 	"UPDATE code SET remote = '198.51.100.7', user_agent = 'Lynx' WHERE user_id = ?3",
 	"UPDATE mail SET params = json_object('name', ?1) WHERE email_key = ?1 AND kind = 'verify'",
-	"INSERT INTO import_job (id, tenant_id, list_id, name, status, created_by, created_at, touched_at) SELECT 'ij', ?2, " +
-		"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
+	"INSERT INTO import_job (id, tenant_id, list_id, name, status, created_by, created_at, touched_at) " +
+		"SELECT 'ij', ?2, list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO " +
+		"NOTHING",
 	"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
 		"json_object('was', 'Once ' || ?1)))",
 	"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT " +
@@ -105,13 +107,13 @@ var personRows = []string{
 	"UPDATE device SET name = 'Phone of ' || ?1 WHERE owner_id = ?3",
 	"INSERT INTO client (id, name, client_type, scopes, grant_types, created_by, created_at, updated_at) VALUES " +
 		"('c' || ?4, 'Shop', 'public', '[]', '[]', 'user:' || ?3, 1, 1)",
-	"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) VALUES " +
-		"('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
+	"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) " +
+		"VALUES ('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
 	"INSERT INTO keeper (record, actor) VALUES ('c' || ?4, 'user:' || ?3), ('e' || ?4, 'user:' || ?3)",
 	"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
 		"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
-	"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
-		"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
+	"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) " +
+		"VALUES ('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
 	"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, " +
 		"'VIP ' || ?4, 'vip ' || ?4, 1, 1)",
 	"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 " +

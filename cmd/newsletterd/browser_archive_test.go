@@ -189,7 +189,8 @@ func TestArchiveFontInABrowser(t *testing.T) {
 	}
 	b.SetLine(browsertest.Online)
 	b.Open(archive+"apples-and-where-to-keep-them", chromedp.WaitVisible(".text")) // from the cache
-	if loaded := b.Eval(`[...document.fonts].filter(f => f.family === "Newsreader").map(f => f.status).join()`); loaded !=
+	fonts := `[...document.fonts].filter(f => f.family === "Newsreader").map(f => f.status).join()`
+	if loaded := b.Eval(fonts); loaded !=
 		"loaded,loaded" {
 		t.Errorf("the font is %s", loaded)
 	}

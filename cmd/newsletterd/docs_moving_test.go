@@ -21,21 +21,24 @@ var moved = map[string]struct {
 }{
 	"move-substack.md": {map[string]string{
 		"export.zip/email_list.acme.csv": "email,active_subscription,expiry,plan,email_disabled,created_at\n" +
-			"ada@example.org,false,,other,false,2023-01-02T03:04:05Z\njoan@example.org,false,,other,true,2023-01-02T03:04:05Z\n",
+			"ada@example.org,false,,other,false,2023-01-02T03:04:05Z\n" +
+			"joan@example.org,false,,other,true,2023-01-02T03:04:05Z\n",
 		"export.zip/posts.csv": "post_id,post_date,is_published,type,audience,title,subtitle\n" +
 			"1.may,2024-05-01T10:00:00Z,true,newsletter,everyone,News of May,\n",
 		"export.zip/posts/1.may.html": "<p>Sow peas.</p>",
 	}, []string{"ada@example.org", "joan@example.org", "News of May"}},
 	"move-mailchimp.md": {map[string]string{
-		"export.zip/lists/subscribed.csv":            "Email Address,MEMBER_RATING,CONFIRM_TIME\nada@example.org,2,2023-05-03 10:12:00\n",
-		"export.zip/lists/cleaned.csv":               "Email Address,MEMBER_RATING,CONFIRM_TIME\njoan@example.org,2,2023-05-03 10:12:00\n",
-		"export.zip/campaigns_content/1_may.html":    "<html><title>News of May</title><p>Dear *|FNAME|*, sow peas.</p>",
+		"export.zip/lists/subscribed.csv": "Email Address,MEMBER_RATING,CONFIRM_TIME\n" +
+			"ada@example.org,2,2023-05-03 10:12:00\n",
+		"export.zip/lists/cleaned.csv": "Email Address,MEMBER_RATING,CONFIRM_TIME\n" +
+			"joan@example.org,2,2023-05-03 10:12:00\n",
+		"export.zip/campaigns_content/1_may.html":    "<title>News of May</title><p>Dear *|FNAME|*, sow peas.</p>",
 		"export.zip/templates/2_newsletter.html":     "<html><title>Our template</title><p>Text</p>",
 		"export.zip/granular_activity/opens/may.csv": "Email,Timestamp,campaign_id\nada@example.org,1,2\n",
 	}, []string{"ada@example.org", "joan@example.org", "News of May"}},
 	"move-ghost.md": {map[string]string{
-		"members.csv": "id,email,name,note,subscribed_to_emails,complimentary_plan,stripe_customer_id,created_at,deleted_at," +
-			"labels,tiers\n1,ada@example.org,Ada,,true,false,,2024-01-02T03:04:05.000Z,,,\n" +
+		"members.csv": "id,email,name,note,subscribed_to_emails,complimentary_plan,stripe_customer_id,created_at," +
+			"deleted_at,labels,tiers\n1,ada@example.org,Ada,,true,false,,2024-01-02T03:04:05.000Z,,,\n" +
 			"2,joan@example.org,Joan,,false,false,,2024-01-02T03:04:05.000Z,,,\n",
 		"content.json": `{"db":[{"data":{"posts":[{"title":"News of May","slug":"may","html":"<p>Peas.</p>",` +
 			`"status":"published","visibility":"public","published_at":"2024-05-01T10:00:00.000Z"}]}}]}`,
@@ -43,7 +46,8 @@ var moved = map[string]struct {
 	"move-buttondown.md": {map[string]string{
 		"export.zip/subscribers.csv": "email,notes,metadata,tags,type,creation_date\nada@example.org,,{},,regular," +
 			"2024-01-02T03:04:05Z\njoan@example.org,,{},,unsubscribed,2024-01-02T03:04:05Z\n",
-		"export.zip/emails.csv":    "id,secondary_id,subject,publish_date,source,slug\nu1,1,News of May,2024-05-01 10:00:00+00:00,app,may\n",
+		"export.zip/emails.csv": "id,secondary_id,subject,publish_date,source,slug\n" +
+			"u1,1,News of May,2024-05-01 10:00:00+00:00,app,may\n",
 		"export.zip/emails/may.md": "<!-- buttondown-editor-mode: plaintext -->Sow *peas*.\n",
 	}, []string{"ada@example.org", "joan@example.org", "News of May"}},
 	"move-kit.md": {map[string]string{
@@ -51,7 +55,8 @@ var moved = map[string]struct {
 			"2024-01-02T03:04:05.000Z,\n2,Joan,joan@example.org,cancelled,2024-01-02T03:04:05.000Z,\n",
 	}, []string{"ada@example.org", "joan@example.org"}},
 	"move-listmonk.md": {map[string]string{
-		"subscribers.csv": "uuid,email,name,attributes,status,created_at,updated_at\n1,ada@example.org,Ada,{},enabled," +
+		"subscribers.csv": "uuid,email,name,attributes,status,created_at,updated_at\n" +
+			"1,ada@example.org,Ada,{},enabled," +
 			"2024-01-02 03:04:05,\n2,joan@example.org,Joan,{},disabled,2024-01-02 03:04:05,\n",
 	}, []string{"ada@example.org", "joan@example.org"}},
 }

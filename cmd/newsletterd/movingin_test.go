@@ -230,9 +230,9 @@ func (m *mover) counts() map[string]int {
 }
 
 // logs are the tables whose rows outlive an undo: they say what has happened, or count it.
-const logs = " audit sessions browser family refresh known_device sync sync_batch received_sync seen_event seen_nonce " +
-	"seen_batch list_count mark sqlite_sequence sqlite_stat1 throttle purpose_key outbox fed_list issue_search_data " +
-	"issue_search_idx issue_search_docsize total home "
+const logs = " audit sessions browser family refresh known_device sync sync_batch received_sync seen_event " +
+	"seen_nonce seen_batch list_count mark sqlite_sequence sqlite_stat1 throttle purpose_key outbox fed_list " +
+	"issue_search_data issue_search_idx issue_search_docsize total home "
 
 // sending are the tables of the campaign that was sent meanwhile.
 const sending = " recipient send_job frozen_content frozen_body campaign campaign_version campaign_copy " +

@@ -148,8 +148,8 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 	return nil
 }
 
-// authorOf returns the author of an issue, or the person in whose name a list's emails are sent. It returns "" if that is
-// the brand.
+// authorOf returns the author of an issue, or the person in whose name a list's emails are sent. It returns "" if that
+// is the brand.
 func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	name := cmp.Or(i.Author, list.Tenant.MailFromName)
 	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {

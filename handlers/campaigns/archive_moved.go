@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Moved returns the URL of an imported issue that was at a path at another tool. Only the host of the issue's tenant has
-// old paths. If there is no such issue, or its archive is off, Moved returns an empty string.
+// Moved returns the URL of an imported issue that was at a path at another tool. Only the host of the issue's tenant
+// has old paths. If there is no such issue, or its archive is off, Moved returns an empty string.
 func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	old := core.AsOldPath(path)
 	if old == "" {

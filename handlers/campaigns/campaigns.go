@@ -331,8 +331,8 @@ var saidByCampaign = []web.Refusal{
 	web.Refused("content.source", "The placeholders or blocks are malformed"),
 	web.Refused("content.text", "The placeholders are malformed"),
 	web.Refused("content.layout", "The tenant has no such template, or the template's layout is missing"),
-	web.Refused("polls", "A text is empty, too long or has placeholders, an option appears twice, or the field's name is "+
-		"malformed"),
+	web.Refused("polls", "A text is empty, too long or has placeholders, an option appears twice, or the field's name "+
+		"is malformed"),
 	web.Refused("subject", "The placeholders are malformed"),
 	web.Refused("preheader", "The placeholders are malformed"),
 	web.Refused("template", "Too large"),

@@ -17,6 +17,7 @@ type importedPosts struct {
 	Drafts, Paid bool  // whether there are drafts, and posts for paid subscribers
 	Issues       int64 // number of posts that are issues
 	Second       bool  // whether another person has to import them
+	Moves        bool  // whether their old addresses lead to the issues
 
 	Copies core.PictureCounts
 	Failed []core.ImportedPicture // the first pictures that could not be copied
@@ -45,6 +46,7 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 		return nil
 	}
 	posts := &importedPosts{All: int64(len(all)), Skipped: j.PostsSkipped, Shown: all[:min(len(all), shownPosts)]}
+	posts.Moves = core.OldPath(j.Tool, "a") != ""
 	posts.Second = p.Tenant.AsksSecondPerson() && j.CreatedBy == core.UserActor(p.Who.User.ID)
 	for i := range all {
 		posts.Drafts, posts.Paid = posts.Drafts || all[i].Draft, posts.Paid || all[i].Paid

@@ -93,8 +93,8 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.
 	return ArticleOf(ctx, s, &fields, content, mended.Links, i.Title, i.SentAt)
 }
 
-// IssueAuthor returns the author of an imported issue, or the sender's name that a campaign has of its own. It returns an
-// empty string if there is none.
+// IssueAuthor returns the author of an imported issue, or the sender's name that a campaign has of its own. It returns
+// an empty string if there is none.
 func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, error) {
 	if i.Imported {
 		return i.Author, nil

@@ -96,7 +96,8 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	data := accountView{
 		W: w, Opened: sent.Action,
-		Name: who.User.Name, Language: who.User.Language, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
+		Name: who.User.Name, Language: who.User.Language, Email: who.User.Email, Verified: who.User.EmailVerified,
+		Change:      change.Email,
 		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,

@@ -79,7 +79,8 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 	may := web.Admin(core.ActionPeopleImport)
 	t.Add("GET", item+"/posts", may, web.Member, one(web.Path(a.posts)),
 		"List the posts of an uploaded export, and the issues that they have become").Named("listImportedPosts")
-	t.Add("POST", item+"/posts", may, web.Member, one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict, core.TooLarge),
+	t.Add("POST", item+"/posts", may, web.Member,
+		one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict, core.TooLarge),
 		"Add the posts of an export to the archive of the list").Named("publishImportedPosts").
 		Example(web.Object{"drafts": false, "paid": false}).
 		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))

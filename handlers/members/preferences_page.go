@@ -336,9 +336,8 @@ func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web
 	if fault != "" {
 		status = http.StatusBadRequest
 	}
-	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: linkRequest{
-		List: list.ID, Text: page.StyleOf(c).Expand(w.AskText),
-	}})
+	data := linkRequest{List: list.ID, Text: page.StyleOf(c).Expand(w.AskText)}
+	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: data})
 }
 
 // sendLink responds the same way whether or not the address is known.

@@ -41,8 +41,8 @@ type Options struct {
 	SmallHeap func() (release func())
 	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
-	// Moved returns the URL to which a path that is not in the table was moved for good; empty: none. It is asked before
-	// Fallback. Nil: no path was moved.
+	// Moved returns the URL to which a path that is not in the table was moved for good; empty: none. It is asked
+	// before Fallback. Nil: no path was moved.
 	Moved func(c *Call, path string) (string, error)
 	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.
 	Fallback func(c *Call, path string) (HTML, error)

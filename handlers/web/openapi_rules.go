@@ -84,8 +84,8 @@ func (names *describer) rule() obj {
 	names.schemas[ruleName] = obj{
 		"type": "object", "properties": props, "additionalProperties": false, "maxProperties": 2,
 		"not": obj{"anyOf": wrong}, "examples": []any{obj{"field": "city", "is": []any{"Berlin"}}},
-		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field or a poll has " +
-			"exactly one test, such as is or contains",
+		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field " +
+			"or a poll has exactly one test, such as is or contains",
 	}
 	return ref
 }

@@ -1,8 +1,8 @@
 package article
 
 // Imported makes the article of a post that was published with another tool. page is clean HTML; its links and images
-// stay unchanged. picture returns the size of an image as in Source. Imported returns an error if the page is nested too
-// deeply.
+// stay unchanged. picture returns the size of an image as in Source. Imported returns an error if the page is nested
+// too deeply.
 func Imported(title, page string, picture func(address string) (width, height int)) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {

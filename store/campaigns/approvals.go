@@ -15,8 +15,9 @@ import (
 
 // design is a template or theme with which a campaign is compiled.
 type design struct {
-	ID        string `db:"id"         json:"id"`
-	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when a person who had not changed it approved it
+	ID string `db:"id"         json:"id"`
+	// newest audit entry when a person who had not changed it approved it
+	AuditSeen int64 `db:"audit_seen" json:"seen"`
 }
 
 // layoutsOf selects the template that a campaign names and the layout of that template.

@@ -41,8 +41,8 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 			VALUES (?1, ?2, -?1, ?3, ?4, ?5, ?6)`, no, listID, slug, i.Title, i.Summary, int64(i.At))
 	}
 	if err == nil {
-		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path, body_sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath,
+		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path,
+			body_sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath,
 			bodySum(i.Body))
 	}
 	if err == nil {
@@ -116,9 +116,9 @@ func ImportedIssues(ctx context.Context, s *db.DB, listID, after string, limit i
 	return is, err
 }
 
-const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.author FROM issue AS i INDEXED BY issue_sent
-	CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND (i.sent_at, i.no) < (?2, ?3)
-	ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4`
+const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.author FROM issue AS i
+	INDEXED BY issue_sent CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1
+	AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4`
 
 // ImportedText returns the title and the clean HTML of an imported issue. If there is none, both are empty.
 func ImportedText(ctx context.Context, s *db.DB, no int64) (title, body string, err error) {

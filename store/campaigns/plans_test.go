@@ -22,8 +22,8 @@ func TestSendPathScansNothing(t *testing.T) {
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
 		recipientsOfList, SelectSubscriber, selectKnown, selectAbsent, markSent, markSentDeferred, nextDeferred,
-		jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark,
-		startedJobs, sendableJobs, startedAmong, sendableAmong, stillSendable, countedOfList,
+		jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord,
+		spanByMark, startedJobs, sendableJobs, startedAmong, sendableAmong, stillSendable, countedOfList,
 	}
 	skewed := len(queries)
 	for i, q := range append(queries, queries...) {

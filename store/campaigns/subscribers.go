@@ -298,8 +298,8 @@ const selectAbsent = "SELECT " + subscriberColumns + ` FROM subscriber WHERE lis
 
 func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 	end := db.LastID
-	err := tx.Get(&end, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET +?", rs.ListID,
-		rs.RemovedTo, removeStep-1)
+	err := tx.Get(&end, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET +?",
+		rs.ListID, rs.RemovedTo, removeStep-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}

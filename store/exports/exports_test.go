@@ -151,7 +151,8 @@ func TestNoExport(t *testing.T) {
 		"events":   pack(t, "opens.csv", "email,campaign_id\nann@e.org,1\n"),
 		"empty":    pack(t),
 	} {
-		if _, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file))); !errors.Is(err, exports.ErrUnknown) {
+		_, err := exports.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
+		if !errors.Is(err, exports.ErrUnknown) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -107,9 +107,9 @@ func indexOf(header, names []string) int {
 	return -1
 }
 
-// Posts calls take for each post, up to maxPosts. A post with a date after now is a draft. skipped is the number of posts
-// beyond maxPosts, or that are too large or have no content. If a file is damaged, Posts returns a core.Invalid error. It
-// also returns the errors of take.
+// Posts calls take for each post, up to maxPosts. A post with a date after now is a draft. skipped is the number of
+// posts beyond maxPosts, or that are too large or have no content. If a file is damaged, Posts returns a core.Invalid
+// error. It also returns the errors of take.
 func (e *Export) Posts(ctx context.Context, now core.Instant, take func(Post) error) (skipped int64, err error) {
 	r := &postReader{ctx: ctx, now: now, take: take, pages: maps.Clone(e.pages), texts: maps.Clone(e.texts)}
 	for _, t := range e.tables {

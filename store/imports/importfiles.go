@@ -315,8 +315,9 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 		UNION ALL SELECT j.id, ?3, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
 			j.finished_at < ?1) AND j.posts > 0 AND EXISTS (SELECT 1 FROM import_post WHERE import_id = j.id)
 		UNION ALL SELECT j.id, ?4, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
-			j.finished_at < ?1) AND j.pictures > 0 AND EXISTS (SELECT 1 FROM import_picture INDEXED BY import_picture_state
-			WHERE import_id = j.id AND state IN ('listed', 'waiting', 'stored', 'failed'))
+			j.finished_at < ?1) AND j.pictures > 0 AND EXISTS (SELECT 1 FROM import_picture
+			INDEXED BY import_picture_state WHERE import_id = j.id AND
+			state IN ('listed', 'waiting', 'stored', 'failed'))
 		UNION ALL SELECT id, 0, 1 FROM import_job AS j WHERE status = 'deleted' AND NOT EXISTS (SELECT 1
 			FROM import_picture WHERE import_id = j.id)) LIMIT 1`, int64(now.Add(-FaultsKept)),
 		importReplaced, importPosts, importCopies)
@@ -363,6 +364,7 @@ func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (mo
 // tenantID means the imports of all tenants.
 func (s *Store) ImportsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
 	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
-		WHERE (?2 = '' OR j.tenant_id = ?2) AND c.kind <> 8 AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
+		WHERE (?2 = '' OR j.tenant_id = ?2) AND c.kind <> 8 AND instr(lower(CAST(c.data AS TEXT)), ?1)`,
+		emailKey, tenantID)
 	return ids, err
 }

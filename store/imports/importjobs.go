@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, pictures, pictures_skipped, bytes, status, dry_run,
-	subscriber_status, source, mapping, lines,
+var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, pictures, pictures_skipped, bytes,
+	status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
 	said, undo_resumed, undo_lifted, undo_untagged, tagged, new_tags, tags_skipped, known_only, no_address, typos,

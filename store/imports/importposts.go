@@ -62,11 +62,11 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 	return posts, err
 }
 
-// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to be
-// copied. It doesn't change posts that are already issues, so an interrupted call can be repeated. text reads a post with
-// a title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the
-// actor is not a person or has uploaded the export, it returns core.ErrApprovalRequired. If the imported issues of the
-// tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
+// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
+// be copied. It doesn't change posts that are already issues, so an interrupted call can be repeated. text reads a post
+// with a title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person,
+// and the actor is not a person or has uploaded the export, it returns core.ErrApprovalRequired. If the imported issues
+// of the tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) error {
@@ -165,9 +165,9 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated. Copies
-// of their pictures are removed later, by StepPictures. If the posts are no longer stored, it returns a core.Conflict
-// error.
+// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated.
+// Copies of their pictures are removed later, by StepPictures. If the posts are no longer stored, it returns a
+// core.Conflict error.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if err := hasPosts(tx, j); err != nil {

@@ -59,8 +59,9 @@ func (s *Store) StillSubscribed(ctx context.Context, j *core.ImportJob, n int) (
 			}
 			var some []core.Subscription
 			err = r.All(&some, "SELECT "+members.SubscriptionColumns+` FROM json_each(?2) AS x
-				CROSS JOIN subscription AS s ON s.list_id = ?1 AND s.id = x.value WHERE s.status = 'active' LIMIT +?3`, j.ListID, ids.Column(),
-				n+1-len(found))
+				CROSS JOIN subscription AS s ON s.list_id = ?1 AND s.id = x.value
+				WHERE s.status = 'active' LIMIT +?3`,
+				j.ListID, ids.Column(), n+1-len(found))
 			if err != nil {
 				return err
 			}

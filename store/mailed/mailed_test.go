@@ -278,8 +278,9 @@ func TestPlans(t *testing.T) {
 	d := testOpen(t)
 	for range 2 {
 		for query, want := range map[string]string{
-			selectPage: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
-			hasPage:    "COVERING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
+			selectPage: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 " +
+				"(job_no=? AND first_seq=?)",
+			hasPage: "COVERING INDEX sqlite_autoindex_recipient_page_1 (job_no=? AND first_seq=?)",
 			pageOf: "SEARCH recipient_page USING COVERING INDEX sqlite_autoindex_recipient_page_1 " +
 				"(job_no=? AND first_seq=?)",
 			lastPage: "SEARCH recipient_page USING INDEX sqlite_autoindex_recipient_page_1 (job_no=?)",

@@ -38,8 +38,8 @@ func Add(tx *db.Tx, job, first int64, recipients []Recipient) (added bool, err e
 			return false, nil
 		}
 	}
-	_, err = tx.Exec("INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (?, ?, ?, ?, ?)", job,
-		first, recipients[0].ID, states, ids)
+	_, err = tx.Exec("INSERT INTO recipient_page (job_no, first_seq, first_id, states, ids) VALUES (?, ?, ?, ?, ?)",
+		job, first, recipients[0].ID, states, ids)
 	return err == nil, err
 }
 
@@ -62,6 +62,6 @@ func Erase(tx *db.Tx, job, seq int64, left string) error {
 	if at == 0 {
 		first = left
 	}
-	return tx.One("UPDATE recipient_page SET states = ?, ids = ?, first_id = iif(? = 0, ?, first_id) WHERE job_no = ? AND "+
-		"first_seq = ?", p.States, p.IDs, at, first, job, p.FirstSeq)
+	return tx.One("UPDATE recipient_page SET states = ?, ids = ?, first_id = iif(? = 0, ?, first_id) WHERE job_no = ? "+
+		"AND first_seq = ?", p.States, p.IDs, at, first, job, p.FirstSeq)
 }

@@ -37,9 +37,10 @@ type DiskState struct {
 
 // QueueState counts the transactional emails.
 type QueueState struct {
-	Waiting  int64        `db:"waiting"   json:"waiting"`
-	Failed   int64        `db:"failed"    json:"failed"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // time of the oldest queued email; 0 if there is none
+	Waiting int64 `db:"waiting"   json:"waiting"`
+	Failed  int64 `db:"failed"    json:"failed"`
+	// time of the oldest queued email; 0 if there is none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"`
 }
 
 // JobState is a job that has not ended.

@@ -18,7 +18,7 @@ const (
 
 // DateCount counts the dates of a column by what they show about the order of day and month.
 type DateCount struct {
-	Plain    int64  `json:"plain,omitempty"`     // dates that are the same in both orders, or with the name of the month
+	Plain    int64  `json:"plain,omitempty"`     // dates that are the same in both orders, or name the month
 	DayMonth int64  `json:"day_month,omitempty"` // dates that are valid only if the day comes first
 	MonthDay int64  `json:"month_day,omitempty"`
 	Either   int64  `json:"either,omitempty"` // dates that differ between the two orders

@@ -89,8 +89,8 @@ func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 	e, err := exports.Open(c.Context, f, fi.Size())
 	if errors.Is(err, exports.ErrUnknown) || err == nil && !e.HasPosts() {
-		return core.Invalidf("", "%s has no posts that newsletterd recognizes. Pass the zip export as you downloaded it, "+
-			"or Ghost's JSON file.", filepath.Base(c.String("file")))
+		return core.Invalidf("", "%s has no posts that newsletterd recognizes. Pass the zip export as you downloaded "+
+			"it, or Ghost's JSON file.", filepath.Base(c.String("file")))
 	}
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paying subscribers, and %d "+
-		"without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
+	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paying subscribers, "+
+		"and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
 		cli.Counted(sum.Paid, "post"), skipped)
 	return nil
 }

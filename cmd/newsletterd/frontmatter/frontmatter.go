@@ -135,7 +135,8 @@ func pollsOf(value any) (polls []core.Poll, err error) {
 		err = d.Decode(&polls)
 	}
 	if err != nil {
-		return nil, errors.New("polls must be a list of polls with question, options, field, closes_at and show_results")
+		return nil, errors.New("polls must be a list of polls with question, options, field, closes_at and " +
+			"show_results")
 	}
 	return polls, nil
 }

@@ -101,7 +101,8 @@ func (c *Crowd) read(j core.SendJob, tracking string) {
 			}
 		}
 	}
-	dbtest.SQL(c.DB, "UPDATE send_job SET status = 'completed', finished_at = started_at + 1, clicked = 9, sent = recipients "+
+	dbtest.SQL(c.DB, "UPDATE send_job SET status = 'completed', finished_at = started_at + 1, clicked = 9, "+
+		"sent = recipients "+
 		"WHERE no = ?", j.No)
 	c.sql(fmt.Sprintf(`WITH v AS MATERIALIZED (SELECT value ->> 0 AS seq, value ->> 1 AS state, value ->> 2
 		AS ambiguous, value ->> 3 AS marks FROM json_each(?)) UPDATE recipient SET state = v.state,

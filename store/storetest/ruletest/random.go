@@ -193,7 +193,8 @@ func (c *Crowd) otherLeaf(kind string, most int) string {
 		test := c.pick([]string{"is", "is_not", "exists", "missing"})
 		value := "true"
 		if strings.HasPrefix(test, "is") {
-			value = c.list(min(most, 3), func() string { return c.pick([]string{`"ÄPFEL"`, "7", `"7.0"`, `" pears "`}) })
+			values := []string{`"ÄPFEL"`, "7", `"7.0"`, `" pears "`}
+			value = c.list(min(most, 3), func() string { return c.pick(values) })
 		}
 		return fmt.Sprintf(`{"poll": {"campaign": %q, "number": 1}, %q: %s}`, c.pick(c.Campaigns), test, value)
 	case "clicked_link":
