@@ -55,9 +55,11 @@ var moved = map[string]struct {
 			"2024-01-02T03:04:05.000Z,\n2,Joan,joan@example.org,cancelled,2024-01-02T03:04:05.000Z,\n",
 	}, []string{"ada@example.org", "joan@example.org"}},
 	"move-listmonk.md": {map[string]string{
-		"subscribers.csv": "uuid,email,name,attributes,status,created_at,updated_at\n" +
-			"1,ada@example.org,Ada,{},enabled," +
-			"2024-01-02 03:04:05,\n2,joan@example.org,Joan,{},disabled,2024-01-02 03:04:05,\n",
+		"export.zip/subscribers.csv": "uuid,email,name,attributes,status,created_at,updated_at\n" +
+			"1,ada@example.org,Ada,{},enabled,2024-01-02 03:04:05,\n" +
+			"2,joan@example.org,Joan,{},enabled,2024-01-02 03:04:05,\n",
+		"export.zip/unsubscribed.csv": "uuid,email,name,attributes,status,created_at,updated_at\n" +
+			"2,joan@example.org,Joan,{},enabled,2024-01-02 03:04:05,\n",
 	}, []string{"ada@example.org", "joan@example.org"}},
 }
 
