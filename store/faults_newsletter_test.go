@@ -499,7 +499,7 @@ var fruitPolls = []core.Poll{{Question: "Which fruit?", Options: core.Strings{"A
 func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	ctx := s.Context()
 	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
-		return polls.Keep(tx, &core.Campaign{ID: j.CampaignID, TenantID: s.tenant}, fruitPolls, false)
+		return polls.Keep(tx, &core.Campaign{ID: j.CampaignID, TenantID: s.tenant}, fruitPolls, 0)
 	}))
 	v, err := s.Voting(ctx, people.Ballot{JobNo: j.No, Seq: claims[1].Seq, Poll: 1}, now0+350)
 	must(s.T, err)

@@ -186,7 +186,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		c.Scheduled(j.No)
-		if err := keepShown(tx, &c, &r); err != nil {
+		if err := keepShown(tx, &c, &r, j.DueAt); err != nil {
 			return err
 		}
 		if err := saveCampaign(tx, &c, r.CampaignEdit, was); err != nil {
@@ -197,19 +197,19 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// keepShown stores what pages show of a campaign that is going to be sent: its issues, and its polls. If it sent emails
-// before, they stay as they are.
-func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
+// keepShown stores what pages show of a campaign that is going to be sent at a moment: its issues, and its polls. If it
+// sent emails before, they stay as they are. A job without recipients sent none, even if it started.
+func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending, due core.Instant) error {
 	if err := keepIssue(tx, c, r.Head); err != nil {
 		return err
 	}
-	var started bool
-	err := tx.Get(&started, `SELECT EXISTS (SELECT 1 FROM send_job INDEXED BY send_job_campaign
-		WHERE campaign_id = ? AND started_at > 0)`, c.ID)
-	if err != nil {
+	var sent bool
+	err := tx.Get(&sent, `SELECT EXISTS (SELECT 1 FROM send_job INDEXED BY send_job_campaign
+		WHERE campaign_id = ? AND recipients > 0)`, c.ID)
+	if err != nil || sent {
 		return err
 	}
-	return polls.Keep(tx, c, r.Fields.Polls, started)
+	return polls.Keep(tx, c, r.Fields.Polls, due)
 }
 
 // approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/polls"
 	"newsletterd/store/tenants"
 )
 
@@ -137,8 +138,8 @@ func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.I
 }
 
 // MoveSendJob changes the times of a job that has not started. Its campaign and the approval stay unchanged, and a
-// paused job stays paused. It returns core.ErrJobNotFound if there is no such job, or the errors of
-// core.SendJob.Move.
+// paused job stays paused. It returns core.ErrJobNotFound if there is no such job, an Invalid error if a poll closes
+// before the job starts, or the errors of core.SendJob.Move.
 func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTimes, now core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -151,6 +152,11 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 		}
 		if err := j.Move(to, now); err != nil {
 			return err
+		}
+		if j.RetryOf == "" {
+			if err := polls.StayOpen(tx, j.CampaignID, j.DueAt); err != nil {
+				return err
+			}
 		}
 		changed(tx, j.No)
 		if err := tx.One("UPDATE send_job SET scheduled_at = ?, window_start = ?, window_end = ?, due_at = ? WHERE no = ?",

@@ -2,6 +2,7 @@ package polls
 
 import (
 	"context"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -35,17 +36,18 @@ const (
 	options    = "SELECT text, answers FROM poll_option WHERE poll_no = ? ORDER BY number"
 )
 
-// Keep stores the polls of a campaign that is going to be sent. If started is true, the campaign has sent emails
-// before, and its polls stay as they are.
-func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, started bool) error {
-	if started {
-		return nil
-	}
+// Keep stores the polls of a campaign that has sent no email and is going to be sent at a moment. If a poll closes before
+// that, it returns an Invalid error.
+func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error {
 	if err := Remove(tx, c.ID); err != nil {
 		return err
 	}
 	for i := range all {
 		p := &all[i]
+		if p.ClosesAt != 0 && p.ClosesAt <= due {
+			return core.Invalidf("polls["+strconv.Itoa(i)+"].closes_at",
+				"Poll %d closes before the campaign is sent. Choose a later time, or none.", i+1)
+		}
 		no, err := tx.Insert(`INSERT INTO poll (tenant_id, campaign_id, number, question, field, show_results, closes_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, c.TenantID, c.ID, i+1, p.Question, p.Field, p.ShowResults, int64(p.ClosesAt))
 		if err != nil {
@@ -56,6 +58,20 @@ func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, started bool) error {
 			if err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// StayOpen returns an Invalid error if a poll of a campaign closes before a moment to which its send is moved.
+func StayOpen(tx *db.Tx, campaignID string, due core.Instant) error {
+	var all []Poll
+	if err := tx.All(&all, ofCampaign, campaignID); err != nil {
+		return err
+	}
+	for i := range all {
+		if p := &all[i]; p.ClosesAt != 0 && p.ClosesAt <= due {
+			return core.Invalidf("scheduled_at", "Poll %d closes before that. Choose an earlier time.", p.Number)
 		}
 	}
 	return nil
