@@ -146,8 +146,9 @@ func PollNumber(body string) int {
 	return n
 }
 
-// PollFindings returns what is wrong with the polls of a campaign at a moment. lists are its lists.
-func (f *CampaignFields) PollFindings(lists []List, now Instant) (all []CampaignFinding) {
+// PollFindings returns what is wrong with the polls of a campaign at a moment. lists are its lists. elsewhere means that
+// another service has their subscriptions.
+func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant) (all []CampaignFinding) {
 	add := func(severity, code string, i int, hint string, said *Error) {
 		all = append(all, CampaignFinding{
 			Severity: severity, Code: code, Message: said.Message, Hint: hint, fault: said,
@@ -165,8 +166,13 @@ func (f *CampaignFields) PollFindings(lists []List, now Instant) (all []Campaign
 			add(SeverityError, "poll_closed", i, "Choose a later time, or none.",
 				Invalidf("", "Poll %d is already closed.", i+1))
 		}
+		if elsewhere && p.Field != "" {
+			add(SeverityError, "poll_field", i, "Choose no field.",
+				Invalidf("", "Poll %d: another service has the subscriptions, so a field can't take the answers.", i+1))
+			continue
+		}
 		for k := range lists {
-			if said := p.fits(i+1, &lists[k]); said != nil {
+			if said := p.Fits(i+1, &lists[k]); said != nil {
 				add(SeverityError, "poll_field", i, "Choose another field, or change the list's fields.", said)
 				break
 			}
@@ -175,8 +181,8 @@ func (f *CampaignFields) PollFindings(lists []List, now Instant) (all []Campaign
 	return all
 }
 
-// fits returns an error if a list has no field that can take the answers.
-func (p *Poll) fits(number int, l *List) *Error {
+// Fits returns an error if a list has no field that can take the answers. number is that of the poll.
+func (p *Poll) Fits(number int, l *List) *Error {
 	if p.Field == "" {
 		return nil
 	}

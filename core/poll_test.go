@@ -54,21 +54,25 @@ func TestPollFindings(t *testing.T) {
 		f := CampaignFields{Polls: []Poll{{Question: "?", Options: Strings{"a", "b"}, Field: field, ClosesAt: 10}}}
 		f.Content.Source = "{{ poll.1 }}"
 		got := ""
-		for _, one := range f.PollFindings(lists, 5) {
+		for _, one := range f.PollFindings(lists, false, 5) {
 			got += one.Code
 		}
 		if got != want {
 			t.Errorf("field %q: %q, want %q", field, got, want)
 		}
-		if found := f.PollFindings(nil, 10); len(found) != 1 || found[0].Code != "poll_closed" {
+		found := f.PollFindings(lists, true, 5)
+		if (len(found) == 1 && found[0].Code == "poll_field") != (field != "") {
+			t.Errorf("field %q of another service: %+v", field, found)
+		}
+		if found := f.PollFindings(nil, false, 10); len(found) != 1 || found[0].Code != "poll_closed" {
 			t.Errorf("closed: %+v", found)
 		}
 		f.Content.Source = "{{ poll_url.1.2 }}"
-		if found := f.PollFindings(nil, 5); len(found) != 0 {
+		if found := f.PollFindings(nil, false, 5); len(found) != 0 {
 			t.Errorf("own links: %+v", found)
 		}
 		f.Content.Source = "no poll"
-		if found := f.PollFindings(nil, 5); len(found) != 1 || found[0].Code != "poll_unused" {
+		if found := f.PollFindings(nil, false, 5); len(found) != 1 || found[0].Code != "poll_unused" {
 			t.Errorf("unused: %+v", found)
 		}
 	}

@@ -109,7 +109,7 @@ func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) erro
 			return err
 		}
 	}
-	l.Findings = append(l.Findings, f.PollFindings(lists, now)...)
+	l.Findings = append(l.Findings, f.PollFindings(lists, d.Store.Options().MemberElsewhere, now)...)
 	return nil
 }
 

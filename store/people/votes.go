@@ -107,8 +107,13 @@ func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instan
 	})
 }
 
-// setAnswer sets the field of a poll. Another member service may have the subscription.
+// setAnswer sets the field of a poll, unless the list's fields changed so that it can't take the answer. Another member
+// service may have the subscription.
 func setAnswer(tx *db.Tx, v *Voting, field, text string, now core.Instant) error {
+	asked := core.Poll{Field: field, Options: core.Strings{text}}
+	if asked.Fits(v.Number, &v.List.List) != nil {
+		return nil
+	}
 	sub, err := members.Subscription(tx, v.List.ID, v.subscriberID)
 	if errors.Is(err, core.ErrSubscriptionNotFound) {
 		return nil
