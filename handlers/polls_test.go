@@ -15,6 +15,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -227,6 +228,101 @@ func TestAnswersSetAField(t *testing.T) {
 	if status, _ := p.answer(p.token(1, 1, 1), "3"); status != http.StatusTooManyRequests {
 		t.Errorf("after many changes: %d", status)
 	}
+}
+
+// An answer stays out of a field that can't take it anymore.
+func TestAnswersOfAFieldThatChanged(t *testing.T) {
+	p := newPolled(t, 1, func(f *core.CampaignFields) { f.Polls[0].Field = "fruit" })
+	p.change("weekly", core.ListInput{Fields: &[]core.Field{
+		{Name: "fruit", Label: "Fruit", Type: core.FieldChoice, Options: core.Strings{"Pears", "Figs"}},
+	}})
+	for option, want := range []string{1: "{}", 2: `{"fruit":"Pears"}`, 3: `{"fruit":"Pears"}`} {
+		if option == 0 {
+			continue
+		}
+		status, _ := p.answer(p.token(1, 1, 1), strconv.Itoa(option))
+		sub, err := p.env.store.Subscription(t.Context(), p.list, voter(0))
+		if p.must(err); status != http.StatusOK || string(sub.Preferences) != want {
+			t.Errorf("option %d: %d, %s", option, status, sub.Preferences)
+		}
+	}
+	p.want("counted", 1, 0, 0, 1)
+}
+
+// Only the reply to an answer shows it, with the results. Whoever else opens the link sees neither.
+func TestForwardedLinksShowNoAnswers(t *testing.T) {
+	p := newPolled(t, 6, func(f *core.CampaignFields) { f.Polls[0].ShowResults = true })
+	given := regexp.MustCompile(`Your answer:|class="results"|answers so far`)
+	for seq := range int64(6) {
+		_, page := p.answer(p.token(seq+1, 1, 1), "1")
+		if all := given.FindAllString(page, -1); len(all) < 1 || seq == 5 && len(all) != 2 {
+			t.Errorf("answer %d shows %q", seq+1, all)
+		}
+	}
+	opened := func(what string) {
+		t.Helper()
+		_, _, page := p.page(mail.PollPath + p.token(1, 1, 2))
+		if found := given.FindString(page); found != "" {
+			t.Errorf("%s: the page shows %q", what, found)
+		}
+		status, page := p.answer(p.token(1, 1, 2), "9")
+		if found := given.FindString(page); status == http.StatusOK || found != "" {
+			t.Errorf("%s: the form without an option: %d %q", what, status, found)
+		}
+	}
+	opened("open")
+	c, err := p.env.store.Campaign(t.Context(), p.campaign)
+	p.must(err)
+	p.must(p.env.store.ClosePoll(t.Context(), &c, 1, "test", core.At(time.Now())))
+	opened("closed")
+	if status, page := p.answer(p.token(1, 1, 2), "2"); status != http.StatusConflict || given.MatchString(page) {
+		t.Errorf("an answer to a closed poll: %d %s", status, page)
+	}
+}
+
+// After an undone send, the polls are those of the draft, which only those who may read it see.
+func TestPollsOfAnUndoneSend(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("user ed editor=acme")
+	e.step("user vic viewer=acme")
+	l, err := e.store.List(t.Context(), e.value("weekly"))
+	e.must(err)
+	seed := storetest.Seed(t, e.store).At(core.At(time.Now()))
+	seed.Active(l.ID, voter(0))
+	seed.Deliver()
+	c := seed.NewCampaign(l, func(f *core.CampaignFields) {
+		f.Content.Source = "{{ poll.1 }}\n"
+		f.Polls = []core.Poll{{Question: "Which fruit?", Options: core.Strings{"Apples", "Pears"}}}
+	})
+	shows := func(as string, want int) {
+		t.Helper()
+		res, body := e.ask("GET", "/api/campaigns/"+c.ID+"/polls", as, nil)
+		if n := strings.Count(string(body), `"question":`); res.StatusCode != 200 || n != want {
+			t.Errorf("%s sees %d: %s", as, res.StatusCode, body)
+		}
+	}
+	shows("ed", 1)
+	shows("vic", 0)
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	draft, _, err := d.Ready(t.Context(), &c, 0, seed.Now)
+	e.must(err)
+	seed.SendDraft(&draft)
+	shows("ed", 1)
+	shows("vic", 0)
+	edit := campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: seed.Now}
+	undone, err := e.store.UndoCampaign(t.Context(), edit)
+	e.must(err)
+	polls, err := drafts.PollResults(t.Context(), e.store, &undone, seed.Now)
+	if e.must(err); len(polls) != 1 || polls[0].Open {
+		t.Errorf("undone: %+v", polls)
+	}
+	shows("vic", 0)
+	draft, _, err = d.Ready(t.Context(), &undone, 0, seed.Now)
+	e.must(err)
+	seed.Finish(seed.SendDraft(&draft))
+	shows("vic", 1)
 }
 
 // A person who unsubscribed or was erased can't answer. An erased person's answer is gone.

@@ -25,8 +25,15 @@ type pollList struct {
 	Polls []core.PollResult `json:"polls"`
 }
 
+// polls leaves out those of a campaign that wasn't sent yet if the caller may not read its text.
 func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
-	polls, err := drafts.PollResults(c, a.Store, a.found(c), c.Now)
+	of := a.found(c)
+	if !c.Caller.May(core.ActionCampaignRead, of.TenantID) {
+		if sent, err := drafts.Sent(c, a.Store, of); err != nil || !sent {
+			return pollList{[]core.PollResult{}}, err
+		}
+	}
+	polls, err := drafts.PollResults(c, a.Store, of, c.Now)
 	return pollList{polls}, err
 }
 

@@ -34,7 +34,7 @@ type pollData struct {
 	Action  string // of the form; empty: the poll takes no answer
 	As      string // whose answer it is
 	Options []pollChoice
-	Given   string // the present answer; empty: none
+	Given   string // the answer that was stored now; empty: none
 	Closed  bool
 	Done    bool // an answer was stored
 	Again   string
@@ -117,14 +117,12 @@ func (a tracked) vote(c *web.Call, in voteForm) (web.HTML, error) {
 	return showPoll(c, &v, in.Token, 0, "", 0)
 }
 
-// showPoll shows a poll with an option selected. Option 0 shows that the answer was stored.
+// showPoll shows a poll with an option selected. Option 0 shows the answer that was stored now, and the results. Other
+// pages show neither, because a link may have been forwarded.
 func showPoll(c *web.Call, v *people.Voting, token string, option int, fault string, status int) (web.HTML, error) {
 	w := page.WordsOf(c)
 	d := pollData{
 		As: strings.Replace(w.PollAs, "{{who}}", strings.Replace(v.Email.Mask(), "***", "…", 1), 1), Closed: !v.Open,
-	}
-	if v.Option > 0 {
-		d.Given = strings.Replace(w.PollGiven, "{{answer}}", v.Options[v.Option-1].Text, 1)
 	}
 	view := page.View{Title: v.Question, Fault: fault}
 	switch {
@@ -134,13 +132,14 @@ func showPoll(c *web.Call, v *people.Voting, token string, option int, fault str
 		view.Notice = w.PollClosed
 	case option == 0:
 		d.Done, d.Again, view.Notice = true, mail.PollPath+token, w.PollDone
+		d.Given = strings.Replace(w.PollGiven, "{{answer}}", v.Options[v.Option-1].Text, 1)
 	default:
 		d.Action = mail.PollPath + token
 		for i := range v.Options {
 			d.Options = append(d.Options, pollChoice{i + 1, v.Options[i].Text, i+1 == option})
 		}
 	}
-	if v.ShowResults && v.Option > 0 && (d.Done || d.Closed) {
+	if v.ShowResults && d.Done {
 		d.Answers = strings.Replace(w.PollAnswers, "{{n}}", strconv.FormatInt(v.Answers, 10), 1)
 		for _, o := range v.Options {
 			if o.Answers != nil {

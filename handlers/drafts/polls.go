@@ -7,16 +7,34 @@ import (
 	"newsletterd/store"
 )
 
-// PollResults returns the polls of a campaign with their answers. Those of a campaign that was not sent have none.
+// PollResults returns the polls of a campaign with their answers. Those of a campaign that was not sent have none, even
+// if a send was undone.
 func PollResults(ctx context.Context, s *store.Store, c *core.Campaign, now core.Instant) ([]core.PollResult, error) {
-	out, err := s.PollResults(ctx, c.ID, now)
-	if err != nil || len(out) > 0 {
-		return out, err
+	sent, err := Sent(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	if sent || c.State == core.CampaignScheduled {
+		if out, err := s.PollResults(ctx, c.ID, now); err != nil || len(out) > 0 {
+			return out, err
+		}
 	}
 	_, f, err := s.CampaignVersion(ctx, c, 0)
-	out = []core.PollResult{}
+	out := []core.PollResult{}
 	for i := range f.Polls {
 		out = append(out, f.Polls[i].Result(i+1))
 	}
 	return out, err
+}
+
+// Sent reports whether a campaign is being sent or was sent. Its only error is core.ErrStorage.
+func Sent(ctx context.Context, s *store.Store, c *core.Campaign) (bool, error) {
+	if c.State != core.CampaignArchived || c.JobNo == 0 {
+		return c.State == core.CampaignSending || c.State == core.CampaignSent, nil
+	}
+	j, err := s.SendJobByNo(ctx, c.JobNo) // an archived draft may have a job that was canceled
+	if core.KindOf(err) == core.NotFound {
+		return false, nil
+	}
+	return j.Recipients > 0, err
 }
