@@ -4,6 +4,7 @@ import (
 	"fmt"
 	stdhtml "html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -219,12 +220,17 @@ func (s *Source) finish(body *html.Node, a *Article) {
 		case atom.A:
 			if address := attribute(n, "href"); address != "" {
 				set(n, "href", s.Link(address))
+			} else {
+				n.Attr = slices.DeleteFunc(n.Attr, isTarget) // an answer to a poll: its words stay, as text
 			}
 		case atom.Img:
 			s.image(n, a)
 		}
 	}
 }
+
+// isTarget reports whether an attribute of a link is for opening it.
+func isTarget(a html.Attribute) bool { return a.Key == "href" || a.Key == "class" }
 
 // emptyParagraphs returns the paragraphs with nothing but spaces and line breaks. Editors write them as distance.
 func emptyParagraphs(body *html.Node) (empty []*html.Node) {

@@ -59,6 +59,8 @@ func TestArticles(t *testing.T) {
 			"<ul>\n<li>Text.\n</li>\n\n</ul>",
 		},
 		{"token", "html", `<p>a</p><p><a href="https://x.example/?t={{ unsubscribe_token }}">out</a></p>`, "<p>a</p>"},
+		{"answer", "markdown", "Text.\n\n[Green]({{ poll_url.1.2 }}){.button}", "<p>Text.</p><p><a>Green</a></p>"},
+		{"answer in HTML", "html", `<p>Like it? <a href="{{ poll_url.1.2 }}">Yes</a></p>`, "<p>Like it? Yes</p>"},
 		{"corrected link", "markdown", "[a](https://old.example/x)", `<p><a href="https://new.example/x">a</a></p>`},
 		{"the title again", "markdown", "# News  of may\n\nText.", "<p>Text.</p>"},
 		{"levels", "markdown", "# One\n\n## Two", "<h2>One</h2>\n<h3>Two</h3>"},

@@ -3,6 +3,8 @@ package markup
 import (
 	"fmt"
 	"html"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -132,19 +134,24 @@ func pollText(number int, p *core.Poll, answers bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkPolls returns an Invalid error if the content has a poll that the campaign doesn't have, or, in compiled HTML
-// and text, one that is not alone in its paragraph.
+// checkPolls returns an Invalid error if the content has a poll or an option that the campaign doesn't have, or, in
+// compiled HTML and text, a poll that is not alone in its paragraph.
 func checkPolls(f *core.CampaignFields, compiled ...string) error {
 	for _, number := range core.PollNumbers(f.Content.Source + "\n" + f.Content.Text) {
 		if number > len(f.Polls) {
-			return onPoll(f, number, core.Invalidf("content.source",
+			return onPlaceholder(f, fmt.Sprintf("poll.%d", number), core.Invalidf("content.source",
 				"The campaign has no poll %d. Create it, or remove {{ poll.%d }}.", number, number))
+		}
+	}
+	for _, part := range append([]string{f.Content.Source, f.Content.Text, f.Subject, f.Preheader}, compiled...) {
+		if err := checkOptions(f, part); err != nil {
+			return err
 		}
 	}
 	for _, part := range compiled {
 		for _, number := range core.PollNumbers(part) {
 			if number <= len(f.Polls) {
-				return onPoll(f, number, core.Invalidf("content.source", "Poll %d must be alone in its paragraph. "+
+				return onPlaceholder(f, fmt.Sprintf("poll.%d", number), core.Invalidf("content.source", "Poll %d must be alone in its paragraph. "+
 					"Put {{ poll.%d }} on a line of its own, between empty lines.", number, number))
 			}
 		}
@@ -152,9 +159,34 @@ func checkPolls(f *core.CampaignFields, compiled ...string) error {
 	return nil
 }
 
-// onPoll sets the line of an error to that of a poll.
-func onPoll(f *core.CampaignFields, number int, e *core.Error) error {
-	before, _, found := strings.Cut(f.Content.Source, fmt.Sprintf("poll.%d", number))
+var answerLink = regexp.MustCompile(`\bpoll_url\.(\d{1,3})\.(\d{1,3})\b`)
+
+// checkOptions returns an Invalid error if a template links to an option that the campaign doesn't have.
+func checkOptions(f *core.CampaignFields, template string) error {
+	all, err := mail.Placeholders("content.source", template)
+	if err != nil { // compiling the email reports it
+		return nil
+	}
+	for i := range all {
+		if all[i].Kind != mail.PlaceholderOutput && all[i].Kind != mail.PlaceholderTag {
+			continue
+		}
+		for _, m := range answerLink.FindAllStringSubmatch(all[i].Text, -1) {
+			poll, _ := strconv.Atoi(m[1])
+			option, _ := strconv.Atoi(m[2])
+			known := poll > 0 && poll <= len(f.Polls) && option > 0 && option <= len(f.Polls[poll-1].Options)
+			if !known {
+				return onPlaceholder(f, m[0], core.Invalidf("content.source",
+					"The campaign has no option %d of a poll %d. Change or remove {{ %s }}.", option, poll, m[0]))
+			}
+		}
+	}
+	return nil
+}
+
+// onPlaceholder sets the line of an error to that of a placeholder.
+func onPlaceholder(f *core.CampaignFields, body string, e *core.Error) error {
+	before, _, found := strings.Cut(f.Content.Source, body)
 	if found && f.Content.Kind != core.ContentBlocks {
 		e.Line = 1 + strings.Count(before, "\n")
 	}
