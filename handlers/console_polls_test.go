@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,5 +85,41 @@ func TestConsolePolls(t *testing.T) {
 			t.Errorf("the rule is %s", g.Rule)
 		}
 		e.shows("/segments/"+g.ID, http.StatusOK, "How often, please? Weekly")
+	})
+}
+
+// The forms belong to the campaign as it was when they were opened. A change in between isn't lost.
+func TestConsolePollsChangedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		seed := storetest.Seed(t, e.store).At(core.At(time.Now()))
+		e.campaign = seed.NewCampaign(e.shop, func(f *core.CampaignFields) {
+			f.Content.Source = "{{ poll.1 }}\n\n{{ poll.2 }}\n"
+			f.Polls = []core.Poll{
+				{Question: "Which fruit?", Options: core.Strings{"Apples", "Pears"}},
+				{Question: "How often?", Options: core.Strings{"Weekly", "Monthly"}},
+			}
+		})
+		page := e.shows(e.path("/polls"), http.StatusOK)
+		revision := regexp.MustCompile(`name="revision" value="([^"]+)"`).FindStringSubmatch(page)
+		if revision == nil {
+			t.Fatal(page)
+		}
+		opened := html.UnescapeString(revision[1])
+		e.sends(e.path("/polls"), http.StatusSeeOther, url.Values{
+			"number": {"1"}, "do": {"delete"}, "revision": {opened},
+		})
+		for _, late := range []url.Values{
+			{"number": {"1"}, "do": {"delete"}},
+			{"number": {"1"}, "1.question": {"Which color?"}, "1.options": {"Red\nGreen"}},
+			{"number": {"0"}, "2.question": {"Which color?"}, "2.options": {"Red\nGreen"}},
+		} {
+			late.Set("revision", opened)
+			status, page := e.page("POST", e.at(e.path("/polls")), late)
+			e.holds("late", status, page, http.StatusPreconditionFailed, []string{"has changed since you opened it"})
+		}
+		if f := e.fields(); len(f.Polls) != 1 || f.Polls[0].Question != "How often?" || len(f.Polls[0].Options) != 2 {
+			t.Errorf("%+v", f.Polls)
+		}
 	})
 }

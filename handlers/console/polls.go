@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -147,8 +148,10 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 	if number > len(c.Polls) {
 		return web.HTML{}, core.ErrPollNotFound
 	}
-	change := map[string]any{}
-	if p.Form["do"] == "delete" && number > 0 {
+	before, now := slices.Clone(c.Polls), textTag(c.Revision)
+	revision := cmp.Or(p.Form["revision"], now)
+	change, deletes := map[string]any{}, p.Form["do"] == "delete" && number > 0
+	if deletes {
 		c.Polls = slices.Delete(c.Polls, number-1, number)
 		change["content"] = map[string]string{"source": withoutPoll(c.Content.Source, number)}
 		if c.Content.Kind == core.ContentHTML {
@@ -167,15 +170,19 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 			c.Polls[number-1] = poll
 		}
 		if err != nil {
+			c.Revision = revision
 			return p.showPolls(c, number, err)
 		}
 	}
 	change["polls"] = c.Polls
 	_, err = p.Ask(web.Question{
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
-		Header: map[string]string{"If-Match": textTag(c.Revision)},
+		Header: map[string]string{"If-Match": revision},
 	})
 	if err != nil {
+		if c.Revision = revision; deletes {
+			c.Polls, c.Revision, number = before, now, -1
+		}
 		return p.showPolls(c, number, err)
 	}
 	return p.Redirect(p.Path("campaigns", c.ID, "polls"), "saved")

@@ -466,6 +466,6 @@ onContent((root) => {
   for (const textarea of root.querySelectorAll("textarea[data-editor]")) textarea.editor ??= new Editor(textarea);
   for (const input of root.querySelectorAll("input[data-fields-line]")) {
     const text = document.getElementById(input.dataset.fieldsLine);
-    if (text) input.line ??= new Line(input, fieldsOf(text));
+    if (text) input.line ??= new Line(input, fieldsOf(text).filter((f) => !f.name.startsWith("poll.")));
   }
 });
