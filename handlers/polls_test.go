@@ -249,7 +249,7 @@ func TestAnswersOfAFieldThatChanged(t *testing.T) {
 	p.want("counted", 1, 0, 0, 1)
 }
 
-// Only the reply to an answer shows it, with the results. Whoever else opens the link sees neither.
+// Only the reply to an answer shows it, with the results. If a link was forwarded, its page shows neither.
 func TestForwardedLinksShowNoAnswers(t *testing.T) {
 	p := newPolled(t, 6, func(f *core.CampaignFields) { f.Polls[0].ShowResults = true })
 	given := regexp.MustCompile(`Your answer:|class="results"|answers so far`)
