@@ -83,6 +83,7 @@ func anonymousGets() (all []anonymousCase) {
 	get("/undo", func(a anyone) string { return "/undo?token=" + a.undo })
 	get("/preferences", func(a anyone) string { return "/preferences?list=" + a.list }, "asks for a link")
 	get("/preferences", func(a anyone) string { return "/preferences?token=" + a.manage })
+	get("/moved/:tool", func(a anyone) string { return "/moved/substack?list=" + a.list })
 	get("/l/:id", func(a anyone) string { return "/l/" + a.list })
 	get("/a/:list", at("/a/garden"))
 	get("/a/:list/", at("/a/garden/"), "40 issues")

@@ -163,7 +163,7 @@ var Conformance = []Module{
 	}},
 	{"oidcc-rp-initiated-logout-no-id-token-hint", func(o *conformant) {
 		o.hint()
-		o.errorPage(o.logout("post_logout_redirect_uri", o.rp.URL+"/bye"), "needs an id_token_hint")
+		o.errorPage(o.logout("post_logout_redirect_uri", o.rp.URL+"/bye"), "needs id_token_hint")
 	}},
 	{"oidcc-rp-initiated-logout-no-params", func(o *conformant) { o.hint(); o.asks(o.logout()) }},
 	{"oidcc-rp-initiated-logout-no-post-logout-redirect-uri", func(o *conformant) {
