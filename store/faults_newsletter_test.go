@@ -217,9 +217,8 @@ func (s *story) importJobs() {
 			func() core.Instant { return now0 }); err != nil {
 			return err
 		}
-		err = u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>",
-			"https://a.example/1.png", "2.png")
-		if err != nil {
+		if err := u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>",
+			"https://a.example/1.png", "2.png"); err != nil {
 			return err
 		}
 		u.Wants("2.png")
