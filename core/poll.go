@@ -60,7 +60,8 @@ var ErrPollClosed = &Error{Kind: Conflict, Code: "poll_closed", Message: "The po
 
 // ErrAnswerFixed is returned if a person changed an answer too often.
 var ErrAnswerFixed = &Error{
-	Kind: TooMany, Code: "too_many_changes", Message: "This answer was changed too often. It stays as it is.",
+	Kind: TooMany, Code: "too_many_changes",
+	Message: "You've changed this answer too many times. You can't change it again.",
 }
 
 // JudgeKeys reports unknown keys of a poll.

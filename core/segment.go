@@ -62,7 +62,7 @@ func NewSegment(tenantID string, in SegmentInput, actor string, now Instant) (Se
 	return s, s.Change(in, actor, now)
 }
 
-// Change applies the fields of in. It keeps the canonical form of the rule.
+// Change applies the fields of in. It stores the rule in its canonical form.
 func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
 	take(&s.Name, in.Name)
 	if err := checkName(&s.Name, "name"); err != nil {

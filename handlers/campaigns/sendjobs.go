@@ -407,8 +407,8 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
-// resume resumes a paused job. If the server paused the job because it might harm others or send emails twice, for
-// example after the file was restored, only an operator can resume it.
+// resume resumes a paused job. Only an operator can resume a job that the server paused because it might harm others or
+// send emails twice, for example after the database was restored.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {

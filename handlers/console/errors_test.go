@@ -27,7 +27,8 @@ func errorTexts(t *testing.T) map[string]string {
 	found := map[string]string{}
 	for _, dir := range []string{
 		"core", "store", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity",
-		"store/exports", "store/imports", "store/audience", "store/bulk", "handlers/segments",
+		"store/exports", "store/imports", "store/audience", "store/bulk", "store/mailed", "store/polls",
+		"handlers/segments",
 		"store/members", "store/people", "store/tenants", "store/subscribercsv",
 		"auth", "handlers", "handlers/campaigns", "handlers/devices", "handlers/drafts", "handlers/identity",
 		"handlers/members", "handlers/page", "handlers/tenants", "handlers/web", "handlers/console",

@@ -89,7 +89,7 @@ func (p *Page) onlyTo(who, name string) string {
 	case core.FollowJoined:
 		return p.T("subscribers who joined after {{campaign}}", "campaign", name)
 	case core.FollowUnopened:
-		return p.T("recipients of {{campaign}} without an open or click", "campaign", name)
+		return p.T("recipients of {{campaign}} who didn't open or click", "campaign", name)
 	}
 	return p.T("recipients of {{campaign}}", "campaign", name)
 }

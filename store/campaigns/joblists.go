@@ -179,8 +179,8 @@ func partOf(parts []jobPart, seq int64) int {
 	return place
 }
 
-// claimByList is ClaimRecipients for a job with several lists. It claims up to the end that each list has at the start
-// of the call. Later calls claim recipients that are added after that.
+// claimByList is ClaimRecipients for a job with several lists. It claims only recipients that
+// were on the lists when the call started. Later calls claim those added since.
 func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (
 	_ []core.Claim, err error,
 ) {

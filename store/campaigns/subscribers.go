@@ -163,7 +163,8 @@ var upsertSubscriber = db.InsertInto("subscriber",
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at, joined_at = excluded.joined_at`
 
-// SaveSubscriber inserts or updates a subscriber. was is the state in which the counts include the subscriber so far.
+// SaveSubscriber inserts or updates a subscriber. was is the state under which
+// the counts include the subscriber now.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
 	tenants.Moved(tx, s.ListID, was, s.Counted())
 	_, err := tx.Exec(upsertSubscriber,

@@ -107,8 +107,8 @@ func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instan
 	})
 }
 
-// setAnswer sets the field of a poll, unless the list's fields changed so that it can't take the answer. Another member
-// service may have the subscription.
+// setAnswer saves the text of an answer in the poll's field. If the list's fields have changed so that the field can't
+// take the answer, or if another member service has the subscription, it does nothing.
 func setAnswer(tx *db.Tx, v *Voting, field, text string, now core.Instant) error {
 	asked := core.Poll{Field: field, Options: core.Strings{text}}
 	if asked.Fits(v.Number, &v.List.List) != nil {

@@ -45,8 +45,8 @@ const (
 // snapshotEvery is how often the whole database is written. Older files can then be removed.
 const snapshotEvery = 24 * time.Hour
 
-// compact makes one file of a level from those files of the level below that the level does not cover yet. It stops at
-// the transaction through, because the next holder of the lease might not know later ones. It returns the new file, or
+// compact merges the files of the level below that a level does not cover yet into one new file. It stops at the
+// transaction through, because the next holder of the lease might not know about later ones. It returns the new file, or
 // the zero value if there was nothing to do. recent returns the content of a recently shipped file of level 0, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,

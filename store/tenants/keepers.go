@@ -59,8 +59,8 @@ func (s *Store) Acting(ctx context.Context, actor string) ([]string, error) {
 	return Acting(s.Reads(ctx), actor, db.ActingClient(ctx))
 }
 
-// Acting is like Store.Acting, for an actor that acts through client, both in the form of the audit log. An empty
-// client means none.
+// Acting is like Store.Acting, for an actor that acts through client. Both are written as in the audit log. If client is
+// empty, the actor acts directly.
 func Acting(q db.Querier, actor, client string) ([]string, error) {
 	if client == "" {
 		return []string{actor}, nil
