@@ -72,22 +72,26 @@ func TestImportsOfIssuesStay(t *testing.T) {
 	}
 }
 
-// Importing an export again adds no post twice. Posts without a date are the same if their texts are.
-func TestUndatedPostsAreAddedOnce(t *testing.T) {
-	n := storetest.SeedList(t, now0)
-	for day := range core.Instant(2) {
-		u, err := n.NewImportUpload(t.Context(), newcomers(n), 1000)
-		n.Must(err)
-		u.PostsOnly = true
-		for k, body := range []string{"1", "2", "2", "3"} {
-			n.Must(u.KeepPost(t.Context(), &core.ImportedPost{No: int64(k + 1), Title: "Untitled"}, body))
+// TestPostsAreAddedOnce checks that importing an export again adds no post twice, and that two posts of an export with
+// the same date and title are both added if their texts differ.
+func TestPostsAreAddedOnce(t *testing.T) {
+	for _, posted := range []core.Instant{0, now0} {
+		n := storetest.SeedList(t, now0)
+		for day := range core.Instant(2) {
+			u, err := n.NewImportUpload(t.Context(), newcomers(n), 1000)
+			n.Must(err)
+			u.PostsOnly = true
+			for k, body := range []string{"1", "2", "2", "3"} {
+				post := core.ImportedPost{No: int64(k + 1), Title: "Untitled", PostedAt: posted}
+				n.Must(u.KeepPost(t.Context(), &post, body))
+			}
+			j, err := u.Commit(t.Context(), now0)
+			n.Must(err)
+			n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0+day, postText))
 		}
-		j, err := u.Commit(t.Context(), now0)
-		n.Must(err)
-		n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0+day, postText))
-	}
-	if issues := n.Count("SELECT count(*) FROM issue"); issues != 3 {
-		t.Errorf("%d issues", issues)
+		if issues := n.Count("SELECT count(*) FROM issue"); issues != 3 {
+			t.Errorf("%d: %d issues", posted, issues)
+		}
 	}
 }
 

@@ -23,10 +23,11 @@ type ImportedIssue struct {
 	At                   core.Instant
 	Undated              bool   // At is not from the other tool
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
+	First                int64  // number of the first issue of the same import; 0: none yet
 }
 
-// AddImportedIssue adds an issue to the archive of a list and returns its number. If an earlier import has added the
-// issue, it returns 0. The only error is core.ErrStorage.
+// AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
+// returns 0. The only error is core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
 	if err != nil || same > 0 {
@@ -54,7 +55,8 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 
 const (
 	sameDated = `SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
-		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4`
+		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4
+		AND (?5 = 0 OR i.no < ?5 OR m.body_sum = ?6)`
 	sameUndated = `SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
 		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
@@ -66,13 +68,13 @@ func bodySum(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sameIssues counts the issues from earlier imports that are the same: those with the same date and title or, without a
-// date, with the same slug, title and body.
+// sameIssues counts the issues that are the same: those with the same date and title or, without a date, with the same
+// slug, title and body. Within an import, the bodies must be equal, too.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
 	if i.Undated {
 		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
 	}
-	return tx.Number(sameDated, listID, int64(i.At), i.Title, i.Source)
+	return tx.Number(sameDated, listID, int64(i.At), i.Title, i.Source, i.First, bodySum(i.Body))
 }
 
 // RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there is

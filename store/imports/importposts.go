@@ -148,8 +148,15 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		if err != nil {
 			return err
 		}
+		first, err := tx.Number("SELECT coalesce(min(issue_no), 0) FROM import_post WHERE import_id = ? AND issue_no > 0",
+			j.ID)
+		if err != nil {
+			return err
+		}
 		for k := range issues {
+			issues[k].First = first
 			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k])
+			first = cmp.Or(first, no)
 			if err == nil && no > 0 {
 				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
 					len(pictures[k]) > 0, j.ID, posts[k])
