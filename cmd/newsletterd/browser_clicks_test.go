@@ -73,7 +73,7 @@ func TestTaggingManyInABrowser(t *testing.T) {
 		if first := w.Eval(`document.querySelector("tbody a.row").getBoundingClientRect().top`); width == 390 {
 			t.Logf("the first person on a phone is at %s px", first)
 		}
-		c.click(`.table-tools a[href*="new-bulk"]`, browsertest.Heading("Change everyone who matches"))
+		c.click(`.table-tools a[href*="new-bulk"]`, browsertest.Heading("Edit all matching people"))
 		w.Look("bulk-action")
 		w.Fits("bulk-action")
 		w.Do(chromedp.EmulateViewport(width, 844))
