@@ -54,8 +54,9 @@ func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
 	return w
 }
 
-// toServer configures a mail server that accepts all emails. Without one, pages show a warning and no campaign is sent.
-func toServer(t *testing.T, cfg *config.Config) {
+// toServer configures a mail server that accepts all emails, and returns it. Without one, pages show a warning and no
+// campaign is sent.
+func toServer(t *testing.T, cfg *config.Config) *mailtest.Server {
 	t.Helper()
 	server, err := mailtest.NewServer(mailtest.Script{})
 	if err != nil {
@@ -67,6 +68,7 @@ func toServer(t *testing.T, cfg *config.Config) {
 	if cfg.Mail.SMTP.Port, err = strconv.Atoi(port); err != nil {
 		t.Fatal(err)
 	}
+	return server
 }
 
 // person adds a publisher.

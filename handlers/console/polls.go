@@ -139,7 +139,7 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
-		return p.Redirect(p.Path("campaigns", p.ID())+"#polls", "saved")
+		return p.Redirect(p.Path("campaigns", p.ID()), "saved")
 	}
 	c, err := p.campaign()
 	if err != nil {
