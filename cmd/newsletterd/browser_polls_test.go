@@ -122,9 +122,8 @@ func (p *pollster) sends(to string) (links []string) {
 			continue
 		}
 		text := strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(string(m.Data))
-		for _, link := range regexp.MustCompile(p.d.cfg.Origin()+mail.PollPath+"[0-9A-Za-z_-]+").FindAllString(text, 3) {
-			links = append(links, link)
-		}
+		found := regexp.MustCompile(p.d.cfg.Origin() + mail.PollPath + "[0-9A-Za-z_-]+")
+		links = append(links, found.FindAllString(text, 3)...)
 	}
 	if len(links) != 3 {
 		p.Fatalf("%s got %q", to, links)
