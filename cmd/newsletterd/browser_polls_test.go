@@ -131,14 +131,17 @@ func (p *pollster) sends(to string) (links []string) {
 	return links
 }
 
-// others lets everyone but one answer.
+// others lets everyone but one answer, half of them with the first option, half with the second, in the order of their
+// random ids.
 func (p *pollster) others(but core.Email) {
 	p.Helper()
+	answers := 0
 	for seq := range int64(5) {
 		v, err := p.d.store.Voting(p.Context(), people.Ballot{JobNo: p.job.No, Seq: seq + 1, Poll: 1}, now())
 		p.d.Must(err)
 		if v.Email != but {
-			p.d.Must(p.d.store.Vote(p.Context(), &v, 1+int(seq%2), now()))
+			p.d.Must(p.d.store.Vote(p.Context(), &v, 1+answers%2, now()))
+			answers++
 		}
 	}
 }
