@@ -90,6 +90,7 @@ func (p *pollster) inserts() {
 	p.Do(chromedp.WaitVisible(".editor-dialog"))
 	p.Eval(`(s => { s.value = "poll.1"; s.dispatchEvent(new Event("change", {bubbles: true})); })(
 		document.querySelector(".editor-dialog select"))`)
+	p.expect(`document.querySelector(".editor-dialog [name=fallback]").checkVisibility()`, "false")
 	p.Look("polls-dialog")
 	p.Do(chromedp.EmulateViewport(1280, 800))
 	p.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))

@@ -49,7 +49,7 @@ import { Line } from "./editor/line.js";
 import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
 import { schema } from "./editor/schema.js";
 import { Source } from "./editor/source.js";
-import { TemplateError } from "./editor/template.js";
+import { isPoll, TemplateError } from "./editor/template.js";
 import { Toolbar } from "./editor/toolbar.js";
 import { views } from "./editor/views.js";
 import { word } from "./editor/words.js";
@@ -466,6 +466,6 @@ onContent((root) => {
   for (const textarea of root.querySelectorAll("textarea[data-editor]")) textarea.editor ??= new Editor(textarea);
   for (const input of root.querySelectorAll("input[data-fields-line]")) {
     const text = document.getElementById(input.dataset.fieldsLine);
-    if (text) input.line ??= new Line(input, fieldsOf(text).filter((f) => !f.name.startsWith("poll.")));
+    if (text) input.line ??= new Line(input, fieldsOf(text).filter((f) => !isPoll(f.name)));
   }
 });

@@ -9,7 +9,7 @@ import { dialog } from "./dialog.js";
 import { dataAddress } from "./pictures.js";
 import { schema } from "./schema.js";
 import { Grid, rowsOf, sourceOf } from "./table.js";
-import { field } from "./template.js";
+import { field, isPoll } from "./template.js";
 import { word } from "./words.js";
 
 const n = schema.nodes;
@@ -310,11 +310,14 @@ export function askField(fields) {
     const options = fields.map((f) => [f.name, f.label ?? f.name]);
     if (now && !options.some(([name]) => name === now[1])) options.push([now[1], now[1]]);
     const value = now?.[1] ?? options[0][0];
-    // Another field comes with its own word, unless one was typed.
+    // Another field comes with its own word, unless one was typed. A poll has no fallback.
     const fallbackOf = (name) => fields.find((f) => f.name === name)?.fallback ?? "";
     const change = (form, was) => {
       const { name, fallback } = form.elements;
-      if (!fallback.value || fallback.value === fallbackOf(was)) fallback.value = fallbackOf(name.value);
+      if (name.value !== was && (!fallback.value || fallback.value === fallbackOf(was))) {
+        fallback.value = fallbackOf(name.value);
+      }
+      fallback.parentElement.hidden = isPoll(name.value);
     };
     dialog(
       word("field"),
@@ -329,7 +332,7 @@ export function askField(fields) {
       const { tr } = view.state;
       const dispatch = apart(view);
       if (a === "remove") return dispatch(tr.deleteSelection());
-      const node = n.field.create({ source: field(a.name, a.fallback) }, null, $from.marks());
+      const node = n.field.create({ source: field(a.name, isPoll(a.name) ? "" : a.fallback) }, null, $from.marks());
       const before = chosen ? "" : $from.parent.textBetween(0, $from.parentOffset, " ", " ");
       if (wordEnd.test(before)) tr.insertText(" ");
       dispatch(tr.replaceSelectionWith(node, false).scrollIntoView());

@@ -6,8 +6,8 @@ let made = 0;
 
 // dialog shows fields and resolves to their values by name, to "remove", or to null where it was cancelled. A field is
 // {name, label, value, type, options, required}; options are [value, label] of a choice. {element}
-// makes something of its own for the form. change is called with the form and
-// what was chosen before where another option is.
+// makes something of its own for the form. change is called with the form and what was chosen before: at the start, and
+// whenever another option is chosen.
 export function dialog(title, fields, { remove = false, ok = word("save"), change } = {}) {
   return new Promise((done) => {
     const id = `editor-dialog-${++made}`;
@@ -49,6 +49,7 @@ export function dialog(title, fields, { remove = false, ok = word("save"), chang
       actions.prepend(drop);
     }
     form.append(actions);
+    for (const f of fields) if (f.options) change?.(form, f.value);
     const box = make("dialog", { className: "editor-dialog" }, form);
     box.setAttribute("aria-labelledby", id);
     cancel.onclick = () => box.close();

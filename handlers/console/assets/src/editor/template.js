@@ -120,3 +120,6 @@ export function field(name, fallback) {
   const quote = fallback.includes('"') ? "'" : '"';
   return fallback ? `{{ ${name} | default: ${quote}${fallback.replaceAll(quote, "")}${quote} }}` : `{{ ${name} }}`;
 }
+
+// isPoll is true for the name of a poll of the campaign, which has no fallback. A subject can't contain it.
+export const isPoll = (name) => name.startsWith("poll.");
