@@ -66,9 +66,10 @@ func (p *pollster) writes() {
 	p.Do(chromedp.SetValue(`[name="1.question"]`, question),
 		chromedp.SetValue(`[name="1.options"]`, "Red\nYellow\nWhite"))
 	p.Eval(`document.querySelector("[name='1.results']").checked = true`)
-	p.Click(".narrow .form-acts .primary", chromedp.WaitVisible("#poll-1"))
+	p.Click("details.card .form-acts .primary", chromedp.WaitVisible("#poll-1"))
 	p.both("polls-created")
 	p.Click("#poll-1 summary", chromedp.WaitVisible(`[name="1.options"]`))
+	p.expect(`document.querySelector("#poll-1 summary").innerText`, question+" Poll 1")
 	p.Look("polls-open")
 	if f := p.kept(p.campaign); !strings.Contains(f.Content.Source, "{{ poll.1 }}") || len(f.Polls) != 1 ||
 		strings.Join(f.Polls[0].Options, ",") != "Red,Yellow,White" || !f.Polls[0].ShowResults {

@@ -31,7 +31,7 @@ type pollsData struct {
 type pollForm struct {
 	Number   int // 0: a new one
 	Question string
-	Insert   string // placeholder
+	Insert   string // placeholder, for people who write HTML
 	Prefix   string // of the names in the form
 	Results  bool
 
@@ -66,7 +66,11 @@ func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, er
 	d := &pollsData{campaignPage: c, Open: number}
 	said := shown{Page: p, View: v}
 	for i := range c.Polls {
-		d.Forms = append(d.Forms, p.pollForm(i, &c.Polls[i], lists, said))
+		f := p.pollForm(i, &c.Polls[i], lists, said)
+		if c.Content.Kind == core.ContentHTML {
+			f.Insert = fmt.Sprintf("{{ poll.%d }}", i+1)
+		}
+		d.Forms = append(d.Forms, f)
 	}
 	if number == 0 {
 		d.Forms[len(d.Forms)-1].Number = 0
@@ -92,7 +96,7 @@ func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown)
 		closes = p.InputTime(poll.ClosesAt)
 	}
 	return pollForm{
-		Number: at + 1, Question: poll.Question, Insert: fmt.Sprintf("{{ poll.%d }}", at+1), Prefix: id,
+		Number: at + 1, Question: poll.Question, Prefix: id,
 		Results: poll.ShowResults,
 		Ask: newField(id+"question", p.T("Question"), poll.Question).Must().Limit(core.MaxPollQuestion).
 			Blame(said.Wrong(key("question"))),
