@@ -25,6 +25,14 @@ func tryButtons(b *consoleBrowser) {
 	b.expect(target+"(1)", "→ acme.example/later, https://acme.example/later")
 	b.openEditor(source)
 
+	// The menu's links, which each subscriber has of their own, become the URL.
+	b.Click(".editor-button > :first-child")
+	b.settle()
+	b.pick("blocks", "own.view_url")
+	b.expect(target+"(0)", "→ View in browser link, ")
+	b.expectSource(strings.Replace(source, "https://acme.example/shop", "{{ view_url }}", 1))
+	b.openEditor(source)
+
 	// Text typed at the end belongs to the button, and a changed URL is shown immediately.
 	b.Click(".editor-button > :first-child")
 	b.settle()

@@ -215,14 +215,21 @@ export function askLink(state, dispatch, view) {
   return true;
 }
 
-// ownLink links what is selected to an address that each subscriber has of their own, or inserts such a link.
+// ownLink links what is selected to an address that each subscriber has of their own, or inserts such a link. A button
+// gets the address.
 export function ownLink(name) {
   return (state, dispatch) => {
     const { $from, from, to, empty } = state.selection;
-    if (!$from.parent.inlineContent || !$from.parent.type.allowsMarkType(m.link)) return false;
+    const button = around(state, n.button);
+    if (!button && !($from.parent.inlineContent && $from.parent.type.allowsMarkType(m.link))) return false;
     if (!dispatch) return true;
-    const link = m.link.create({ href: `{{ ${name} }}` });
+    const href = `{{ ${name} }}`;
+    const link = m.link.create({ href });
     const { tr } = state;
+    if (button) {
+      dispatch(tr.setNodeMarkup(button.pos, null, { ...button.node.attrs, href }));
+      return true;
+    }
     if (empty) tr.replaceSelectionWith(schema.text(word(`say.${name}`), [...$from.marks(), link]), false);
     else tr.addMark(from, to, link);
     dispatch(tr.removeStoredMark(m.link).scrollIntoView());

@@ -31,6 +31,9 @@ class Field {
   }
 }
 
+// ownAddress returns the name of the placeholder for an address that each subscriber has of their own.
+const ownAddress = (href) => /^\{\{-?\s*((?:preferences|view|unsubscribe)_url)\s*-?\}\}$/.exec(href)?.[1];
+
 // Button shows its URL, which the email doesn't. A click on the URL changes it.
 class Button {
   constructor(node, view, getPos) {
@@ -48,9 +51,11 @@ class Button {
   update(node) {
     if (node.type.name !== "button") return false;
     const { href } = node.attrs;
+    const own = ownAddress(href);
     this.target.className = href ? "editor-target" : "editor-target editor-missing";
-    this.target.textContent = href ? `→ ${href.replace(/^https:\/\//, "")}` : word("leads.missing");
-    this.target.title = href;
+    const shown = own ? word(`own.${own}`) : href.replace(/^https:\/\//, "");
+    this.target.textContent = href ? `→ ${shown}` : word("leads.missing");
+    this.target.title = own ? "" : href;
     return true;
   }
 
