@@ -203,7 +203,7 @@ func IsMediaDigits(s string) bool {
 
 // MediaUse is a record that uses an image.
 type MediaUse struct {
-	Kind string `db:"kind"` // template, theme, job, campaign or issue
+	Kind string `db:"kind"` // template, theme, tenant, list, job, campaign, web version or issue
 	Name string `db:"name"`
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -212,4 +213,47 @@ func TestPicturesAreListedAndFound(t *testing.T) {
 			t.Errorf("%q: %s", c.text, names.String())
 		}
 	}
+}
+
+// Images also count as used in the settings of a tenant and its lists, as documents do to which these link, and in what
+// replaces a sent text: a corrected web version and a fixed link.
+func TestPicturesOfSettingsAndCorrectionsAreInUse(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.TenantID = l.TenantID
+	s.Readers(l, 1)
+	url := func(m core.Media) string { return "https://x.example" + m.Mail.Path("a.png") }
+	used := func(by string, use func(url string)) {
+		t.Helper()
+		m := s.NewMedia(by, []string{rand.Text()})
+		s.Must(s.DeleteMedia(t.Context(), s.NewMedia(by, []string{rand.Text()}).ID, false, "test", s.Time()))
+		use(url(m))
+		err := s.DeleteMedia(t.Context(), m.ID, false, "test", s.Time())
+		if !errors.Is(err, &core.Error{Code: "media_in_use"}) || !strings.Contains(err.Error(), "The "+by+` "`) {
+			t.Errorf("%s: %v", by, err)
+		}
+	}
+	used("tenant", func(url string) { s.ChangeTenant(l.TenantID, core.TenantInput{BrandLogoURL: &url}) })
+	used("tenant", func(url string) {
+		s.ChangeTenant(l.TenantID, core.TenantInput{MailTexts: &core.MailTexts{Confirm: &core.MailText{Text: url}}})
+	})
+	used("list", func(url string) {
+		s.Must(s.UpdateList(t.Context(), l.ID, "test", func(l *core.List) error {
+			return l.Change(core.ListInput{ConsentText: &url}, s.Time())
+		}))
+	})
+	c := s.NewCampaign(l)
+	d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
+	s.Must(err)
+	j := s.Start(s.SendDraft(&d))
+	used("web version", func(url string) {
+		text := d.Content.Copy
+		text.ID, text.BodyText = core.NewID(), url
+		s.Must(s.CorrectCampaign(t.Context(), campaigns.CampaignCorrection{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Copy: &text,
+		}))
+	})
+	used("job", func(url string) {
+		s.SQL("INSERT INTO link (job_no, no, url, target) VALUES (?, 9, 'https://y.example', ?)", j.No, url)
+	})
 }

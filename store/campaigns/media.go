@@ -105,15 +105,23 @@ func DropMedia(tx *db.Tx, id string) error {
 var mediaUses = []string{
 	`SELECT 'template' AS kind, name FROM template WHERE tenant_id = ?1 AND (instr(body_html, ?2) OR
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
-	`SELECT 'theme' AS kind, name FROM theme WHERE tenant_id = ?1 AND instr(logo_url, ?2) ORDER BY updated_at DESC LIMIT 2`,
+	`SELECT 'theme' AS kind, name FROM theme WHERE tenant_id = ?1 AND instr(concat(logo_url, footer_text, social), ?2)
+		ORDER BY updated_at DESC LIMIT 2`,
+	`SELECT 'tenant' AS kind, name FROM tenant WHERE id = ?1 AND instr(concat(brand_logo_url, privacy_url, mail_texts), ?2)`,
+	`SELECT 'list' AS kind, name FROM list INDEXED BY list_tenant WHERE tenant_id = ?1 AND deleted_at = 0 AND
+		instr(concat(description, consent_text, mail_texts, subscribe_redirect_url, confirm_redirect_url,
+		unsubscribe_redirect_url), ?2) ORDER BY updated_at DESC LIMIT 2`,
 	`SELECT 'job' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM send_job j JOIN campaign_copy c ON
 		c.id = j.copy_id LEFT JOIN frozen_content z ON z.copy_id = c.id
 		WHERE j.tenant_id = ?1 AND (instr(c.body_html, ?2) OR instr(c.body_text, ?2) OR EXISTS (SELECT 1 FROM frozen_body b
-		WHERE b.no IN (z.template_html, z.template_text, z.layout_html, z.layout_text) AND instr(b.body, ?2)))
-		ORDER BY j.no DESC LIMIT 2`,
+		WHERE b.no IN (z.template_html, z.template_text, z.layout_html, z.layout_text) AND instr(b.body, ?2)) OR
+		EXISTS (SELECT 1 FROM link WHERE job_no = j.no AND instr(target, ?2))) ORDER BY j.no DESC LIMIT 2`,
 	`SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign c JOIN campaign_version v ON
 		v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND instr(v.fields, ?2)
 		ORDER BY c.no DESC LIMIT 2`,
+	`SELECT 'web version' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign AS c
+		CROSS JOIN correction AS k ON k.campaign_no = c.no CROSS JOIN campaign_copy AS y ON y.id = k.copy_id
+		WHERE c.tenant_id = ?1 AND (instr(k.source, ?2) OR instr(k.text, ?2) OR instr(y.body_html, ?2) OR instr(y.body_text, ?2)) ORDER BY c.no DESC LIMIT 2`,
 	`SELECT 'issue' AS kind, i.title AS name FROM list l INDEXED BY list_tenant CROSS JOIN issue i INDEXED BY issue_sent
 		ON i.list_id = l.id CROSS JOIN imported_issue m ON m.issue_no = i.no WHERE l.tenant_id = ?1 AND instr(m.body, ?2)
 		ORDER BY i.sent_at DESC LIMIT 2`,
@@ -125,9 +133,10 @@ const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.nam
 	campaign_version v ON v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND c.state IN ('draft',
 	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
 
-// MediaUses returns some of the records that would no longer show an image if it were deleted: templates, themes,
-// campaigns, send jobs and imported issues. It searches for the digits of the files that no other image of the tenant uses. It also
-// returns campaigns that have the image attached. Its only error is core.ErrStorage.
+// MediaUses returns some of the records that would no longer show an image, or link to a document, if it were deleted:
+// templates, themes, campaigns, send jobs, corrected web versions, imported issues, and the settings of the tenant and of
+// its lists. It searches for the digits of the files that no other image of the tenant uses. It also returns campaigns
+// that have the image attached. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
 	for i, f := range []core.MediaFile{m.Mail, m.Full} {
 		if i == 1 && f.No == m.Mail.No {
