@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -61,6 +63,26 @@ func TestPollsOfAJobWithoutRecipients(t *testing.T) {
 	polls, err := a.PollResults(t.Context(), a.campaign.ID, a.Now)
 	if a.Must(err); len(polls) != 1 || polls[0].Question != "Which color?" {
 		t.Errorf("%+v", polls)
+	}
+}
+
+// The check of the database compares the counts of options with the answers.
+func TestCheckComparesAnswers(t *testing.T) {
+	a := newAsked(t, 0)
+	j, err := a.send(0)
+	a.Must(err)
+	j = a.Start(j)
+	for seq := range j.Recipients {
+		v, err := a.Voting(t.Context(), people.Ballot{JobNo: j.No, Seq: seq + 1, Poll: 1}, a.Now)
+		a.Must(err)
+		a.Must(a.Vote(t.Context(), &v, 1, a.Now))
+	}
+	if found, err := a.Check(t.Context()); err != nil || len(found) != 0 {
+		t.Fatal(found, err)
+	}
+	a.SQL("UPDATE poll_option SET answers = answers + 1")
+	if found, err := a.Check(t.Context()); err != nil || len(found) != 1 || !strings.HasPrefix(found[0], "2 options") {
+		t.Error(found, err)
 	}
 }
 

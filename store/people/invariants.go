@@ -62,6 +62,10 @@ var invariants = []db.Contradiction{
 	{What: "webhook endpoints whose stored size differs from their waiting events", Count: `
 		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting_bytes <> (SELECT coalesce(sum(octet_length(body)), 0) FROM outbox
 		INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = e.id)`},
+	{What: "options of polls whose stored count differs from their answers", Count: `
+		SELECT count(*) FROM poll_option AS o LEFT JOIN (SELECT poll_no, option, count(*) AS answers FROM poll_answer
+		GROUP BY poll_no, option) AS a ON a.poll_no = o.poll_no AND a.option = o.number
+		WHERE o.answers <> coalesce(a.answers, 0)`},
 	{What: "lists of a tenant that doesn't exist", Count: `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }
