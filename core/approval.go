@@ -77,6 +77,13 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 // AsksSecondPerson reports whether the tenant requires approval by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
+// ErrPostsApproval is returned if the tenant requires an approval by a second person, and the posts of an export are
+// published by the person who uploaded them, or not by a person.
+var ErrPostsApproval = &Error{
+	Kind: Forbidden, Code: "approval_required",
+	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the export.",
+}
+
 // Accepts returns ErrApprovalRequired if the tenant requires a second person and by[0] doesn't count as one. The actors
 // in by are named as in the audit log: by[0] approves; the others are the OAuth client that by[0] acts through and the
 // people who manage that client. by[0] must be a user, not a program or a command. None of them may have saved the

@@ -390,6 +390,8 @@ var faultSentences = []string{
 	"This may have worked, but it isn't backed up yet. Reload the page before you try again.",
 	"This tenant requires a second person to approve each campaign. Ask someone who didn't edit it.",
 	"A second person must approve this campaign. Ask someone who didn't edit it.",
+	"This tenant requires a second person to publish imported posts. Ask someone who didn't upload the export.",
+	"A second person must publish these posts. Ask someone who didn't upload the export.",
 	"Too many events are waiting for this webhook endpoint. Try again later.",
 	"Too many events are waiting for this webhook. Try again later.",
 	"Unknown path. Check the URL.",

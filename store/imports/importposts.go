@@ -65,7 +65,7 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 // PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
 // be copied. It doesn't change posts that are already issues, so an interrupted call can be repeated. text reads a post
 // with a title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person,
-// and the actor is not a person or has uploaded the export, it returns core.ErrApprovalRequired. If the imported issues
+// and the actor is not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues
 // of the tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
@@ -77,7 +77,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		}
 		t, err := tenants.ReadTenant(tx, j.TenantID)
 		if err == nil && t.AsksSecondPerson() && (core.ActorUser(actor) == "" || actor == j.CreatedBy) {
-			err = core.ErrApprovalRequired
+			err = core.ErrPostsApproval
 		}
 		if err != nil {
 			return err
