@@ -1517,6 +1517,14 @@ CREATE TRIGGER deleted_endpoint_without_keepers AFTER DELETE ON deleted_endpoint
   DELETE FROM keeper WHERE record = OLD.id;
 END;
 
+CREATE TRIGGER import_image_gone AFTER DELETE ON import_chunk WHEN OLD.kind = 8 BEGIN
+  UPDATE import_job SET post_bytes = post_bytes - octet_length(OLD.data) WHERE id = OLD.import_id;
+END;
+
+CREATE TRIGGER import_post_gone AFTER DELETE ON import_post BEGIN
+  UPDATE import_job SET post_bytes = post_bytes - octet_length(OLD.body) WHERE id = OLD.import_id;
+END;
+
 CREATE TRIGGER imported_issue_goes AFTER DELETE ON issue WHEN OLD.campaign_no < 0 BEGIN
   DELETE FROM imported_issue WHERE issue_no = OLD.no;
 END;

@@ -51,6 +51,31 @@ func TestPostsOfImportsAreBounded(t *testing.T) {
 	uploadedPosts(n, 0, "1")
 }
 
+// The size of posts is that of those that are left, and the check of the database compares it.
+func TestCheckComparesPostBytes(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	j := uploadedPosts(n, 0, "1234", "ü")
+	check := func(step string, want, findings int) {
+		t.Helper()
+		found, err := n.Check(t.Context())
+		if err != nil || len(found) != findings {
+			t.Errorf("%s: %q, %v", step, found, err)
+		}
+		if got := n.Count("SELECT post_bytes FROM import_job WHERE id = ?", j.ID); got != want {
+			t.Errorf("%s: %d bytes", step, got)
+		}
+	}
+	n.SQL("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, 8, 9, x'0102030405')", j.ID)
+	n.SQL("UPDATE import_job SET post_bytes = post_bytes + 5")
+	check("uploaded", 11, 0)
+	n.SQL("DELETE FROM import_post WHERE no = 2")
+	check("a post is deleted", 9, 0)
+	n.SQL("DELETE FROM import_chunk WHERE kind = 8")
+	check("an image is deleted", 4, 0)
+	n.SQL("UPDATE import_job SET post_bytes = 5")
+	check("wrong", 5, 1)
+}
+
 // An import can't be deleted while any of its posts are issues, because nothing else can remove these issues.
 func TestImportsOfIssuesStay(t *testing.T) {
 	n := storetest.SeedList(t, now0)

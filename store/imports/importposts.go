@@ -215,11 +215,8 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 // dropPosts deletes up to postsStep posts of an import. Issues made of them stay.
 func (s *Store) dropPosts(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
-		n, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
+		_, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+
 			"WHERE import_id = ?1 LIMIT +?2)", id, postsStep)
-		if err == nil && n < postsStep { // the last ones
-			err = tx.One("UPDATE import_job SET post_bytes = 0 WHERE id = ?", id)
-		}
 		return err
 	})
 }
