@@ -106,11 +106,6 @@ var undecided = map[string][3]string{
 		"UPDATE send_job SET tracked = 19 WHERE campaign_id = '$SENT'",
 		"UPDATE send_job SET tracked = 3 WHERE campaign_id = '$SENT'",
 	},
-	"clicks that were deleted": {
-		`{"clicked_link": {"campaign": "$SENT", "link": 1}}`,
-		"UPDATE send_job SET clicked = 1 WHERE campaign_id = '$SENT'",
-		"UPDATE send_job SET clicked = 0 WHERE campaign_id = '$SENT'",
-	},
 	"a link that is unknown": {
 		`{"clicked_link": {"campaign": "$SENT", "link": 1}}`,
 		"UPDATE link SET no = 2", "UPDATE link SET no = 1",

@@ -149,7 +149,10 @@ func TestClickedLink(t *testing.T) {
 	}
 	undecided(rule(1))
 	undecided(`{"not":` + rule(2) + `}`)
-	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before sweeps were recorded
+	// If everyone who clicked was erased, no one who is left has clicked.
+	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No)
 	w.sql("DELETE FROM engagement")
-	undecided(`{"not":` + rule(1) + `}`)
+	if got := w.exact(w.question(rule(1), l)); got != 0 {
+		t.Errorf("%d clicks of erased people", got)
+	}
 }

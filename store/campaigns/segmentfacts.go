@@ -39,7 +39,7 @@ const (
 	// and whether the clicks are still stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
 		tracked & 2 <> 0 AND tracked & 12 <> 4 AS tracked,
-		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored,
+		tracked & 16 = 0 AS stored,
 		iif(tracked & 8, started_at, 0) AS consent_at FROM send_job WHERE no = ?1`
 
 	// heardAmong selects the preferences and last change of the subscribers of a list with the ids in a JSON array.
