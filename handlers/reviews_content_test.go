@@ -355,6 +355,10 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 		e.login()
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Domains: &[]string{"acme.example"}})
 		paper := e.seed.NewMedia("paper.png", []string{"picture"})
+		e.seed.Must(e.store.UpdateList(t.Context(), e.seed.ListID, "test", func(l *core.List) error {
+			fields := []core.Field{{Name: "taste", Label: "Favorite", Type: core.FieldText}}
+			return l.Change(core.ListInput{Fields: &fields}, e.seed.Time())
+		}))
 		staff := e.seed.NewList(func(in *core.ListInput) { in.Name = new("Staff") })
 		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
 		april := e.seed.NewCampaign(list, func(f *core.CampaignFields) { f.Name = "April" })
@@ -366,6 +370,11 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			f.ExcludeCampaignIDs = []string{april.ID}
 			f.SegmentID, f.ExcludeSegmentIDs = e.segment("Loyal"), []string{e.segment("Silent")}
 			f.Audience = &core.FollowUp{Of: march.ID, Who: core.FollowUnopened}
+			f.Content.Source = "{{ poll.1 }}\n"
+			f.Polls = []core.Poll{{
+				Question: "Which fruit?", Options: core.Strings{"Apples", "Pears"}, Field: "taste",
+				ClosesAt: e.seed.Time() + 3_600_000,
+			}}
 			f.Tracking, f.UTM = core.TrackingPersons, core.UTM{Source: "letter", Campaign: "may"}
 		})
 		facts := func(path, lang string) string {
@@ -379,7 +388,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 		console := []string{
 			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March", "Loyal",
 			"Silent",
-			"utm_source=letter", "utm_campaign=may",
+			"utm_source=letter", "utm_campaign=may", "Which fruit?", "Favorite",
 		}
 		for _, lang := range core.Languages {
 			w := wordsOfPages()[lang]
@@ -387,7 +396,8 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			got := facts(reviewAddress(full.ID), lang)
 			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
 				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"),
-				w.ReviewTracking, w.ReviewPersons, w.ReviewUTM, w.ReviewSegment, w.ReviewNotSegment) {
+				w.ReviewTracking, w.ReviewPersons, w.ReviewUTM, w.ReviewSegment, w.ReviewNotSegment, w.ReviewPolls,
+				page.FillIn(w.ReviewPollCloses, "when", "")) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: no %q in %s", lang, want, got)
 				}
@@ -400,7 +410,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			}
 		}
 		got := facts("/console/"+e.tenant.ID+"/campaigns/"+full.ID+"/send", "en")
-		for _, want := range console {
+		for _, want := range append(console, "closes Fri 1 Jan 2100, 01:00 UTC") {
 			if !strings.Contains(got, want) {
 				t.Errorf("the console: no %q in %s", want, got)
 			}

@@ -63,6 +63,9 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		}
 		facts = append(facts, reviewFact{w.ReviewOnly, page.FillIn(w.OnlyTo(f.Audience.Who), "campaign", name)})
 	}
+	for i := range f.Polls {
+		facts = append(facts, pollFacts(w, &f.Polls[i], &l.Draft.Content.List)...)
+	}
 	facts = append(facts, reviewFact{w.ReviewTracking, w.TracksAs(t, f.Tracking)},
 		reviewFact{w.ReviewUTM, strings.ReplaceAll(f.UTM.Query(), "&", ", ")})
 	before := ""
@@ -78,6 +81,20 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		data.Facts = append(data.Facts, fact)
 	}
 	return nil
+}
+
+// pollFacts returns the facts about a poll that its buttons in the email don't show.
+func pollFacts(w *page.Words, p *core.Poll, l *core.List) []reviewFact {
+	facts := []reviewFact{{w.ReviewPolls, p.Question}}
+	for i := range l.Fields {
+		if l.Fields[i].Name == p.Field {
+			facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollField, "field", l.Fields[i].Label)})
+		}
+	}
+	if p.ClosesAt != 0 {
+		facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollCloses, "when", page.When(p.ClosesAt))})
+	}
+	return facts
 }
 
 // listName returns the name of a tenant's list, or its id if the list was deleted.

@@ -37,7 +37,8 @@ type sendData struct {
 	From     string
 	Inbox    inbox
 	Lists    []string
-	More     []sendFact // further facts about the emails, and excluded subscribers
+	fields   []core.Field // of all lists
+	More     []sendFact   // further facts about the emails, and excluded subscribers
 	Readers  countedAudience
 	Sum      string // how the number of recipients is calculated; empty: all subscribers
 	Measure  Link   // page for choosing the tracking; To is empty if the visitor may not choose it
@@ -170,7 +171,7 @@ func (p *Page) lookAt(d *sendData) error {
 		if _, err := p.Get("/api/admin/newsletter-lists/"+url.PathEscape(id), nil, &l); err != nil {
 			return err
 		}
-		d.Lists = append(d.Lists, l.Name)
+		d.Lists, d.fields = append(d.Lists, l.Name), append(d.fields, l.Fields...)
 	}
 	if err := p.lookFurther(d); err != nil {
 		return err

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -64,8 +65,26 @@ func (p *Page) lookFurther(d *sendData) error {
 		}
 		add(p.T("Limited to"), p.onlyTo(c.Audience.Who, name))
 	}
+	add(p.T("Polls"), p.pollFacts(d)...)
 	add(p.T("UTM parameters"), strings.ReplaceAll(c.UTM.Query(), "&", ", "))
 	return nil
+}
+
+// pollFacts describes the polls of a campaign: the question, the field that takes the answers, and when it closes.
+func (p *Page) pollFacts(d *sendData) (facts []string) {
+	for i := range d.Campaign.Polls {
+		poll := &d.Campaign.Polls[i]
+		parts := []string{poll.Question}
+		named := func(f core.Field) bool { return f.Name == poll.Field }
+		if k := slices.IndexFunc(d.fields, named); k >= 0 {
+			parts = append(parts, p.T("saves answers in the field “{{field}}”", "field", d.fields[k].Label))
+		}
+		if poll.ClosesAt != 0 {
+			parts = append(parts, p.T("closes {{when}}", "when", p.Moment(poll.ClosesAt)))
+		}
+		facts = append(facts, strings.Join(parts, " · "))
+	}
+	return facts
 }
 
 // readNamed reads a record that a campaign refers to. found is false if it was deleted.

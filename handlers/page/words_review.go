@@ -62,6 +62,9 @@ type reviewWords struct {
 	ReviewOnlySame     string `json:"review_only_same"`
 	ReviewOnlyJoined   string `json:"review_only_joined"`
 	ReviewOnlyUnopened string `json:"review_only_unopened"`
+	ReviewPolls        string `json:"review_polls"`
+	ReviewPollField    string `json:"review_poll_field"`
+	ReviewPollCloses   string `json:"review_poll_closes"`
 	ReviewTracking     string `json:"review_tracking"`
 	ReviewPersons      string `json:"review_tracks_persons"`
 	ReviewConsent      string `json:"review_tracks_consent"`
