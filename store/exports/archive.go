@@ -24,17 +24,13 @@ func openArchive(f io.ReaderAt, size int64) ([]*zip.File, error) {
 	m := &metered{f, maxDirectory}
 	z, err := zip.NewReader(m, size)
 	switch {
-	case m.left < 0:
+	case m.left < 0 || err == nil && len(z.File) > maxEntries:
 		return nil, core.Invalidf("", "The archive has too many files (limit: %d). Remove files that you don't "+
 			"need.", maxEntries)
 	case err != nil:
 		return nil, unreadable(err)
 	}
 	m.left = -1
-	if len(z.File) > maxEntries {
-		return nil, core.Invalidf("", "The archive has too many files (limit: %d). Remove files that you don't "+
-			"need.", maxEntries)
-	}
 	var total uint64
 	var files []*zip.File
 	for _, e := range z.File {
