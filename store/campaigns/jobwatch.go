@@ -15,6 +15,10 @@ import (
 type changedJobs struct {
 	op, commit []int64
 
+	// open holds, for each job, the number of recipients that had no outcome at the last count, minus the outcomes
+	// since. While the number is above 0, the job can't be complete. It outlives operations and is never written.
+	open map[int64]int64
+
 	mu      sync.Mutex
 	watches []*JobWatch
 }
@@ -22,7 +26,7 @@ type changedJobs struct {
 // changed marks a job as changed, for the watches. An operation that changes many jobs, or a list or tenant, kicks
 // db.TopicJobs instead. A change of a job's counters needs no mark.
 func changed(tx *db.Tx, no int64) {
-	c := tx.Kept("changed jobs").(*changedJobs)
+	c := tx.Kept("campaigns").(*changedJobs)
 	c.op = append(c.op, no)
 }
 
@@ -44,8 +48,9 @@ func (c *changedJobs) Committed() {
 	c.commit = c.commit[:0]
 }
 
-// Undone drops the changes that were rolled back.
+// Undone drops the changes that were rolled back, and all counts, because some of the outcomes may be among them.
 func (c *changedJobs) Undone(all bool) {
+	clear(c.open)
 	c.op = c.op[:0]
 	if all {
 		c.commit = c.commit[:0]

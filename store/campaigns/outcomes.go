@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"slices"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -171,7 +170,7 @@ func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	open := tx.Kept("campaigns").(*openJobs).left
+	open := tx.Kept("campaigns").(*changedJobs).open
 	open[c.no] -= c.sent + c.failed + c.skipped
 	if open[c.no] <= 0 {
 		open[c.no], err = tx.Number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
@@ -221,18 +220,3 @@ const (
 	markSent         = markSentAny + sqlRecipientQueued
 	markSentDeferred = markSentAny + sqlRecipientDeferred // for recipients that were deferred before
 )
-
-// openJobs holds, for each job, the number of recipients that had no outcome at the last count, minus the outcomes
-// since. While the number is above 0, the job can't be complete.
-type openJobs struct{ left map[int64]int64 }
-
-// Undone drops all counts, because some of the outcomes may have been rolled back.
-func (o *openJobs) Undone(bool) { clear(o.left) }
-
-// The value outlives operations and is never written to the database.
-
-func (o *openJobs) Begin()                         {}
-func (o *openJobs) End(*db.Tx) error               { return nil }
-func (o *openJobs) Done()                          {}
-func (o *openJobs) Commit(*db.Tx, time.Time) error { return nil }
-func (o *openJobs) Committed()                     {}

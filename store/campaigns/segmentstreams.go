@@ -238,17 +238,18 @@ func (m *RuleMatch) mailedPages(q db.Querier, j *MeasuredJob, subs []core.Subscr
 // one.
 const oneMark = 8
 
-const (
+// markBits is the number of bits of core.Marks.
+const markBits = 10
+
+var (
+	selectMarks = "SELECT coalesce(group_concat(line, ' '), '') FROM (SELECT (seq << " + strconv.Itoa(markBits) +
+		") | marks AS line"
 	// marksBetween selects the recipients of a job between two seqs with one of the marks in ?4, as text.
 	marksBetween = selectMarks + ` FROM recipient AS r INDEXED BY recipient_marked WHERE job_no = ?1 AND seq >= ?2
 		AND seq <= ?3 AND marks > 1 AND marks & ?4 <> 0 ORDER BY seq)`
 	// marksAmong is marksBetween for the seqs in a JSON array.
 	marksAmong = selectMarks + ` FROM json_each(?2) AS j CROSS JOIN recipient AS r INDEXED BY recipient_marked
 		ON job_no = ?1 AND seq = j.value AND marks > 1 AND marks & ?4 <> 0)`
-
-	// markBits is the number of bits of core.Marks.
-	markBits    = 10
-	selectMarks = "SELECT coalesce(group_concat(line, ' '), '') FROM (SELECT (seq << 10) | marks AS line"
 )
 
 // markReader reads the text of marksBetween.

@@ -22,8 +22,7 @@ type Store struct {
 
 // New returns the store of campaigns in a file that is not open yet.
 func New(d *db.DB, t *tenants.Store, f *files.Store) *Store {
-	s := &Store{DB: d, tenantStore: t, fileStore: f, jobs: &changedJobs{}}
-	d.Keep("campaigns", &openJobs{left: map[int64]int64{}})
-	d.Keep("changed jobs", s.jobs)
+	s := &Store{DB: d, tenantStore: t, fileStore: f, jobs: &changedJobs{open: map[int64]int64{}}}
+	d.Keep("campaigns", s.jobs)
 	return s
 }
