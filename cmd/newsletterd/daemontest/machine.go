@@ -64,9 +64,15 @@ func FreeAddr(t testing.TB) string {
 // Await calls done repeatedly until it returns true. It fails the test after half a minute.
 func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
+	AwaitWithin(t, 30*time.Second, what, done)
+}
+
+// AwaitWithin is like Await, with another limit.
+func AwaitWithin(t testing.TB, limit time.Duration, what string, done func() bool) {
+	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(30 * time.Second); !done(); <-tick.C {
+	for deadline := time.Now().Add(limit); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
