@@ -24,3 +24,9 @@ func EvidenceTime(evidence string) Instant {
 	}
 	return 0
 }
+
+// OnlyEvidenceTime reports whether evidence consists of one event and its time, so that EvidenceTime returns all of it.
+func OnlyEvidenceTime(evidence string) bool {
+	i := strings.LastIndexByte(evidence, ' ')
+	return i > 0 && EvidenceTime(evidence[i:]) != 0 && !strings.ContainsAny(evidence[:i], `;"0123456789`)
+}

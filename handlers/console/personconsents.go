@@ -17,8 +17,7 @@ type consentLine struct {
 // out.
 func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine {
 	line := consentLine{*c, p.consentWhat(c), p.consentFrom(c, team)}
-	more := strings.Contains(c.Reason, "; ") || strings.Contains(c.Reason, " from ") // another time, or an IP address
-	if c.SubscribedAt > 0 && c.What == core.ConsentImported && !more {
+	if c.What == core.ConsentImported && core.OnlyEvidenceTime(c.Reason) {
 		line.Reason = ""
 	}
 	return line
