@@ -161,7 +161,14 @@ func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue)
 		return text.HTML, nil
 	}
 	email, err := a.render(c, list, i)
-	return fragment(email), err
+	if err != nil {
+		return "", err
+	}
+	whole := fragment(email)
+	if mended, err := article.WellFormed(whole); err == nil {
+		return mended, nil
+	}
+	return whole, nil // nested too deeply for the parser
 }
 
 var outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)

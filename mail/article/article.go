@@ -81,6 +81,16 @@ func parse(page string) (*html.Node, error) {
 	return body, nil
 }
 
+// WellFormed returns an HTML fragment as a browser understands it, with every element closed and in its place. Its
+// errors are those of Imported.
+func WellFormed(page string) (string, error) {
+	body, err := parse(page)
+	if err != nil {
+		return "", err
+	}
+	return write(body)
+}
+
 func write(body *html.Node) (string, error) {
 	var b strings.Builder
 	for n := body.FirstChild; n != nil; n = n.NextSibling {
