@@ -18,7 +18,7 @@ func TestPostBody(t *testing.T) {
 			"<p>Dear {{ subscriber.email }}, {% if x %}</p>\n<p><code>{{a}}</code></p>",
 		"{% endfor %}":                          "<p>{% endfor %}</p>",
 		"\ue000\ue000 a }}":                     "<p>a }}</p>",
-		"<iframe src='https://e.org'></iframe>": "",
+		"<iframe src='https://e.org'></iframe>": `<p><a href="https://e.org" rel="noreferrer">▶ e.org</a></p>`,
 		strings.Repeat("> ", 2000) + "a":        "",
 	} {
 		got := postBody(&exports.Post{HTML: source, Markdown: true, ImportedPost: core.ImportedPost{Title: "Title"}})

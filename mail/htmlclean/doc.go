@@ -1,8 +1,9 @@
 // Package htmlclean makes HTML of unknown origin safe to show as an article on newsletterd's pages. It keeps text,
-// links, images, lists, tables and quotes. It removes scripts, forms, frames, styles, event attributes and URLs that
-// run code.
+// links, images, lists, tables and quotes. It removes scripts, forms, styles, event attributes and URLs that run code.
+// Frames, videos and recordings become links.
 //
 //	htmlclean.go   Body: the policy and the size of pictures in the text
+//	media.go       links instead of frames, videos and recordings
 //
 // # Invariants
 //

@@ -46,4 +46,4 @@ func newPolicy() *bluemonday.Policy {
 }
 
 // Body returns the safe part of HTML, as a fragment for the body of a page.
-func Body(html string) string { return strings.TrimSpace(policy.Sanitize(html)) }
+func Body(html string) string { return strings.TrimSpace(policy.Sanitize(linked(html))) }

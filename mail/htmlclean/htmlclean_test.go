@@ -16,7 +16,7 @@ func TestBody(t *testing.T) {
 		`<h2 class="x" id="y" style="color:red">A</h2>`:         `<h2>A</h2>`,
 		`<p onclick="x()">A<script>x()</script></p>`:            `<p>A</p>`,
 		`<style>p{}</style><p>A</p>`:                            `<p>A</p>`,
-		`<iframe src="https://e.org">A</iframe>B`:               `B`,
+		`<iframe src="javascript:x()">A</iframe>B`:              `B`,
 		`<form action="/x"><input name="a">B<button>C</button>`: `BC`,
 		`<a href="javascript:x()">A</a>`:                        `A`,
 		`<a href="JaVa&#10;script:x()">A</a>`:                   `A`,
@@ -37,6 +37,36 @@ func TestBody(t *testing.T) {
 		got := htmlclean.Body(in)
 		if got != want {
 			t.Errorf("%.80q\n got %.200q\nwant %.200q", in, got, want)
+		}
+		if again := htmlclean.Body(got); again != got {
+			t.Errorf("cleaning %.80q again changes it to %.200q", got, again)
+		}
+	}
+}
+
+// Frames, videos and recordings of old issues become links.
+func TestPlayersBecomeLinks(t *testing.T) {
+	const rel = ` rel="noreferrer">`
+	for in, want := range map[string]string{
+		`<div class="youtube-wrap"><iframe src="https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ?rel=0&amp;autoplay=0" ` +
+			`frameborder="0" width="728" height="409"></iframe></div>`: `<div><p>` +
+			`<a href="https://www.youtube.com/watch?v=dQw4w9WgXcQ"` + rel +
+			`<img src="https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg" alt=""><br>▶ youtube.com</a></p></div>`,
+		`<figure><iframe title="A & &quot;B&quot;" src="//player.vimeo.com/video/12?h=1"></iframe>` +
+			`<figcaption>C</figcaption></figure>`: `<figure><p><a href="https://vimeo.com/12"` + rel + `▶ A &amp; &#34;B&#34; (vimeo.com)</a></p><figcaption>C</figcaption></figure>`,
+		`<iframe src="https://www.youtube.com/embed/videoseries?list=x&y=z">`: `<p>` +
+			`<a href="https://www.youtube.com/embed/videoseries?list=x&amp;y=z"` + rel + `▶ youtube.com</a></p>`,
+		`<VIDEO poster="https://e.org/p.jpg" controls><source src="https://e.org/a.mp4">Old browser</video>B`: `<p>` +
+			`<a href="https://e.org/a.mp4"` + rel + `<img src="https://e.org/p.jpg" alt=""><br>▶ e.org</a></p>B`,
+		`<audio src="https://e.org/a.mp3"></audio>`:                                    `<p><a href="https://e.org/a.mp3"` + rel + `▶ e.org</a></p>`,
+		`<iframe src="https://e.org/pixel" width="1" height="1"></iframe>`:             ``,
+		`<iframe src="/own"></iframe><iframe srcdoc="<b>x"></iframe>`:                  ``,
+		`<iframe src="data:text/html,x"></iframe><video><source src="x"></video>`:      ``,
+		`<script>"<iframe src='https://e.org'></iframe>"</script><!--<video src=x>-->`: ``,
+	} {
+		got := htmlclean.Body(in)
+		if got != want {
+			t.Errorf("%.80q\n got %.400q\nwant %.400q", in, got, want)
 		}
 		if again := htmlclean.Body(got); again != got {
 			t.Errorf("cleaning %.80q again changes it to %.200q", got, again)
@@ -71,6 +101,8 @@ func FuzzBody(f *testing.F) {
 	f.Add(`<svg></p><style><a id="</style><img src=1 onerror=alert(1)>">`)
 	f.Add(`<a href=" java` + "\t" + `script:x()">A</a>`)
 	f.Add(`<noscript><p title="</noscript><img src=x onerror=alert(1)>">`)
+	f.Add(`<iframe title="'><script>" src=//youtube.com/embed/dQw4w9WgXcQ>`)
+	f.Add(`<video poster='https://e.org/"><script>'><source src="https://e.org/"></a>`)
 	f.Add(`<math><mtext><table><mglyph><style><img src=x onerror=x()>`)
 	f.Fuzz(func(t *testing.T, text string) {
 		got := htmlclean.Body(text)

@@ -1,0 +1,112 @@
+package htmlclean
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// played matches the elements that linked replaces.
+var played = regexp.MustCompile(`(?i)<(?:iframe|video|audio)\b`)
+
+// linked returns HTML with links instead of frames, videos and recordings, which articles can't contain. Frames that
+// aren't visible are left as they are.
+func linked(page string) string {
+	if !played.MatchString(page) {
+		return page
+	}
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(page))
+	var now *player // the element that contains the next token
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		raw := string(z.Raw())
+		t := z.Token()
+		starts := kind == html.StartTagToken || kind == html.SelfClosingTagToken
+		switch {
+		case now != nil && kind == html.EndTagToken && t.DataAtom == now.kind:
+			b.WriteString(now.link())
+			now = nil
+		case now != nil:
+			if starts && t.DataAtom == atom.Source && now.address == "" {
+				now.address = playerOf(&t).address
+			}
+		case starts && (t.DataAtom == atom.Iframe || t.DataAtom == atom.Video || t.DataAtom == atom.Audio):
+			now = playerOf(&t)
+		default:
+			b.WriteString(raw)
+		}
+	}
+	if now != nil {
+		b.WriteString(now.link())
+	}
+	return b.String()
+}
+
+// player is an element that shows a video, a recording or another page.
+type player struct {
+	kind                    atom.Atom
+	address, title, picture string
+	unseen                  bool
+}
+
+func playerOf(t *html.Token) *player {
+	p := &player{kind: t.DataAtom}
+	for _, a := range t.Attr {
+		switch a.Key {
+		case "src":
+			p.address = strings.TrimSpace(a.Val)
+		case "title", "aria-label":
+			p.title = strings.Join(strings.Fields(a.Val), " ")
+		case "poster":
+			p.picture = strings.TrimSpace(a.Val)
+		case "width", "height":
+			p.unseen = p.unseen || a.Val == "0" || a.Val == "1"
+		case "hidden":
+			p.unseen = true
+		}
+	}
+	return p
+}
+
+var youTubeID = regexp.MustCompile(`^[\w-]{11}$`)
+
+// isYouTube reports whether a path is that of one video in a frame of YouTube. The other two paths look the same.
+func isYouTube(folder, id string) bool {
+	return folder == "/embed/" && youTubeID.MatchString(id) && id != "videoseries" && id != "live_stream"
+}
+
+// link returns a paragraph with a link to what the element shows. If its picture is known, the link contains it.
+func (p *player) link() string {
+	u, err := url.Parse(p.address)
+	if err != nil || p.unseen || u.Host == "" || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	if u.Scheme == "" {
+		u.Scheme = "https"
+	}
+	host := strings.TrimPrefix(u.Hostname(), "www.")
+	folder, id := path.Split(u.Path)
+	switch {
+	case (host == "youtube.com" || host == "youtube-nocookie.com") && isYouTube(folder, id):
+		host = "youtube.com"
+		u = &url.URL{Scheme: "https", Host: "www.youtube.com", Path: "/watch", RawQuery: "v=" + id}
+		p.picture = "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg"
+	case host == "player.vimeo.com" && folder == "/video/":
+		host = "vimeo.com"
+		u = &url.URL{Scheme: "https", Host: host, Path: "/" + id}
+	}
+	text := "▶ " + host
+	if p.title != "" {
+		text = "▶ " + p.title + " (" + host + ")"
+	}
+	if p.picture != "" {
+		text = `<img src="` + html.EscapeString(p.picture) + `" alt=""><br>` + html.EscapeString(text)
+	} else {
+		text = html.EscapeString(text)
+	}
+	return `<p><a href="` + html.EscapeString(u.String()) + `">` + text + `</a></p>`
+}
