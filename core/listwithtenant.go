@@ -7,6 +7,10 @@ import "cmp"
 type ListWithTenant struct {
 	List
 	Tenant Tenant
+
+	// OnlyArchive is true if the tenant has its own host, and the list has the only archive of it. Only
+	// Store.ListWithTenant sets it.
+	OnlyArchive bool
 }
 
 // Active reports whether the list and its tenant accept subscriptions.

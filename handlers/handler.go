@@ -98,7 +98,7 @@ type Handler struct {
 	subscribes     *web.OriginLimits                              // requests to subscribe
 	leaves         *web.OriginLimits                              // requests for unsubscribe tokens
 	forgets        *web.OriginLimits                              // password reset emails, through API and page
-	moved          func(c *web.Call, path string) (string, error) // nil: without a store
+	inside, moved  func(c *web.Call, path string) (string, error) // nil: without a store
 	openapi        openAPIFiles
 	operationCache sync.Map // for the page /openapi: the operations of each document, []referenceOperation
 }
@@ -171,8 +171,8 @@ func New(o Options) (*Handler, error) {
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL,
 		TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
-		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Moved: h.moved, Fallback: h.fallback,
-		ErrorPage: errorPage, SmallHeap: o.SmallHeap,
+		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Inside: h.inside, Moved: h.moved,
+		Fallback: h.fallback, ErrorPage: errorPage, SmallHeap: o.SmallHeap,
 	}, table)
 	if err != nil {
 		return nil, err

@@ -51,11 +51,11 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 		at := e.uploads(e.list.ID, "export.zip", blog(t, "<p>Steam</p>"))
 		leads("/p/engines", "")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
-		const engines = "https://letters.acme.example/a/weekly/engines"
+		const engines = "https://letters.acme.example/engines"
 		leads("/p/engines", engines)
 		leads("/p/engines/", engines)
 		leads("/p/engines?utm_source=substack", engines)
-		for _, path := range []string{"/p/paid", "/p/engines/comments", "/p/", "/engines", "/archive/engines"} {
+		for _, path := range []string{"/p/paid", "/p/engines/comments", "/p/", "/engines/comments", "/archive/engines"} {
 			leads(path, "")
 		}
 		if status, _ := e.asks(http.MethodPost, host, "/p/engines"); status == http.StatusMovedPermanently {
@@ -72,9 +72,9 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 		archive(second.ID, "second", true)
 		again := e.uploads(second.ID, "export.zip", blog(t, "<p>Steam</p>"))
 		e.sends(again+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
-		leads("/p/engines", engines)
+		leads("/p/engines", "https://letters.acme.example/a/weekly/engines")
 		archive(e.list.ID, "weekly", false)
-		leads("/p/engines", "https://letters.acme.example/a/second/engines")
+		leads("/p/engines", engines)
 		archive(e.list.ID, "weekly", true)
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"remove"}})
 		leads("/p/engines", "https://letters.acme.example/a/second/engines")

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"strings"
+
 	"newsletterd/core"
 	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/devices"
@@ -31,7 +33,7 @@ func (h *Handler) table() []*web.Route {
 	pages := h.console(sends)
 	sends.ShowReview = pages.ShowReview
 	if o.Store != nil {
-		h.moved = sends.Moved
+		h.inside, h.moved = sends.Inside, sends.Moved
 	}
 	(&identity.Room{Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount}).Routes(&t)
 	(&tenants.Room{
@@ -52,7 +54,18 @@ func (h *Handler) table() []*web.Route {
 	rules.Routes(&t)
 	h.operationRoutes(&t)
 	pages.Routes(&t)
+	sends.Taken = firstFolders(t)
 	return t
+}
+
+// firstFolders returns the first part of each path in a table.
+func firstFolders(t web.Table) map[string]bool {
+	all := map[string]bool{}
+	for _, r := range t {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
+		all[first] = true
+	}
+	return all
 }
 
 // reviewRoutes adds the page for approving a campaign. A decision requires a recent sign-in.

@@ -56,7 +56,7 @@ func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {
 	if err != nil {
 		return web.Redirect{}, err
 	}
-	return web.Redirect{URL: list.ArchivePath()}, nil
+	return web.Redirect{URL: a.home(list)}, nil
 }
 
 // find returns the list with the given slug or id, and applies the list's style to the pages of the request. It returns
@@ -108,11 +108,9 @@ func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 
 // missing returns the error page for a path that doesn't exist in the archive of a list. The page links to the archive.
 func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
-	page.StyleOf(c).Link, page.StyleOf(c).LinkText = list.ArchivePath(), page.WordsOf(c).ArchiveAll
+	page.StyleOf(c).Link, page.StyleOf(c).LinkText = a.home(list), page.WordsOf(c).ArchiveAll
 	return page.LinkError(c, err)
 }
-
-func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, a.Origin) }
 
 // archivePage is the number of issues on a page of an archive.
 const archivePage = 20
@@ -127,6 +125,24 @@ type archiveIndex struct {
 	Path         string // path of the archive
 	Feed         string
 	Join         *joinBox
+	Others       []otherList
+}
+
+// otherList is a further list of the tenant, with the path of its signup form.
+type otherList struct{ Name, Path string }
+
+// others returns the further lists of a tenant, if the archive of the list is the start page of its host.
+func (a archive) others(c *web.Call, list *core.ListWithTenant) (all []otherList, err error) {
+	if a.home(list) != "/" {
+		return nil, nil
+	}
+	lists, err := a.Store.Lists(c, []string{list.TenantID}, false, core.Page{Limit: archivePage})
+	for i := range lists {
+		if l := &lists[i]; l.ID != list.ID && l.Active() {
+			all = append(all, otherList{l.Name, a.MemberURL + page.SubscribePath(l.ID)})
+		}
+	}
+	return all, err
 }
 
 func (a archive) index(c *web.Call) error {
@@ -147,18 +163,22 @@ func (a archive) index(c *web.Call) error {
 	if err != nil {
 		return err
 	}
-	data := archiveIndex{Path: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list)}
+	home := a.home(list)
+	data := archiveIndex{Path: home, Feed: home + page.FeedName, Join: a.join(list)}
 	url := a.url(list)
 	if before.No != 0 {
-		data.First, url = list.ArchivePath(), url+"?before="+before.Slug
+		data.First, url = home, url+"?before="+before.Slug
 	} else {
 		data.About = page.Paragraphs(list.Description)
+		if data.Others, err = a.others(c, list); err != nil {
+			return err
+		}
 	}
 	if len(issues) > archivePage {
 		issues = issues[:archivePage]
-		data.Older = list.ArchivePath() + "?before=" + issues[archivePage-1].Slug
+		data.Older = home + "?before=" + issues[archivePage-1].Slug
 	}
-	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
+	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue { return a.row(c, list, i) })
 	v := page.View{Title: list.Name, Public: &page.PublicPage{
 		URL: url, Kind: "website", Title: list.Name, Summary: firstOf(page.Paragraphs(list.Description)),
 		Data: a.blog(c, list, issues),
@@ -193,7 +213,10 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 // page writes a page of an archive as the response. pictures are the CSP sources of its images on other hosts.
 func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v page.View, pictures ...string) error {
 	brand := page.StyleOf(c).Brand
-	v.Public.Site, v.Public.Home = brand.Name, list.ArchivePath()
+	v.Public.Site, v.Public.Home = brand.Name, a.home(list)
+	if v.Public.Home == "/" {
+		v.Public.Manage = a.MemberURL + page.PreferencesPath(list.ID)
+	}
 	v.Public.Fonts = append([]string{page.Fonts.Upright}, v.Public.Fonts...)
 	if v.Public.Image == "" {
 		v.Public.Image = brand.Logo

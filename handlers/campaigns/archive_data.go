@@ -40,7 +40,7 @@ func (a archive) publisher(c *web.Call, list *core.ListWithTenant) *ldThing {
 // posting describes an issue.
 func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) ldThing {
 	by := a.publisher(c, list)
-	url := a.url(list) + i.Slug
+	url := a.issueURL(list, i.Slug)
 	t := ldThing{
 		Context: schemaOrg, Type: "Article", Headline: i.Title, About: cmp.Or(i.Summary, i.Excerpt), URL: url,
 		MainEntity: url, Image: i.Picture, Language: list.PageLanguage(),
@@ -63,7 +63,7 @@ func (a archive) blog(c *web.Call, list *core.ListWithTenant, issues []core.Issu
 	for k := range issues {
 		i := &issues[k]
 		t.Posts = append(t.Posts, ldThing{
-			Type: "BlogPosting", Headline: i.Title, About: cmp.Or(i.Summary, i.Excerpt), URL: a.url(list) + i.Slug,
+			Type: "BlogPosting", Headline: i.Title, About: cmp.Or(i.Summary, i.Excerpt), URL: a.issueURL(list, i.Slug),
 			Image: i.Picture, Published: i.SentAt.Time().Format(time.RFC3339),
 		})
 	}

@@ -41,10 +41,10 @@ type shownIssue struct {
 	Marked, Found []piece // title and text with the matches of a search; empty: none
 }
 
-func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
+func (a archive) row(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
 	w := page.WordsOf(c)
 	return shownIssue{
-		Path: list.ArchivePath() + i.Slug, Title: i.Title, Summary: cmp.Or(i.Summary, i.Excerpt),
+		Path: a.path(list, i.Slug), Title: i.Title, Summary: cmp.Or(i.Summary, i.Excerpt),
 		Date: w.DayOf(i.SentAt.Time()), At: i.SentAt.Time().Format(time.RFC3339), Corrected: w.CorrectedAt(i.Corrected),
 		Picture: i.Picture, Width: i.Width, Height: i.Height,
 	}
@@ -98,8 +98,8 @@ func (a archive) issue(c *web.Call) error {
 		return err
 	}
 	data := archiveIssue{
-		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i),
-		All: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
+		shownIssue: a.row(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list, &i),
+		All: a.home(list), Feed: a.home(list) + page.FeedName, Join: a.join(list),
 	}
 	if err := a.around(c, list, &i, &data); err != nil {
 		return err
@@ -108,16 +108,16 @@ func (a archive) issue(c *web.Call) error {
 	if err != nil {
 		return err
 	}
-	v := page.View{Title: i.Title, Up: page.Link{Path: list.ArchivePath(), Text: list.Name}}
+	v := page.View{Title: i.Title, Up: page.Link{Path: a.home(list), Text: list.Name}}
 	if text.HTML == "" {
-		data.Frame, v.Script = list.ArchivePath()+i.Slug+"/mail", archiveScript.Address()
+		data.Frame, v.Script = data.Path+"/mail", archiveScript.Address()
 	} else {
 		data.Text = template.HTML(text.HTML) // the article package has escaped or sanitized it
 		data.Minutes = page.WordsOf(c).MinutesFor(len(strings.Fields(text.Words)))
 	}
 	v.Data = data
 	v.Public = &page.PublicPage{
-		URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: data.Summary, At: data.At,
+		URL: a.issueURL(list, i.Slug), Kind: "article", Title: i.Title, Summary: data.Summary, At: data.At,
 		Image: i.Picture, Large: i.Picture != "", Data: a.posting(c, list, &i),
 	}
 	if slanted.MatchString(text.HTML) {
@@ -140,10 +140,10 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 		return err
 	}
 	for k := range earlier {
-		data.Earlier = new(issueRow(c, list, &earlier[k]))
+		data.Earlier = new(a.row(c, list, &earlier[k]))
 	}
 	for k := range later {
-		data.Later = new(issueRow(c, list, &later[k]))
+		data.Later = new(a.row(c, list, &later[k]))
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	leave := cmp.Or(a.MemberURL, list.Tenant.Origin(a.Origin)) + page.PreferencesPath(list.ID)
 	return bulk.Page(&mail.Recipient{
 		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave,
-		ViewURL: a.url(list) + i.Slug, PollURL: list.Tenant.Origin(a.Origin) + mail.PollPath,
+		ViewURL: a.issueURL(list, i.Slug), PollURL: list.Tenant.Origin(a.Origin) + mail.PollPath,
 	})
 }
 

@@ -1,16 +1,78 @@
 package campaigns
 
 import (
+	"context"
+	"strings"
+
 	"newsletterd/core"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/campaigns"
 )
 
-// Moved returns the URL of an imported issue that was at a path at another tool. Only the host of the issue's tenant
-// has old paths. If there is no such issue, or its archive is off, Moved returns an empty string.
+// home returns the path of a list's archive, with a trailing slash.
+func (r *Room) home(list *core.ListWithTenant) string { return page.ArchivePath(list, r.Origin) }
+
+// path returns the path of an issue. If the archive is at the root of its host, and another page has this path there,
+// the issue stays below the list.
+func (r *Room) path(list *core.ListWithTenant, slug string) string {
+	if r.Taken[slug] {
+		return list.ArchivePath() + slug
+	}
+	return r.home(list) + slug
+}
+
+func (r *Room) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, r.Origin) }
+
+func (r *Room) issueURL(list *core.ListWithTenant, slug string) string {
+	return list.Tenant.Origin(r.Origin) + r.path(list, slug)
+}
+
+// Inside returns the path below a list that a path at the root of a tenant's own host stands for, if the tenant has one
+// archive: its start page, its feed, an issue, or an issue's email. For other paths it returns an empty string.
+func (r *Room) Inside(c *web.Call, path string) (string, error) {
+	slug, _ := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/mail")
+	root := path == "/" || slug == page.FeedName
+	if !root && slug != core.Slug(slug) {
+		return "", nil
+	}
+	archives, err := r.archivesAt(c)
+	if err != nil || len(archives) != 1 {
+		return "", err
+	}
+	if !root {
+		if _, err := r.Store.Issue(c, archives[0], slug); err != nil {
+			return "", absent(err)
+		}
+	}
+	return "/a/" + archives[0] + path, nil
+}
+
+// archivesAt returns the lists with an archive at the requested host, oldest first. The server's own host has none at
+// its root.
+func (r *Room) archivesAt(c *web.Call) ([]string, error) {
+	host := web.HostOf(c.Request.Host)
+	if host == core.OriginHost(r.Origin) {
+		return nil, nil
+	}
+	return r.Store.ArchivesAt(c, host)
+}
+
+// absent returns nil for an error that says that something doesn't exist.
+func absent(err error) error {
+	if core.KindOf(err) == core.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Moved returns the URL of an issue that had another path at the host of its tenant: an imported one at another tool,
+// or any while its archive was at the root. If there is none, or its archive is off, Moved returns an empty string.
 func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	old := core.AsOldPath(path)
+	if path == "/"+page.FeedName {
+		return r.fromRoot(c, page.FeedName)
+	}
 	if old == "" {
 		return "", nil
 	}
@@ -31,8 +93,37 @@ func (r *Room) Moved(c *web.Call, path string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			return page.ArchiveURL(list, r.Origin) + i.Slug, nil
+			return r.issueURL(list, i.Slug), nil
+		}
+	}
+	return r.fromRoot(c, strings.TrimPrefix(old, "/"))
+}
+
+// fromRoot returns the URL of an issue or a feed that was at the root of the requested host until a second list of the
+// tenant got an archive. If several archives have such an issue, it is that of the oldest list.
+func (r *Room) fromRoot(c *web.Call, name string) (string, error) {
+	archives, err := r.archivesAt(c)
+	if err != nil || len(archives) < 2 || name != page.FeedName && name != core.Slug(name) {
+		return "", err
+	}
+	for _, id := range archives {
+		if name != page.FeedName {
+			_, err = r.Store.Issue(c, id, name)
+		}
+		if err == nil {
+			return r.urlOf(c, id, name)
+		}
+		if err = absent(err); err != nil {
+			return "", err
 		}
 	}
 	return "", nil
+}
+
+func (r *Room) urlOf(ctx context.Context, listID, name string) (string, error) {
+	list, err := r.Store.ListWithTenant(ctx, listID)
+	if err != nil {
+		return "", absent(err)
+	}
+	return r.url(list) + name, nil
 }

@@ -44,18 +44,18 @@ func (a archive) search(c *web.Call, list *core.ListWithTenant, query string, be
 		return err
 	}
 	data := archiveIndex{
-		Query: query, Path: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
+		Query: query, Path: a.home(list), Feed: a.home(list) + page.FeedName, Join: a.join(list),
 	}
 	if len(issues) > archivePage {
 		issues = issues[:archivePage]
-		data.Older = searchPath(list, query, issues[archivePage-1].Slug)
+		data.Older = searchPath(data.Path, query, issues[archivePage-1].Slug)
 	}
 	if before.No != 0 {
-		data.First = searchPath(list, query, "")
+		data.First = searchPath(data.Path, query, "")
 	}
 	find := finderOf(query)
 	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue {
-		row := issueRow(c, list, i)
+		row := a.row(c, list, i)
 		row.Marked, row.Found = find.mark(i.Title), find.mark(find.around(i.Words))
 		if !hit(row.Found) {
 			row.Found = find.mark(cmp.Or(i.Summary, i.Excerpt))
@@ -64,17 +64,17 @@ func (a archive) search(c *web.Call, list *core.ListWithTenant, query string, be
 	})
 	title := strings.Replace(page.WordsOf(c).ArchiveFound, "{{query}}", query, 1)
 	return a.page(c, list, "archive", page.View{
-		Title: title, Data: data, Up: page.Link{Path: list.ArchivePath(), Text: list.Name},
+		Title: title, Data: data, Up: page.Link{Path: data.Path, Text: list.Name},
 		Public: &page.PublicPage{Hidden: true},
 	})
 }
 
-func searchPath(list *core.ListWithTenant, query, before string) string {
+func searchPath(home, query, before string) string {
 	q := url.Values{"q": {query}}
 	if before != "" {
 		q.Set("before", before)
 	}
-	return list.ArchivePath() + "?" + q.Encode()
+	return home + "?" + q.Encode()
 }
 
 // piece is a part of a text. Hit is true for a word that was searched for.

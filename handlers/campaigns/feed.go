@@ -86,10 +86,11 @@ func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string 
 	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
 }
 
-// entryID returns the id of an issue in feeds (RFC 4287 section 4.2.6).
-func entryID(i *core.Issue, url string) string {
+// entryID returns the id of an issue in feeds (RFC 4287 section 4.2.6). It stays the same if the archive moves to the
+// root of the host.
+func (a archive) entryID(list *core.ListWithTenant, i *core.Issue) string {
 	if i.Imported {
-		return url + i.Slug
+		return list.Tenant.Origin(a.Origin) + list.ArchivePath() + i.Slug
 	}
 	return "urn:uuid:" + i.CampaignID
 }
@@ -113,9 +114,9 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	for i := range issues {
 		sent := issues[i].SentAt.Time().Format(time.RFC3339)
 		e := atomEntry{
-			ID: entryID(&issues[i], url), Title: issues[i].Title, Published: sent,
+			ID: a.entryID(list, &issues[i]), Title: issues[i].Title, Published: sent,
 			Updated: max(issues[i].SentAt, issues[i].ChangedAt).Time().Format(time.RFC3339),
-			Link:    atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
+			Link:    atomLink{"alternate", "text/html", a.issueURL(list, issues[i].Slug)}, Summary: issues[i].Summary,
 		}
 		body, err := a.feedText(c, list, &issues[i])
 		if err != nil {

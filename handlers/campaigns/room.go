@@ -42,6 +42,9 @@ type Room struct {
 	// ShowReview renders the page for approving a campaign, in the design of the console.
 	ShowReview func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
 
+	// Taken has the first part of each path in the table. An issue with such a slug is never at the root of a host.
+	Taken map[string]bool
+
 	mails mailCache // compiled emails that pages show
 }
 

@@ -174,15 +174,15 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 // linksOf returns the public URLs of a list.
 func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	var form struct {
-		HTML string `json:"html"`
+		HTML    string `json:"html"`
+		Archive string `json:"archive_url"`
 	}
 	if _, err := p.Get(apiLists+"/"+l.ID+"/form", nil, &form); err != nil {
 		return links, err
 	}
 	links.Code = form.HTML
 	links.Page = actionOf(form.HTML)
-	if l.Archive {
-		links.Archive = strings.TrimSuffix(links.Page, "/l/"+l.ID) + l.ArchivePath()
+	if links.Archive = form.Archive; links.Archive != "" {
 		links.Feed = links.Archive + "feed.xml"
 	}
 	return links, nil

@@ -155,7 +155,8 @@ func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) 
 
 // listForm is a signup form for the tenant's own site.
 type listForm struct {
-	HTML string `json:"html"`
+	HTML       string `json:"html"`
+	ArchiveURL string `json:"archive_url,omitempty"` // empty if the list has no archive
 }
 
 func (a listExtras) form(c *web.Call, id string) (listForm, error) {
@@ -165,7 +166,11 @@ func (a listExtras) form(c *web.Call, id string) (listForm, error) {
 	}
 	var b strings.Builder
 	err = page.WriteForm(&b, l, a.origin)
-	return listForm{b.String()}, err
+	form := listForm{HTML: b.String()}
+	if l.Archive {
+		form.ArchiveURL = page.ArchiveURL(l, a.origin)
+	}
+	return form, err
 }
 
 // syncs serves /api/admin/syncs, the requested full syncs.

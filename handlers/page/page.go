@@ -212,6 +212,7 @@ type PublicPage struct {
 	Large   bool     // the image is one of the issue, not the logo
 	At      string   // date of an issue
 	Home    string   // path of the archive
+	Manage  string   // URL of the form for a link to the preference page; empty: no link
 	Plate   bool     // the logo needs a light ground in dark mode
 	Data    any      // for search engines, by schema.org
 	Fonts   []string // URLs of the fonts that it needs first

@@ -16,9 +16,18 @@ const (
 	OwnPath      = "/own"
 )
 
+// ArchivePath returns the path of a list's archive, with a trailing slash. The only archive at a tenant's own host is
+// its start page. origin is the URL of this server, whose own host starts with the sign-in page.
+func ArchivePath(list *core.ListWithTenant, origin string) string {
+	if list.OnlyArchive && core.OriginHost(list.Tenant.PublicURL) != core.OriginHost(origin) {
+		return "/"
+	}
+	return list.ArchivePath()
+}
+
 // ArchiveURL returns the URL of a list's archive, with a trailing slash.
 func ArchiveURL(list *core.ListWithTenant, origin string) string {
-	return list.Tenant.Origin(origin) + list.ArchivePath()
+	return list.Tenant.Origin(origin) + ArchivePath(list, origin)
 }
 
 // FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.

@@ -41,6 +41,9 @@ type Options struct {
 	SmallHeap func() (release func())
 	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
+	// Inside returns the path of the table that a path outside of it stands for; empty: none. It is asked before Moved,
+	// for GET and HEAD. Nil: no path stands for another.
+	Inside func(c *Call, path string) (string, error)
 	// Moved returns the URL to which a path that is not in the table was moved for good; empty: none. It is asked
 	// before Fallback. Nil: no path was moved.
 	Moved func(c *Call, path string) (string, error)

@@ -264,12 +264,28 @@ func (h *Handler) noRoute(c *Call, path string) {
 // still go there after an import was undone.
 const movedAge = "3600"
 
-// noPath responds to a path that is not in the table with a redirect, the fallback page or an error.
+// noPath responds to a path that is not in the table: with the page that it stands for, a redirect, the fallback page
+// or an error.
 func (h *Handler) noPath(c *Call, path string) {
 	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
 	defer cancel()
 	c.Context = ctx
-	if m := c.Request.Method; h.options.Moved != nil && (m == http.MethodGet || m == http.MethodHead) {
+	m := c.Request.Method
+	reads := m == http.MethodGet || m == http.MethodHead
+	if h.options.Inside != nil && reads {
+		inside, err := h.options.Inside(c, path)
+		if err == nil && inside != "" {
+			c.route, c.params = h.router.find(m, inside)
+			err = c.serve()
+		}
+		if err != nil {
+			c.fail(err)
+		}
+		if err != nil || c.route != nil {
+			return
+		}
+	}
+	if h.options.Moved != nil && reads {
 		to, err := h.options.Moved(c, path)
 		if err != nil {
 			c.fail(err)

@@ -23,8 +23,20 @@ func (s *Store) ListWithTenant(ctx context.Context, id string) (*core.ListWithTe
 		return nil, db.OrNotFound(err, core.ErrListNotFound)
 	}
 	r = &core.ListWithTenant{List: list, Tenant: tenant}
+	if r.OnlyArchive, err = s.onlyArchive(ctx, r); err != nil {
+		return nil, err
+	}
 	s.lists.Put(id, r, age)
 	return r, nil
+}
+
+// onlyArchive reports whether a list has the only archive at its tenant's own host.
+func (s *Store) onlyArchive(ctx context.Context, l *core.ListWithTenant) (bool, error) {
+	if !l.Archive || l.Tenant.PublicURL == "" {
+		return false, nil
+	}
+	archives, err := s.ArchivesAt(ctx, core.OriginHost(l.Tenant.PublicURL))
+	return len(archives) == 1 && archives[0] == l.ID, err
 }
 
 // ListWithTenant is Store.ListWithTenant inside an operation. A cached record is at most one commit old, and every
