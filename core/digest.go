@@ -147,10 +147,14 @@ func (c *Covered) part(name string) []string {
 		return []string{f.TemplateHTML, f.TemplateText, f.LayoutHTML, f.LayoutText}
 	case ChangedSettings:
 		t := c.Tenant
-		return []string{
+		all := []string{
 			t.Name, t.PostalAddress, f.MailFrom, f.FromName, f.ReplyTo, t.Language, t.PublicURL, t.BrandName, t.BrandColor,
 			t.BrandLogoURL, t.PrivacyURL, jsonOf([]bool{t.NoTracking, t.TrackingConsent}),
 		}
+		if t.BrandDarkLogoURL != "" { // without it, digests from before there was one stay the same
+			all = append(all, t.BrandDarkLogoURL)
+		}
+		return all
 	case ChangedLists:
 		return append([]string{f.ListName, c.List.Language, jsonOf(c.MailedProof)}, f.ListNames...)
 	case ChangedMedia:

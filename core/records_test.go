@@ -72,6 +72,8 @@ func TestTenantInput(t *testing.T) {
 		{`{"name":"A","public_url":"https://[::1]:8080"}`, ok, ""},
 		{`{"name":"A","brand_color":"red"}`, Invalid, "brand_color"},
 		{`{"name":"A","brand_color":"#+00000"}`, Invalid, "brand_color"},
+		{`{"name":"A","brand_dark_logo_url":"https://a.co/dark.png"}`, ok, ""},
+		{`{"name":"A","brand_dark_logo_url":"http://a.co/dark.png"}`, Invalid, "brand_dark_logo_url"},
 		{`{"name":"A","brand_logo_url":"data:image/png;base64,AA"}`, Invalid, "brand_logo_url"},
 	} {
 		var in TenantInput

@@ -32,7 +32,9 @@ type Tenant struct {
 	BrandName     string  `json:"brand_name,omitempty" db:"brand_name"`
 	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
 	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
-	PrivacyURL    string  `json:"privacy_url,omitempty" db:"privacy_url"` // linked from its pages
+	// logo for dark backgrounds; empty means the logo
+	BrandDarkLogoURL string `json:"brand_dark_logo_url,omitempty" db:"brand_dark_logo_url"`
+	PrivacyURL       string `json:"privacy_url,omitempty" db:"privacy_url"` // linked from its pages
 	// language of its lists' pages and emails; empty means English
 	Language string `json:"language,omitempty" db:"language"`
 
@@ -65,20 +67,21 @@ func (t *Tenant) Active() bool { return t.Status == TenantActive }
 
 // TenantInput holds the fields of a tenant that a caller sets. A nil field is left unchanged.
 type TenantInput struct {
-	ID            *string   `json:"id" like:"readonly"`
-	Name          *string   `json:"name" like:"name" max:"200"`
-	Domains       *[]string `json:"domains" max:"100"`
-	Status        *string   `json:"status" enum:"active|suspended"`
-	MailFrom      *string   `json:"mail_from" like:"address"`
-	MailFromName  *string   `json:"mail_from_name" like:"line" max:"100"`
-	ReplyTo       *string   `json:"reply_to" like:"address"`
-	PostalAddress *string   `json:"postal_address" like:"text" max:"500"`
-	PublicURL     *string   `json:"public_url"`
-	BrandName     *string   `json:"brand_name" like:"line" max:"60"`
-	BrandColor    *string   `json:"brand_color"`
-	BrandLogoURL  *string   `json:"brand_logo_url"`
-	PrivacyURL    *string   `json:"privacy_url"`
-	Language      *string   `json:"language" like:"language"`
+	ID               *string   `json:"id" like:"readonly"`
+	Name             *string   `json:"name" like:"name" max:"200"`
+	Domains          *[]string `json:"domains" max:"100"`
+	Status           *string   `json:"status" enum:"active|suspended"`
+	MailFrom         *string   `json:"mail_from" like:"address"`
+	MailFromName     *string   `json:"mail_from_name" like:"line" max:"100"`
+	ReplyTo          *string   `json:"reply_to" like:"address"`
+	PostalAddress    *string   `json:"postal_address" like:"text" max:"500"`
+	PublicURL        *string   `json:"public_url"`
+	BrandName        *string   `json:"brand_name" like:"line" max:"60"`
+	BrandColor       *string   `json:"brand_color"`
+	BrandLogoURL     *string   `json:"brand_logo_url"`
+	BrandDarkLogoURL *string   `json:"brand_dark_logo_url"`
+	PrivacyURL       *string   `json:"privacy_url"`
+	Language         *string   `json:"language" like:"language"`
 
 	MailTexts *MailTexts `json:"mail_texts"`
 
@@ -122,6 +125,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	take(&t.BrandName, in.BrandName)
 	take(&t.BrandColor, in.BrandColor)
 	take(&t.BrandLogoURL, in.BrandLogoURL)
+	take(&t.BrandDarkLogoURL, in.BrandDarkLogoURL)
 	take(&t.PrivacyURL, in.PrivacyURL)
 	take(&t.Language, in.Language)
 	take(&t.Approval, in.Approval)
@@ -276,6 +280,10 @@ func (t *Tenant) validateMail() error {
 	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
 		wrong = append(wrong, Invalidf("brand_logo_url",
 			"brand_logo_url must be an absolute https URL. http is only allowed for this machine."))
+	}
+	if t.BrandDarkLogoURL != "" && !isSecureURL(t.BrandDarkLogoURL) {
+		wrong = append(wrong, Invalidf("brand_dark_logo_url",
+			"brand_dark_logo_url must be an absolute https URL. http is only allowed for this machine."))
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
 		wrong = append(wrong, Invalidf("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"))

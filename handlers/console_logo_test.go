@@ -113,8 +113,7 @@ func TestConsoleRefusedLogo(t *testing.T) {
 func TestConsoleLogoOnDarkGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		const hint = "This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a " +
-			"light outline"
+		const hint = "This logo is hard to see on dark backgrounds. Upload a second logo"
 		theme := e.sends(e.path("looks", "themes"), url.Values{"name": {"Ours"}, "base": {"letter"}})
 		theme, _, _ = strings.Cut(theme, "?")
 		says := func(name string, want bool) {
@@ -145,8 +144,25 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 				t.Fatal(res.Code, textOf(res.Body.String()))
 			}
 			says(c.name, c.want)
-			if c.want { // one click fixes it
+			if c.want { // a second logo, or one click, fixes it
 				dark := e.now().BrandLogoURL
+				if res := e.uploads(e.path("settings", "logo", "upload-dark"), "second.png",
+					drawn(t)); res.Code != http.StatusSeeOther {
+					t.Fatal(res.Code, textOf(res.Body.String()))
+				}
+				second := e.now().BrandDarkLogoURL
+				says("with a second logo", false)
+				page := e.shows(e.path("settings", "logo"), `<img src="`+second+`" alt="Your logo in an email in dark mode"`)
+				if strings.Count(page, `id="f-file"`) != 1 {
+					t.Error("two fields have one id")
+				}
+				e.sends(e.path("settings", "logo"), url.Values{"dark": {""}})
+				says("without the second logo", true)
+				e.sends(e.path("settings", "logo"), url.Values{"dark": {second}})
+				if got := e.now(); got.BrandDarkLogoURL != second || got.BrandLogoURL != dark {
+					t.Errorf("chosen: %q, %q", got.BrandLogoURL, got.BrandDarkLogoURL)
+				}
+				e.sends(e.path("settings", "logo"), url.Values{"dark": {""}})
 				e.sends(e.path("settings", "logo"), url.Values{"do": {"plate"}})
 				if e.now().BrandLogoURL == dark {
 					t.Error("the logo is the one without a plate")

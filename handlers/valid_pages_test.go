@@ -54,6 +54,9 @@ func TestOtherParsersReadThePages(t *testing.T) {
 	e := archived(t)
 	e.change("weekly", core.ListInput{Name: new("News & <more>"), Description: new("One \"line\" & <b>.\n\nAnother.")})
 	e.step("look of=weekly fields={} consent_text=Yes,&so.")
+	storetest.Seed(t, e.store).ChangeTenant(e.names["acme"], core.TenantInput{
+		BrandLogoURL: new("https://a.example/a.png?a&b"), BrandDarkLogoURL: new("https://a.example/b.png?a&b"),
+	})
 	e.step("list empty tenant=acme")
 	e.change("empty", core.ListInput{Archive: new(true), Slug: new("empty")})
 	texts := map[string]string{}

@@ -1382,7 +1382,7 @@ CREATE TABLE tenant (
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL,
   deleted_at     INTEGER NOT NULL DEFAULT 0
-, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0, totals_only INTEGER NOT NULL DEFAULT 0, tracking_consent INTEGER NOT NULL DEFAULT 0, test_addresses TEXT NOT NULL DEFAULT '[]', time_zone TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0, totals_only INTEGER NOT NULL DEFAULT 0, tracking_consent INTEGER NOT NULL DEFAULT 0, test_addresses TEXT NOT NULL DEFAULT '[]', time_zone TEXT NOT NULL DEFAULT '', brand_dark_logo_url TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX tenant_deleted ON tenant (deleted_at) WHERE deleted_at > 0;
 

@@ -130,6 +130,22 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // this use keeps the file
 	s.Must(in(template))
 
+	for _, set := range []func(in *core.TenantInput, address *string){
+		func(in *core.TenantInput, address *string) { in.BrandLogoURL = address },
+		func(in *core.TenantInput, address *string) { in.BrandDarkLogoURL = address },
+	} {
+		var change core.TenantInput
+		logo := s.NewMedia("logo.png", []string{"a logo"})
+		set(&change, new("https://x.example"+logo.Mail.Path("logo.png")))
+		s.ChangeTenant(s.TenantID, change)
+		if err := in(logo); !errors.Is(err, &core.Error{Code: "media_in_use"}) {
+			t.Error(err)
+		}
+		set(&change, new(""))
+		s.ChangeTenant(s.TenantID, change)
+		s.Must(in(logo))
+	}
+
 	job := s.NewMedia("j.png", []string{"of a job"})
 	j := s.NewJob(l.ID, func(r *campaigns.JobRequest) { r.BodyHTML = *image(job.Mail) })
 	s.Finish(j)

@@ -222,7 +222,7 @@ var personColumns = map[string]struct {
 	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at audit_seen"},
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
-			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
+			"brand_logo_url brand_dark_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
 			"send_limits no_tracking totals_only tracking_consent approval first_few test_addresses time_zone",
 	},
 	"throttle": {person: "key", other: "count expires_at"},

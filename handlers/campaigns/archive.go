@@ -221,7 +221,8 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 	if v.Public.Image == "" {
 		v.Public.Image = brand.Logo
 	}
-	v.Public.Plate = brand.Logo != "" && a.logos.dark(brand.Logo, func() bool { return a.HiddenInDark(c, brand.Logo) })
+	v.Public.Plate = brand.Logo != "" && brand.Dark == "" &&
+		a.logos.dark(brand.Logo, func() bool { return a.HiddenInDark(c, brand.Logo) })
 	v.Public.Locale = openGraphLocales[page.StyleOf(c).Lang]
 	v.Feed = a.url(list) + page.FeedName
 	targets := page.RedirectSource(list.SubscribeRedirectURL)

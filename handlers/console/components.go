@@ -107,9 +107,14 @@ func (f field) From(list string) field { f.List = list; return f }
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
 // file is an input named file for a file. Clicking its area opens the file dialog, and files can be dropped on it.
-type file struct{ Label, Accept, Hint, Drop, Wrong string }
+type file struct{ ID, Label, Accept, Hint, Drop, Wrong string }
 
-func newFile(label, accept, hint string) file { return file{Label: label, Accept: accept, Hint: hint} }
+func newFile(label, accept, hint string) file {
+	return file{ID: "f-file", Label: label, Accept: accept, Hint: hint}
+}
+
+// Second sets the id of a second file input on a page.
+func (f file) Second() file { f.ID = "f-file-2"; return f }
 
 // Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
 func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }

@@ -46,6 +46,8 @@ var faultsOfFields = []string{
 	"This theme is based on {{1}}. Create a new theme for another base.",
 	"base must be one of %s.",
 	"Choose a theme to start from: {{1}}.",
+	"brand_dark_logo_url must be an absolute https URL. http is only allowed for this machine.",
+	"Logo: enter a URL that starts with https://.",
 	"brand_logo_url must be an absolute https URL. http is only allowed for this machine.",
 	"Logo: enter a URL that starts with https://.",
 	"brand_name must have at most %d characters.",

@@ -15,6 +15,7 @@ var fieldNames = map[string]string{
 	"alt":                      "Alt text",
 	"attachments":              "Attachments",
 	"brand_color":              "Color",
+	"brand_dark_logo_url":      "Logo for dark backgrounds",
 	"brand_logo_url":           "Logo URL",
 	"brand_name":               "Public name",
 	"confirm_redirect_url":     "After confirming",

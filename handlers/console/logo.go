@@ -14,12 +14,16 @@ func (o *Console) logoRoutes(t *web.Table) {
 	const change = core.ActionTenantSettings
 	o.get(t, "/settings/logo", change, o.logo, "The console: the logo of a tenant")
 	o.post(t, "/settings/logo", change, o.chooseLogo, "The console: choose the logo of a tenant")
-	o.fileForm(t, "/settings/logo/upload", change, o.uploadLogo, "The console: upload the logo of a tenant")
+	o.fileForm(t, "/settings/logo/upload", change, o.uploadLogo("brand_logo_url"),
+		"The console: upload the logo of a tenant")
+	o.fileForm(t, "/settings/logo/upload-dark", change, o.uploadLogo("brand_dark_logo_url"),
+		"The console: upload the logo of a tenant for dark backgrounds")
 }
 
 // logoData is the data of templates/settings-logo.html in addition to the form.
 type logoData struct {
 	URL      string // URL of the current logo
+	Dark     string // URL of the logo for dark backgrounds; empty: none
 	Hint     string // hint about dark mode; empty: none
 	Pictures []core.MediaView
 }
@@ -32,7 +36,10 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
 		return web.HTML{}, err
 	}
-	d := logoData{URL: p.Tenant.BrandLogoURL, Hint: p.logoHint(p.Tenant.BrandLogoURL)}
+	d := logoData{URL: p.Tenant.BrandLogoURL, Dark: p.Tenant.BrandDarkLogoURL}
+	if d.Dark == "" {
+		d.Hint = p.logoHint(d.URL)
+	}
 	v := View{Title: p.T("Logo"), State: p.T("Shown at the top of your emails and pages")}
 	for i := range found {
 		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
@@ -60,17 +67,19 @@ func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
 	}
-	return p.T("This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a light " +
-		"outline.")
+	return p.T("This logo is hard to see on dark backgrounds. Upload a second logo, or add a white background.")
 }
 
-// chooseLogo sets the logo to one of the tenant's images, given by its URL. An empty URL removes the logo. "plate"
-// puts the current logo on a white background.
+// chooseLogo sets the logo, or the one for dark backgrounds, to one of the tenant's images, given by its URL. An empty
+// URL removes the logo. "plate" puts the current logo on a white background.
 func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
 	if p.Form["do"] == "plate" {
 		return p.logoSet(p.plateLogo())
 	}
-	return p.logoSet(p.setLogo(p.Form["logo"]))
+	if dark, ok := p.Form["dark"]; ok {
+		return p.logoSet(p.setLogo("brand_dark_logo_url", dark))
+	}
+	return p.logoSet(p.setLogo("brand_logo_url", p.Form["logo"]))
 }
 
 // plateLogo adds the logo on a white background to the tenant's media and uses it as the logo.
@@ -85,11 +94,11 @@ func (p *Page) plateLogo() error {
 		&made); err != nil {
 		return err
 	}
-	return p.setLogo(made.URL)
+	return p.setLogo("brand_logo_url", made.URL)
 }
 
-func (p *Page) setLogo(address string) error {
-	body := map[string]any{"brand_logo_url": address}
+func (p *Page) setLogo(field, address string) error {
+	body := map[string]any{field: address}
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
@@ -101,9 +110,13 @@ func (p *Page) logoSet(err error) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "logo"), "saved")
 }
 
-// uploadLogo uploads an image to the tenant's media and uses it as the logo. An image that can't be a logo is not
-// kept.
-func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
+// uploadLogo returns an endpoint that uploads an image to the tenant's media and uses it as the logo in a field.
+func (o *Console) uploadLogo(field string) func(p *Page) (web.HTML, error) {
+	return func(p *Page) (web.HTML, error) { return p.uploadLogo(field) }
+}
+
+// uploadLogo uploads a logo. An image that can't be a logo is not kept.
+func (p *Page) uploadLogo(field string) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
 		p.Request.Header.Get("Content-Type"), &arriving{p: p, r: p.Request.Body, head: noLimit}, &made)
@@ -111,9 +124,12 @@ func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
 		return p.showLogo(err)
 	}
 	if strings.HasPrefix(made.Type, "image/") {
-		err = p.setLogo(made.URL)
+		err = p.setLogo(field, made.URL)
 	} else {
-		err = core.Invalidf("file", "The file is a document. Choose an image for the logo.")
+		if field == "brand_logo_url" {
+			field = "file"
+		}
+		err = core.Invalidf(field, "The file is a document. Choose an image for the logo.")
 	}
 	if err != nil {
 		if err := p.Do(http.MethodDelete, "/api/media/"+made.ID, nil, nil); err != nil {

@@ -219,8 +219,10 @@ func (p *Page) headers(v *View) {
 	if p.Tenant.PublicURL != "" {
 		images += " " + web.SourceOf(p.Tenant.PublicURL)
 	}
-	if p.Tenant.BrandLogoURL != "" {
-		images += " " + web.SourceOf(p.Tenant.BrandLogoURL)
+	for _, logo := range []string{p.Tenant.BrandLogoURL, p.Tenant.BrandDarkLogoURL} {
+		if logo != "" {
+			images += " " + web.SourceOf(logo)
+		}
 	}
 	if v.Images != "" {
 		images += " " + v.Images

@@ -120,7 +120,9 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	for _, color := range shown.Adjusted {
 		d.Warnings = append(d.Warnings, p.adjustedColor(color))
 	}
-	d.LogoHint = p.logoHint(cmp.Or(d.LogoURL, p.Tenant.BrandLogoURL))
+	if d.LogoURL != "" || p.Tenant.BrandDarkLogoURL == "" {
+		d.LogoHint = p.logoHint(cmp.Or(d.LogoURL, p.Tenant.BrandLogoURL))
+	}
 	values, err := themeValues(&d.Theme)
 	if err != nil {
 		return web.HTML{}, err

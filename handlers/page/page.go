@@ -132,17 +132,20 @@ func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.
 type Brand struct {
 	Name  string
 	Logo  string // URL of the logo; empty: the name is shown instead
+	Dark  string // URL of the logo in dark mode; empty: the same
 	Style string // URL of the stylesheet with the brand color
 
 	Privacy string // URL of the tenant's privacy notice
 }
 
-// Source returns the CSP source for the logo, which may be on another host.
-func (b Brand) Source() string {
-	if b.Logo == "" {
-		return ""
+// Source returns the CSP sources for the logo, which may be on other hosts.
+func (b Brand) Source() (sources string) {
+	for _, logo := range []string{b.Logo, b.Dark} {
+		if logo != "" {
+			sources += " " + web.SourceOf(logo)
+		}
 	}
-	return " " + web.SourceOf(b.Logo)
+	return sources
 }
 
 // OwnName is the brand name of the server itself.
@@ -191,6 +194,9 @@ func TenantBrand(b Brand, t *core.Tenant) Brand {
 		b.Name = t.BrandName
 	}
 	b.Logo, b.Style, b.Privacy = t.BrandLogoURL, stylePath(t.BrandColor), t.PrivacyURL
+	if b.Logo != "" {
+		b.Dark = t.BrandDarkLogoURL
+	}
 	return b
 }
 

@@ -132,6 +132,7 @@ var saidByTenant = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.Refused("public_url", "Not an origin, not in one of the tenant's domains, or used by another tenant"),
 	web.Refused("brand_name", "Contains a URL, a host name or an email address"),
 	web.Refused("brand_logo_url", "Not an absolute https URL, and not http on the local machine"),
+	web.Refused("brand_dark_logo_url", "Not an absolute https URL, and not http on the local machine"),
 	web.Refused("brand_color", "Not a color of the form #rrggbb"),
 	web.Refused("privacy_url", "Not an absolute URL with a full host name"),
 	web.Refused("relays[].host", "Not a host name or an IP address"),

@@ -56,14 +56,19 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 // LooksOf returns the Options that depend on a theme: the tenant's own theme or, if own is nil, the built-in theme of
 // the given name. It returns the same error as BuiltInTheme.
 func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error) {
-	o = Options{Logo: t.BrandLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress}
+	o = Options{
+		Logo: t.BrandLogoURL, DarkLogo: t.BrandDarkLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress,
+	}
 	if own == nil {
 		if o.Theme, err = BuiltInTheme(name); err == nil {
 			o.Theme = o.Theme.WithBrand(strings.ToLower(t.BrandColor))
 		}
 		return o, err
 	}
-	o.Logo, o.LogoWidth = cmp.Or(own.LogoURL, o.Logo), own.LogoWidth
+	o.LogoWidth = own.LogoWidth
+	if own.LogoURL != "" {
+		o.Logo, o.DarkLogo = own.LogoURL, ""
+	}
 	o.Footer, o.Social, o.Address = own.FooterText, own.Social, cmp.Or(own.PostalAddress, o.Address)
 	o.Theme, _, err = OwnTheme(own)
 	return o, err

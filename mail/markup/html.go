@@ -140,6 +140,9 @@ func (w *htmlWriter) darkRules(prefix string) string {
 	} {
 		fmt.Fprintf(&b, "%s.%s{%s:%s !important}", prefix, r.class, r.property, r.color)
 	}
+	if w.hasDarkLogo() {
+		fmt.Fprintf(&b, "%[1]s.logo{display:none !important}%[1]s.logo-dark{display:block !important}", prefix)
+	}
 	return b.String()
 }
 

@@ -20,9 +20,7 @@ func (w *htmlWriter) masthead() {
 		color = w.c.On
 	}
 	if o.Logo != "" {
-		name = fmt.Sprintf(`<img src="%s" alt="%s" width="%d" `+
-			`style="display:block;border:0;height:auto;max-width:100%%">`,
-			html.EscapeString(o.Logo), name, min(max(o.LogoWidth, 24), w.width))
+		name = w.logo(name)
 	}
 	size := w.t.Size + 4
 	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, color)) + ";" + breakWords
@@ -45,6 +43,26 @@ func (w *htmlWriter) masthead() {
 		w.printf(`<tr><td class="pad c-title" style="padding:0 %dpx;%s">%s</td></tr>`+"\n", w.t.Padding, style, name)
 		w.spacerRow(16)
 	}
+}
+
+// logo returns the logo with its alt text and, for dark mode, a second one that the style sheet shows instead. Programs
+// without dark mode don't show the second one. On a bar of the accent color the first one stands in both modes.
+func (w *htmlWriter) logo(alt string) string {
+	o, width := w.d.options, min(max(w.d.options.LogoWidth, 24), w.width)
+	image := func(address, class, style string) string {
+		return fmt.Sprintf(`<img%s src="%s" alt="%s" width="%d" style="%s;border:0;height:auto;max-width:100%%">`,
+			class, html.EscapeString(address), alt, width, style)
+	}
+	if !w.hasDarkLogo() {
+		return image(o.Logo, "", "display:block")
+	}
+	return image(o.Logo, ` class="logo"`, "display:block") + "<!--[if !mso]><!-->" +
+		image(o.DarkLogo, ` class="logo-dark"`, "display:none;mso-hide:all") + "<!--<![endif]-->"
+}
+
+func (w *htmlWriter) hasDarkLogo() bool {
+	o := w.d.options
+	return o.Logo != "" && o.DarkLogo != "" && o.Name != "" && w.t.Masthead != MastheadBar
 }
 
 func (w *htmlWriter) upperCorners() string {

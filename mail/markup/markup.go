@@ -32,6 +32,7 @@ type Options struct {
 	Name string
 	// Logo is shown instead of the name, which becomes its alt text.
 	Logo      string
+	DarkLogo  string // logo in dark mode; empty means the same
 	LogoWidth int    // width in pixels
 	Footer    string // lines before the unsubscribe link
 	Social    []core.SocialLink

@@ -216,7 +216,8 @@ func TestRulesOfMailPrograms(t *testing.T) {
 		for _, theme := range themes {
 			r, err := Compile(kindOf(name), source, Options{
 				Theme: &theme, Language: "de", Title: "Title", Name: "The Letter",
-				Logo: "https://letter.example/logo.png", LogoWidth: 120, Address: "Street 1\nTown",
+				Logo: "https://letter.example/logo.png", LogoWidth: 120,
+				DarkLogo: "https://letter.example/light.png", Address: "Street 1\nTown",
 			})
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, theme.Name, err)

@@ -107,7 +107,8 @@ var mediaUses = []string{
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
 	`SELECT 'theme' AS kind, name FROM theme WHERE tenant_id = ?1 AND instr(concat(logo_url, footer_text, social), ?2)
 		ORDER BY updated_at DESC LIMIT 2`,
-	`SELECT 'tenant' AS kind, name FROM tenant WHERE id = ?1 AND instr(concat(brand_logo_url, privacy_url, mail_texts), ?2)`,
+	`SELECT 'tenant' AS kind, name FROM tenant WHERE id = ?1 AND instr(concat(brand_logo_url,
+		brand_dark_logo_url, privacy_url, mail_texts), ?2)`,
 	`SELECT 'list' AS kind, name FROM list INDEXED BY list_tenant WHERE tenant_id = ?1 AND deleted_at = 0 AND
 		instr(concat(description, consent_text, mail_texts, subscribe_redirect_url, confirm_redirect_url,
 		unsubscribe_redirect_url), ?2) ORDER BY updated_at DESC LIMIT 2`,

@@ -48,7 +48,7 @@ var shownColumns = map[string]string{
 	"signing_key": "alg active_at retired_at expires_at",
 	"template":    "tenant_id name layout body_html body_text audit_seen",
 	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
-		"brand_logo_url deleted_at relays send_limits mail_texts privacy_url " +
+		"brand_logo_url brand_dark_logo_url deleted_at relays send_limits mail_texts privacy_url " +
 		"language no_tracking totals_only tracking_consent approval first_few time_zone",
 	"user":             "email_verified disabled_at self_registered language",
 	"webhook_client":   "tenant_id name disabled_at",
