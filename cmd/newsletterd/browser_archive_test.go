@@ -167,6 +167,40 @@ func TestArchiveInABrowser(t *testing.T) {
 	b.Do(browsertest.Scripts(true))
 }
 
+// The archive is the start page of a tenant's own host, with the logo for dark backgrounds in dark mode.
+func TestOwnHostInABrowser(t *testing.T) {
+	b := browsertest.New(t)
+	d := start(t, nil)
+	host := strings.Replace(d.cfg.Origin(), "127.0.0.1", "localhost", 1)
+	logo := func(name string, hue uint8) *string {
+		m := d.seed.NewMedia(name, []string{drawn(hue)})
+		return new(host + m.Mail.Path(m.Name))
+	}
+	tenant := d.seed.NewTenant(func(in *core.TenantInput) { in.BrandName = new("Linden Garden Shop") })
+	letters(d.seed, 3, host)
+	d.seed.NewList(func(in *core.ListInput) { in.Name = new("Events") })
+	d.seed.ChangeTenant(tenant.ID, core.TenantInput{
+		PublicURL: &host, BrandLogoURL: logo("light", 60), BrandDarkLogoURL: logo("dark", 220),
+	})
+	b.Open(host+"/", chromedp.WaitVisible(".issues"))
+	b.Look("own-host")
+	b.Fits("own-host")
+	const shown = `document.querySelector(".brand img").currentSrc.includes("dark") + ""`
+	for scheme, want := range map[string]string{"light": "false", "dark": "true"} {
+		b.Window(scheme, 1280, 800)
+		if got := b.Eval(shown); got != want {
+			t.Errorf("%s: the logo for dark backgrounds is shown: %s", scheme, got)
+		}
+	}
+	b.Click(`h2 a[href="/bulbs-and-how-deep"]`, chromedp.WaitVisible(".text"))
+	b.Click(".menu a:not(.button)", chromedp.WaitVisible(".issues"))
+	b.Do(chromedp.SetValue("#q", "ethylene"))
+	b.Click(".tools button", chromedp.WaitVisible("mark"))
+	if at := b.Eval("location.href"); at != host+"/?q=ethylene" {
+		t.Errorf("the search is at %s", at)
+	}
+}
+
 // An archive is set in its font. Nothing moves while it loads, whether the font is early, late or missing.
 func TestArchiveFontInABrowser(t *testing.T) {
 	b := browsertest.New(t)
