@@ -161,6 +161,7 @@ func TestPauseReasonsAreTranslated(t *testing.T) {
 		policy.FirstFault(10): "10 von 100 E-Mails wurden aufgrund von Richtlinien abgelehnt",
 		core.StopRule{HardBounces: 0.01, Sample: 10}.Judge(&few): "10 von 100",
 		complaints.Judge(&few): "5 von 90",
+		core.ReasonRelay:       "Mailserver",
 	} {
 		v := core.JobView{Status: core.JobRunning, PauseReason: reason}
 		if got := p.waitOf(&v); !strings.Contains(got, want) {

@@ -48,6 +48,8 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case reason == core.PauseComplaints:
 		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what",
 			p.shareOf(detail))
+	case j.PauseReason == core.ReasonRelay:
+		return p.T("Your mail server doesn't accept emails at the moment. newsletterd retries automatically.")
 	case strings.HasPrefix(j.PauseReason, core.HoldDaily):
 		return p.T("Daily sending limit reached. Sending resumes automatically tomorrow.")
 	}
