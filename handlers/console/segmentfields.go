@@ -40,7 +40,9 @@ func (p *Page) segmentFields(self string) (*segmentFields, error) {
 	}
 	for i := range found {
 		one := &found[i]
-		one.Label = cmp.Or(one.Label, p.knownLabel(one.Name), one.Name)
+		if one.Label == "" || one.Label == one.Name { // no list has it
+			one.Label = p.knownLabel(one.Name)
+		}
 		if last := len(f.fields) - 1; last >= 0 && f.fields[last].Name == one.Name { // lists have it with different types
 			f.fields[last].Type = core.FieldText
 			if f.fields[last].SetBy != one.SetBy {
