@@ -12,9 +12,9 @@ import (
 // with a dot, {{word}} is the rest of the action.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} blocked {{what}}.",
-	"bulk_action.cancel":          "{{who}} stopped a bulk action ({{what}}).",
-	"bulk_action.start":           "{{who}} started a bulk action ({{what}}).",
-	"bulk_action.undo":            "{{who}} started undoing a bulk action ({{what}}).",
+	"bulk_action.cancel":          "{{who}} stopped a {{what}}.",
+	"bulk_action.start":           "{{who}} started a {{what}}.",
+	"bulk_action.undo":            "{{who}} started undoing a {{what}}.",
 	"campaign.approve":            "{{who}} approved {{what}}.",
 	"campaign.archive":            "{{who}} archived {{what}}.",
 	"campaign.correct":            "{{who}} edited the web version of {{what}}.",
@@ -237,6 +237,9 @@ func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 func (p *Page) auditObject(e *core.AuditEntry) auditPart {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	page := p.Path("settings", "audit") + "?" + url.Values{"object": {e.Object}}.Encode()
+	if noun == "bulk_action" {
+		return auditPart{p.T("bulk action"), p.Path("bulk", e.Object)}
+	}
 	if e.ObjectName == "" {
 		if _, isID := core.ParseID(e.Object); isID {
 			return auditPart{p.T("(deleted)"), page}
