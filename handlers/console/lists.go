@@ -224,10 +224,14 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		if len(tags) == 1 {
 			help = p.T("You have no tags yet. Create one under People, Tags.")
 		}
+		links, err := p.linksOf(&l.List)
+		if err != nil {
+			return web.HTML{}, err
+		}
 		return p.showList("list-settings", &l, v, f, struct {
-			Confirm, Tags []option
-			TagHelp       string
-		}{confirm, tags, help})
+			Confirm, Tags    []option
+			TagHelp, Archive string
+		}{confirm, tags, help, links.Archive})
 	}
 	if p.isGet() {
 		values := recordValues(l.List)
