@@ -72,6 +72,7 @@ func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(d
 type tagChoice struct {
 	Asks bool  // whether the page asks for a tag
 	Tag  field // input without options if the tenant has no tags
+	New  field // input for the name of a new tag; no name: only existing ones can be chosen
 }
 
 // tagChips is the maximum number of tags that are shown side by side. More are in a list.
@@ -86,7 +87,7 @@ func (q tagChoice) Chips() []option {
 }
 
 // Answerable reports whether there is a tag to choose if the page asks for one.
-func (q tagChoice) Answerable() bool { return !q.Asks || len(q.Tag.Options) > 0 }
+func (q tagChoice) Answerable() bool { return !q.Asks || len(q.Tag.Options) > 0 || q.New.Name != "" }
 
 // askTag asks for a tag if an action needs one.
 func (p *Page) askTag(act string) (q tagChoice, err error) {
@@ -101,22 +102,38 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 	for i := range tags {
 		options = append(options, option{tags[i].ID, tags[i].Name})
 	}
-	q.Tag = newChoice("tag", p.T("Tag"), "", options).Must()
+	q.Tag = newChoice("tag", p.T("Tag"), "", options)
+	if act == core.BulkTag {
+		q.New = field{Name: newTag, Label: p.T("New tag"), Max: 60, Complete: "off", Required: len(options) == 0}
+	} else {
+		q.Tag = q.Tag.Must()
+	}
 	return q, err
 }
 
+// newTag is the input for the name of a tag that the visitor doesn't choose from the list.
+const newTag = "new_tag"
+
 // isSure reports whether the visitor has confirmed an action, and has chosen a tag if it needs one.
 func (p *Page) isSure(act string) bool {
-	return p.Form["sure"] != "" && (!core.BulkTags(act) || p.Form["tag"] != "")
+	return p.Form["sure"] != "" && (!core.BulkTags(act) || p.Form["tag"] != "" || p.Form[newTag] != "")
 }
 
-// bulkBody returns the body of a request for a bulk action.
-func (p *Page) bulkBody(list, act string) map[string]any {
+// bulkBody returns the body of a request for a bulk action. It creates the tag if the visitor has entered a new one.
+func (p *Page) bulkBody(list, act string) (map[string]any, error) {
 	body := map[string]any{"list_id": list, "action": act}
-	if core.BulkTags(act) {
-		body["tag"] = p.Form["tag"]
+	if !core.BulkTags(act) {
+		return body, nil
 	}
-	return body
+	body["tag"] = p.Form["tag"]
+	if name := p.Form[newTag]; name != "" && act == core.BulkTag {
+		t, err := p.tagNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		body["tag"] = t.ID
+	}
+	return body, nil
 }
 
 func (p *Page) listName(id string) string {
@@ -279,8 +296,11 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		return "", err
 	}
 	var a core.BulkAction
-	err = p.Do(http.MethodPost, bulkPath, d.whom(p.bulkBody(d.List, d.Act)), &a)
+	body, err := p.bulkBody(d.List, d.Act)
 	if err != nil {
+		return "", err
+	}
+	if err := p.Do(http.MethodPost, bulkPath, d.whom(body), &a); err != nil {
 		return "", err
 	}
 	return p.Path("bulk", a.ID), nil

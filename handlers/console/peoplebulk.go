@@ -225,7 +225,10 @@ func (p *Page) startChosen(d *bulkData) error {
 	}
 	for _, list := range order {
 		var a core.BulkAction
-		body := p.bulkBody(list, d.Act)
+		body, err := p.bulkBody(list, d.Act)
+		if err != nil {
+			return err
+		}
 		body["ids"] = ids[list]
 		if err := p.Do(http.MethodPost, bulkPath, body, &a); err != nil {
 			return err

@@ -97,15 +97,23 @@ func (p *Page) changeTag() error {
 	if name, ok := p.Form["remove"]; ok {
 		return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"remove": []string{name}}, nil)
 	}
-	known, err := p.allTags()
+	t, err := p.tagNamed(p.Form["tag"])
 	if err != nil {
 		return err
 	}
-	name := strings.TrimSpace(p.Form["tag"])
-	if !slices.ContainsFunc(known, func(t core.Tag) bool { return core.TagKey(t.Name) == core.TagKey(name) }) {
-		if _, err := p.createTag(name); err != nil {
-			return err
-		}
+	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{t.Name}}, nil)
+}
+
+// tagNamed returns the tag with a name, and creates it if there is none.
+func (p *Page) tagNamed(name string) (core.Tag, error) {
+	known, err := p.allTags()
+	if err != nil {
+		return core.Tag{}, err
 	}
-	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{name}}, nil)
+	name = strings.TrimSpace(name)
+	same := func(t core.Tag) bool { return core.TagKey(t.Name) == core.TagKey(name) }
+	if at := slices.IndexFunc(known, same); at >= 0 {
+		return known[at], nil
+	}
+	return p.createTag(name)
 }
