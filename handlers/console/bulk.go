@@ -248,11 +248,7 @@ func (p *Page) readWhom(d *newBulkData) error {
 	}
 	d.Back = p.Path("people") + "?" + f.query().Encode()
 	if f.Segment != "" {
-		_, err := p.Get("/api/segments/"+url.PathEscape(f.Segment), nil, &d.Segment)
-		if err == nil && d.Segment.TenantID != p.Tenant.ID {
-			err = web.ErrNotFound
-		}
-		if err != nil {
+		if err := p.readSegment(f.Segment, &d.Segment); err != nil {
 			return err
 		}
 		d.Wheres = append(d.Wheres, [2]string{p.T("Segment"), d.Segment.Name})

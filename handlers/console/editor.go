@@ -31,46 +31,6 @@ func (o *Console) editorRoutes(t *web.Table) {
 		"campaign")
 }
 
-// newCampaignData is the Data of templates/newcampaign.html.
-type newCampaignData struct {
-	Name, Subject, ListID, Tracking, Start string
-
-	Lists, Trackings []option
-	Designs, Past    []start
-}
-
-func (o *Console) newCampaign(p *Page) (web.HTML, error) {
-	return p.showNewCampaign(newCampaignData{Tracking: trackingOf(&p.Tenant)}, nil)
-}
-
-func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error) {
-	lists, err := p.lists(nil)
-	if err != nil {
-		return web.HTML{}, err
-	}
-	for i := range lists {
-		l := &lists[i]
-		d.Lists = append(d.Lists, option{l.ID, l.Name + " (" + p.Number(l.Counts.Mailable) + ")"})
-	}
-	d.Trackings, d.Designs = p.trackings(d.Tracking), p.designs()
-	if d.Past, err = p.pastCampaigns(); err != nil {
-		return web.HTML{}, err
-	}
-	for _, all := range [][]start{d.Designs, d.Past} {
-		for i := range all {
-			all[i].On = all[i].Value == d.Start
-		}
-	}
-	v := View{
-		Title: p.T("New campaign"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}},
-		State: p.T("Nothing is sent until you confirm."), Data: &d,
-	}
-	if err := p.blame(&v, fault); err != nil {
-		return web.HTML{}, err
-	}
-	return p.Show("newcampaign", v)
-}
-
 // blame shows the error in a form on its page. It returns an error that the visitor can't fix.
 func (p *Page) blame(v *View, fault error) error {
 	if fault == nil {
@@ -81,25 +41,6 @@ func (p *Page) blame(v *View, fault error) error {
 		return fault
 	}
 	return nil
-}
-
-func (o *Console) addCampaign(p *Page) (web.HTML, error) {
-	d := newCampaignData{
-		Name: p.Form["name"], Subject: p.Form["subject"], ListID: p.Form["list"],
-		Tracking: cmp.Or(p.Form["tracking"], trackingOf(&p.Tenant)), Start: p.Form["start"],
-	}
-	body := map[string]any{"tenant_id": p.Tenant.ID, "name": d.Name, "subject": d.Subject, "tracking": d.Tracking}
-	if d.ListID != "" {
-		body["list_ids"] = []string{d.ListID}
-	}
-	if err := p.startWith(d.Start, body); err != nil {
-		return p.showNewCampaign(d, err)
-	}
-	var made core.CampaignView
-	if err := p.Do(http.MethodPost, "/api/campaigns", body, &made); err != nil {
-		return p.showNewCampaign(d, err)
-	}
-	return p.Redirect(p.Path("campaigns", made.ID), "")
 }
 
 // written reports whether a campaign in the state can still be edited.
