@@ -15,6 +15,7 @@ type importColumn struct {
 
 	ByName struct{ Use, Becomes string } `json:"by_name"`
 
+	Title   string // text for a column that isn't in the file; empty: its name
 	Field   string // name of its input
 	Value   string
 	Options []option
@@ -34,10 +35,16 @@ func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field, c.Asks = "column."+strconv.Itoa(i), d.asks(p, c.Name)
 	c.Label = p.T("Import “{{name}}” as", "name", c.Name)
+	if c.Name == core.ImportFileStatus {
+		c.Title = p.T("From the names of the files")
+	}
 	for _, line := range d.Samples {
 		if i < len(line) && strings.TrimSpace(line[i]) != "" && len(c.Samples) < samplesShown {
 			c.Samples = append(c.Samples, shortened(line[i]))
 		}
+	}
+	if len(c.Samples) == 0 {
+		c.Samples = []string{p.T("(blank in the first rows)")}
 	}
 	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
 	switch {

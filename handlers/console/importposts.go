@@ -18,6 +18,7 @@ type importedPosts struct {
 	Issues       int64 // number of posts that are issues
 	Second       bool  // whether another person has to import them
 	Moves        bool  // whether their old addresses lead to the issues
+	Archive      string // URL of the archive; empty: not public
 
 	Copies core.PictureCounts
 	Failed []core.ImportedPicture // the first pictures that could not be copied
@@ -53,6 +54,13 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 		if all[i].Issue != "" {
 			posts.Issues++
 		}
+	}
+	if posts.Issues > 0 {
+		links, err := p.linksOf(&d.List)
+		if err != nil {
+			p.LogError(err) // show the page without the link
+		}
+		posts.Archive = links.Archive
 	}
 	posts.Copies = d.Copies
 	if d.Copies.Failed > 0 {

@@ -344,6 +344,9 @@ func (p *Page) readImport(d *importData) {
 		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
 		Hint: p.T("Saved in the consent history, for example “Mailchimp” or “trade fair”"),
 	}
+	if tool := d.ToolName(); tool != "" && d.Status == core.ImportUploaded {
+		d.From.Value = tool
+	}
 	if p.IsForm() {
 		d.AllLeft = d.AllLeft && d.keepsStatus(p)
 		d.Agreed, d.From.Value, d.Keep = p.Form["agreed"], p.Form["source"], p.Form["keep"] != ""

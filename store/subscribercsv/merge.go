@@ -9,10 +9,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
-)
 
-// FileStatus is the column with the status that the name of a file gives to all of its people.
-const FileStatus = "file_status"
+	"newsletterd/core"
+)
 
 // Part is one of several files to merge.
 type Part struct {
@@ -43,7 +42,7 @@ func Merge(ctx context.Context, w io.Writer, parts []Part) error {
 			return err
 		}
 	}
-	m.status = m.numbered(FileStatus, 0)
+	m.status = m.numbered(core.ImportFileStatus, 0)
 	m.absent = make([]string, len(m.header))
 	for i, name := range m.header {
 		if mean := statusOf(name, m.header); mean != nil && mean("") == unknown {
