@@ -95,6 +95,9 @@ func TestConsolePeopleInASegment(t *testing.T) {
 			t.Errorf("the file of a search: %v", got)
 		}
 		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/people?segment="+url.QueryEscape(g.ID))+`"`)
+		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/new-campaign?segment="+g.ID)+`"`)
+		e.shows("/new-campaign?segment="+g.ID, http.StatusOK, `name="segment" value="`+g.ID+`"`)
+		e.shows("/new-campaign?segment="+core.NewID(), http.StatusNotFound)
 		e.shows("/people?segment="+core.NewID(), http.StatusOK, "(deleted)")
 		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
 		g = e.add("On another list", `{"not":{"on_list":"`+core.RuleText(other.ID)+`"}}`)

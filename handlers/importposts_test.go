@@ -80,8 +80,8 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		}
 		at := e.uploads(e.list.ID, "export.zip", blog(t,
 			`<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`))
-		e.shows(at, http.StatusOK, "This is an export of Substack.", "3 posts", "On engines", "For paid subscribers",
-			"Draft")
+		e.shows(at, http.StatusOK, "This is an export of Substack.", `value="Substack"`, "3 posts", "On engines",
+			"For paid subscribers", "Draft", "Ready to import", "-in the archive.")
 		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
 			t.Errorf("before the import: %d", status)
 		}
@@ -92,6 +92,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		for range 2 { // the second time changes nothing
 			e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		}
+		e.shows(at, http.StatusOK, "1 post is in the archive.", `/a/weekly/engines"`, "-#archive")
 		if status, list := ask("/a/weekly/"); status != http.StatusOK || !strings.Contains(list, "On engines") ||
 			strings.Contains(list, "Secrets") || strings.Contains(list, "An idea") ||
 			!strings.Contains(list, "1 May 2024") {
