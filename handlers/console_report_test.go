@@ -127,6 +127,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "Not delivered",
 			"The mailbox doesn't exist.")
 		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "Not delivered", "5.1.1")
+		e.shows(e.path("/people?status=failed&code=5.1.1&job="+j.ID), http.StatusOK,
+			`<span class="badge">The mailbox doesn't exist</span>`, "Bounced after sending")
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
 			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@",
 				"-No recipients match",

@@ -147,6 +147,11 @@ func refusalOf(f *core.Failure) refusal {
 	return r
 }
 
+// Refusal returns the meaning of a mail server's code, as a label.
+func (p *Page) Refusal(code string) string {
+	return strings.TrimSuffix(p.T(refusalOf(&core.Failure{Code: code}).What), ".")
+}
+
 // whyNotSent returns why an email was not sent, for pages without a resend button. The zero value means that it was
 // sent or the reason is unknown.
 func whyNotSent(status, reason string) (why whyNot) {

@@ -101,7 +101,11 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		d.Statuses = append(d.Statuses, option{status, p.statusBadge(status).Text})
 	}
 	for _, event := range shownEvents {
-		d.Statuses = append(d.Statuses, option{event, p.outcome("", []string{event}).Text})
+		text := p.outcome("", []string{event}).Text
+		if event == "bounced" { // unlike "Not delivered", which the server said right away
+			text = p.T("Bounced after sending")
+		}
+		d.Statuses = append(d.Statuses, option{event, text})
 	}
 	jobs = reaching(jobs)
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == d.JobID })
