@@ -201,7 +201,7 @@ var faultsOfFields = []string{
 	"scheduled_at is in the past. Choose a later time.",
 	"Choose a time in the future.",
 	"scheduled_at must be between window_start and window_end.",
-	"Choose a start time before “Don't send after”.",
+	"Choose a start time before “Stop sending at”.",
 	"search must have at most 254 characters.",
 	"The search text is too long. Use at most 254 characters.",
 	"secret is missing. Set %s.",

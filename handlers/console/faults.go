@@ -71,7 +71,7 @@ var fieldNames = map[string]string{
 	"version":                  "Version",
 	"visibility":               "Visibility",
 	"wanted_at":                "Needed by (optional)",
-	"window_end":               "Don't send after (optional)",
+	"window_end":               "Stop sending at (optional)",
 }
 
 // FieldName returns the page's label for a field of the API, or an empty string if there is none.
