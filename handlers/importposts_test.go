@@ -92,6 +92,11 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		for range 2 { // the second time changes nothing
 			e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		}
+		again := e.uploads(e.list.ID, "again.zip", blog(t, "<p>Wheels</p>"))
+		if to := e.sends(again+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}}); to != again+"?done=no-posts" {
+			t.Error(to)
+		}
+		e.sends(again+"/cancel", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, "1 post is in the archive.", `/a/weekly/engines"`, "-#archive")
 		if status, list := ask("/a/weekly/"); status != http.StatusOK || !strings.Contains(list, "On engines") ||
 			strings.Contains(list, "Secrets") || strings.Contains(list, "An idea") ||

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"newsletterd/core"
@@ -14,10 +15,10 @@ type importedPosts struct {
 	Shown        []core.ImportedPost // the first posts
 	All          int64
 	Skipped      int64
-	Drafts, Paid bool  // whether there are drafts, and posts for paid subscribers
-	Issues       int64 // number of posts that are issues
-	Second       bool  // whether another person has to import them
-	Moves        bool  // whether their old addresses lead to the issues
+	Drafts, Paid bool   // whether there are drafts, and posts for paid subscribers
+	Issues       int64  // number of posts that are issues
+	Second       bool   // whether another person has to import them
+	Moves        bool   // whether their old addresses lead to the issues
 	Archive      string // URL of the archive; empty: not public
 
 	Copies core.PictureCounts
@@ -132,12 +133,22 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	if j.TenantID != p.Tenant.ID {
 		return web.HTML{}, web.ErrNotFound
 	}
-	path, in := p.importPath("posts"), any(core.PostsInput{Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != ""})
 	if p.Form["do"] == "remove" {
-		path, in = p.importPath("posts", "undo"), nil
+		err := p.Do(http.MethodPost, p.importPath("posts", "undo"), nil, nil)
+		if err != nil && core.KindOf(err) != core.Conflict {
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("imports", j.ID), "")
 	}
-	if err := p.Do(http.MethodPost, path, in, nil); err != nil && core.KindOf(err) != core.Conflict {
+	var posts []core.ImportedPost
+	in := core.PostsInput{Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != ""}
+	err := p.Do(http.MethodPost, p.importPath("posts"), in, &posts)
+	notice := ""
+	switch {
+	case err == nil && !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }):
+		notice = "no-posts"
+	case err != nil && core.KindOf(err) != core.Conflict:
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("imports", j.ID), "")
+	return p.Redirect(p.Path("imports", j.ID), notice)
 }
