@@ -2,7 +2,9 @@ package console
 
 import (
 	"iter"
+	"regexp"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
@@ -13,12 +15,24 @@ type consentLine struct {
 	What, From string
 }
 
+// evidenceTime matches a time in the note of an imported consent.
+var evidenceTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:]+Z`)
+
 // consentLine returns an entry of the consent record as text. A note that only repeats the time of the signup is left
 // out.
 func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine {
 	line := consentLine{*c, p.consentWhat(c), p.consentFrom(c, team)}
 	if c.What == core.ConsentImported && core.OnlyEvidenceTime(c.Reason) {
 		line.Reason = ""
+	}
+	if c.What == core.ConsentImported {
+		line.Reason = evidenceTime.ReplaceAllStringFunc(line.Reason, func(text string) string {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return text
+			}
+			return p.When(core.At(at))
+		})
 	}
 	return line
 }

@@ -1,0 +1,24 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// The times in the note of an import are shown like other times. Whatever else it says stays as it is.
+func TestConsentNotesShowTimes(t *testing.T) {
+	p := &Page{Call: &web.Call{Now: 1}, Lang: "en", Zone: time.UTC}
+	c := core.Consent{
+		What: core.ConsentImported, SubscribedAt: 1,
+		Reason: "opted in 2024-12-17T16:07:00Z; confirmed 2024-13-17T16:07:00Z from 203.0.113.50",
+	}
+	got := p.consentLine(&c, nil).Reason
+	if strings.Contains(got, "2024-12-17T") || !strings.Contains(got, "17 Dec 2024") ||
+		!strings.HasSuffix(got, "; confirmed 2024-13-17T16:07:00Z from 203.0.113.50") {
+		t.Error(got)
+	}
+}
