@@ -181,6 +181,8 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 			return Link{p.T("Settings"), p.Path("settings")}
 		}
 	case !p.May(core.ActionCampaignWrite):
+	case field == "tracking":
+		return Link{p.T("Change tracking"), tab.To + "#f-tracking"}
 	case field == "subject":
 		return Link{p.T("Edit subject"), editor + "#f-subject"}
 	case field == "preheader":
