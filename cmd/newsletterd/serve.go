@@ -63,10 +63,12 @@ prints a link to create the first account.
 			if err != nil {
 				return err
 			}
-			if cli.IsTerminal(p.Out) { // never in a log, because anyone who reads the link can become the operator
-				if text := firstSteps(c.Context, cfg, d.store); text != "" {
-					_, _ = io.WriteString(p.Out, text)
-				}
+			switch text := firstSteps(c.Context, cfg, d.store); {
+			case text == "":
+			case cli.IsTerminal(p.Out): // never in a log, because anyone who reads the link can become the operator
+				_, _ = io.WriteString(p.Out, text)
+			default:
+				log.Info("no server administrator: newsletterd admin setup-link prints a link to create one")
 			}
 			hangup := make(chan os.Signal, 1)
 			signal.Notify(hangup, syscall.SIGHUP)
