@@ -355,8 +355,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 			done) {
 			t.Error("it is ticked before mails are signed")
 		}
-		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go",
-			`value="make"`)
+		e.shows(page, `id="no-key"`, `value="make"`)
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
 		e.shows(page, "Create new DKIM key")
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})

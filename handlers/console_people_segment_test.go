@@ -152,7 +152,7 @@ func TestConsolePeopleByTag(t *testing.T) {
 			"only find people with the status")
 		e.shows("/people?"+list+"&tagged="+vip+"&columns=1&column=tags", http.StatusOK, `<td class="soft">VIP</td>`)
 		e.shows("/people?"+list+"&q=ada", http.StatusOK, "clear the search", "-/new-bulk?")
-		e.shows("/people?"+list, http.StatusOK, "choose the status", "-/new-bulk?")
+		e.shows("/people?"+list, http.StatusOK, "filter by", "-/new-bulk?")
 
 		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "Edit all 3 matching people…")
 		e.shows("/new-bulk?"+list+"&q=ada", http.StatusNotFound)
