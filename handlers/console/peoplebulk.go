@@ -133,8 +133,7 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
 	case core.BulkTag:
 		return p.N("Add a tag to 1 person?|Add a tag to {{n}} people?", n), p.T("Add tag"),
-			p.T("They get the tag on all your lists. People who already have {{n}} tags are "+
-				"skipped.", "n", core.MaxTagsOfOne)
+			p.T("They get the tag on all your lists.")
 	case core.BulkUntag:
 		return p.N("Remove a tag from 1 person?|Remove a tag from {{n}} people?", n), p.T("Remove tag"),
 			p.T("They lose the tag on all your lists.")
