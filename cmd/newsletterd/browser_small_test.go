@@ -105,12 +105,20 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 }
 
 // TestEditorOnATelephoneInABrowser checks that the buttons to save and send can be reached everywhere on the editor
-// page of a phone. The toolbar is one row whose menus are visible in full. Enter in a line only saves.
+// page of a phone. The toolbar is one row. Its menus and those above it are visible in full. Enter in a line only saves.
 func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit(strings.Repeat("A paragraph of a long mail.\n\n", 40))
 	w.Do(chromedp.EmulateViewport(340, 844))
 	w.expect(`document.querySelector(".tabs").clientHeight < 50`, "true") // one line
+	for _, menu := range []string{".menu.test", ".acts > .menu:not(.test)"} {
+		w.Do(chromedp.EmulateViewport(360, 740), chromedp.Click(menu+" > summary"))
+		w.Wait(`(all => all.length > 1 && all.every(e => {
+			const r = e.getBoundingClientRect();
+			return r.left >= 0 && r.right <= innerWidth && r.bottom < innerHeight - 60;
+		}))([...document.querySelectorAll("` + menu + `[open] > div :is(a, button, input)")])`)
+		w.Click(menu + " > summary")
+	}
 	w.Do(chromedp.EmulateViewport(390, 844))
 	const inReach = `[...document.querySelectorAll(".go .button")].map(b => {
 		const r = b.getBoundingClientRect();
