@@ -19,6 +19,12 @@ func ParseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
+// ZoneLabel returns the name of a time zone for people, such as Berlin for Europe/Berlin. For nil, it returns UTC.
+func ZoneLabel(zone *time.Location) string {
+	name := zone.String()
+	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
+}
+
 // MaxZone is the maximum length of a time zone's name, in bytes.
 const MaxZone = 64
 

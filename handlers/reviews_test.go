@@ -78,11 +78,14 @@ func (e *reviewEnv) press(action string) (int, core.CampaignState) {
 
 func (e *reviewEnv) send(action, tag string) (int, core.CampaignState) {
 	e.Helper()
-	status, _ := e.page("POST", page.ReviewPath, url.Values{
+	status, answer := e.page("POST", page.ReviewPath, url.Values{
 		"campaign": {e.campaign.ID}, "tag": {tag}, "action": {action}, "note": {"Another picture, please."},
 	})
 	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
 	e.must(err)
+	if c.State == core.CampaignApproved && !strings.Contains(answer, "/campaigns/"+e.campaign.ID+`"`) {
+		e.Errorf("the answer doesn't lead to the campaign: %s", textOf(answer))
+	}
 	return status, c.State
 }
 

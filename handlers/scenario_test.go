@@ -217,7 +217,7 @@ var volatile = []struct {
 	{"request", regexp.MustCompile(`(\nRequest ID )([0-9a-f-]{36})`), false},
 	{"name", regexp.MustCompile(`(\nUser )([0-9a-f]{4})\b`), false},
 	{"date", regexp.MustCompile(`(Expires=)([^;]+)`), false},
-	{"date", regexp.MustCompile(`()(\d{4}-\d\d-\d\d, \d\d:\d\d UTC)`), false},
+	{"date", regexp.MustCompile(`()(\d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d \(UTC\))`), false},
 	{"day", regexp.MustCompile(`("day": ?"|filename="[^"]* )(\d{4}-\d\d-\d\d)`), false},
 	{"seconds", regexp.MustCompile(`("(?:exp|iat|auth_time|updated_at)": ?)(\d{10})`), false},
 	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},

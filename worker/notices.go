@@ -175,6 +175,9 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 		return err
 	}
 	d.Language = cmp.Or(tenant.Language, d.Language)
+	if d.Zone, err = tenant.ZoneOf(""); err != nil {
+		return err
+	}
 	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
 	return nil
 }

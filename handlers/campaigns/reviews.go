@@ -108,12 +108,16 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	if err != nil {
 		return web.HTML{}, err
 	}
+	zone, err := t.ZoneOf("")
+	if err != nil {
+		return web.HTML{}, err
+	}
 	data := reviewView{
-		ID: of.ID, Subject: of.Subject, State: w.StateOf(of.State), Changes: page.ChangesOf(w, fault),
+		ID: of.ID, Subject: of.Subject, State: w.StateOf(of.State), Changes: page.ChangesOf(w, fault, zone),
 	}
 	if r := of.View().Review; r != nil {
 		if data.Note = r.Note; r.WantedAt != 0 {
-			data.Wanted, data.Passed = page.When(r.WantedAt), r.WantedAt <= c.Now
+			data.Wanted, data.Passed = w.When(r.WantedAt, zone), r.WantedAt <= c.Now
 		}
 		if data.By, err = a.nameOf(c, r.By); err != nil {
 			return web.HTML{}, err
@@ -271,7 +275,11 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		if err := a.Relay.Reaches(c, a.Store, &t, false); err != nil {
 			return web.HTML{}, err
 		}
-		done = page.FillIn(w.ReviewSent, "when", page.When(of.ReviewWantedAt))
+		zone, err2 := t.ZoneOf("")
+		if err2 != nil {
+			return web.HTML{}, err2
+		}
+		done = page.FillIn(w.ReviewSent, "when", w.When(of.ReviewWantedAt, zone))
 		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
 			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
@@ -293,7 +301,8 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
 	return page.RenderMessage(c, 0, w.ReviewDone, page.Note{
-		Lines: []string{done}, Link: page.AccountPath, LinkText: w.ToAccount, Quiet: true,
+		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID, LinkText: w.ReviewBack,
+		Quiet: true,
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }
 

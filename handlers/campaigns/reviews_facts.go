@@ -3,6 +3,7 @@ package campaigns
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
@@ -63,8 +64,12 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		}
 		facts = append(facts, reviewFact{w.ReviewOnly, page.FillIn(w.OnlyTo(f.Audience.Who), "campaign", name)})
 	}
+	zone, err := t.ZoneOf("")
+	if err != nil {
+		return err
+	}
 	for i := range f.Polls {
-		facts = append(facts, pollFacts(w, &f.Polls[i], &l.Draft.Content.List)...)
+		facts = append(facts, pollFacts(w, zone, &f.Polls[i], &l.Draft.Content.List)...)
 	}
 	facts = append(facts, reviewFact{w.ReviewTracking, w.TracksAs(t, f.Tracking)},
 		reviewFact{w.ReviewUTM, strings.ReplaceAll(f.UTM.Query(), "&", ", ")})
@@ -83,8 +88,8 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	return nil
 }
 
-// pollFacts returns the facts about a poll that its buttons in the email don't show.
-func pollFacts(w *page.Words, p *core.Poll, l *core.List) []reviewFact {
+// pollFacts returns the facts about a poll that its buttons in the email don't show, with times in the given zone.
+func pollFacts(w *page.Words, zone *time.Location, p *core.Poll, l *core.List) []reviewFact {
 	facts := []reviewFact{{w.ReviewPolls, p.Question}}
 	for i := range l.Fields {
 		if l.Fields[i].Name == p.Field {
@@ -92,7 +97,7 @@ func pollFacts(w *page.Words, p *core.Poll, l *core.List) []reviewFact {
 		}
 	}
 	if p.ClosesAt != 0 {
-		facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollCloses, "when", page.When(p.ClosesAt))})
+		facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollCloses, "when", w.When(p.ClosesAt, zone))})
 	}
 	return facts
 }

@@ -125,12 +125,11 @@ func (p *Page) When(at core.Instant) string {
 }
 
 // ZoneName returns the name of the page's time zone in everyday language.
-func (p *Page) ZoneName() string {
-	name := p.Zone.String()
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		name = name[i+1:]
-	}
-	return strings.ReplaceAll(name, "_", " ")
+func (p *Page) ZoneName() string { return core.ZoneLabel(p.Zone) }
+
+// ClockIn formats the hour and minute of an instant, with the name of the page's time zone.
+func (p *Page) ClockIn(at core.Instant) string {
+	return p.T("{{time}} {{zone}}", "time", p.Clock(at), "zone", p.ZoneName())
 }
 
 // Machine formats an instant for the attribute datetime of an element time.

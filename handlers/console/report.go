@@ -297,7 +297,7 @@ func (p *Page) reportState(d *reportData) string {
 	case j == nil:
 		return p.T("Never sent")
 	case j.Status == core.JobPending:
-		return p.T("Scheduled for {{at}}.", "at", p.Date(j.StartsAt)+", "+p.Clock(j.StartsAt)+" "+p.ZoneName())
+		return p.T("Scheduled for {{at}}.", "at", p.Date(j.StartsAt)+", "+p.ClockIn(j.StartsAt))
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
 	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):

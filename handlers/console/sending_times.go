@@ -74,7 +74,7 @@ func joinedBy(text, more string) string {
 
 // Moment formats a full date with the zone and the time until then: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
 func (p *Page) Moment(at core.Instant) string {
-	text := p.Date(at) + ", " + p.Clock(at) + " " + p.ZoneName()
+	text := p.Date(at) + ", " + p.ClockIn(at)
 	if away := p.Away(at); away != "" {
 		text += ", " + away
 	}

@@ -98,24 +98,24 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		W: w, Opened: sent.Action,
 		Name: who.User.Name, Language: who.User.Language, Email: who.User.Email, Verified: who.User.EmailVerified,
 		Change:      change.Email,
-		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
+		ChangeUntil: w.When(change.ExpiresAt, nil), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,
 		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
-		data.TwoStep, data.Recovery = page.When(factor.TOTPAt), factor.RecoveryCodes
+		data.TwoStep, data.Recovery = w.When(factor.TOTPAt, nil), factor.RecoveryCodes
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", page.When(b.AuthAt)),
+			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", w.When(b.AuthAt, nil)),
 				w.Ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
 			ID: f.ID, Name: f.ClientName, Where: joined(w.BrowserName(f.UserAgent), f.Remote,
-				page.FillIn(w.Since, "when", page.When(f.CreatedAt)), w.Ago(c.Now, f.UsedAt)),
+				page.FillIn(w.Since, "when", w.When(f.CreatedAt, nil)), w.Ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {

@@ -152,7 +152,7 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 			used = w.Ago(c.Now, k.UsedAt)
 		}
 		data.Rows = append(data.Rows, accountRow{
-			ID: k.ID, Name: k.Name, Where: joined(page.FillIn(w.Since, "when", page.When(k.CreatedAt)), used),
+			ID: k.ID, Name: k.Name, Where: joined(page.FillIn(w.Since, "when", w.When(k.CreatedAt, nil)), used),
 		})
 	}
 	if !who.User.EmailVerified && data.Missing == "" {

@@ -202,7 +202,7 @@ func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, 
 	}
 	data := twoStepView{Email: who.User.Email, Left: factor.RecoveryCodes}
 	if factor.Set() {
-		data.Since = page.When(factor.TOTPAt)
+		data.Since = w.When(factor.TOTPAt, nil)
 	} else if data.Setup, data.QR, err = newApp(c, a.auth, who.User.ID, who.User.Email); err != nil &&
 		!errors.Is(err, core.ErrNotFound) {
 		return web.HTML{}, err

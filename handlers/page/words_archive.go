@@ -27,6 +27,7 @@ type archiveWords struct {
 	ArchiveSkip    string `json:"archive_skip"`
 	Months         string `json:"months"` // names of the months, separated by spaces
 	Day            string `json:"day"`    // format of a date, with {{day}}, {{month}} and {{year}}
+	Moment         string `json:"moment"` // format of a time, with {{date}}, {{time}} and {{zone}}
 }
 
 // CorrectedAt returns the note that an issue was corrected at a time, or an empty string for 0.
@@ -38,8 +39,19 @@ func (w *archiveWords) CorrectedAt(at core.Instant) string {
 }
 
 // DayOf returns the date of a time in UTC, in words.
-func (w *archiveWords) DayOf(t time.Time) string {
-	t = t.UTC()
+func (w *archiveWords) DayOf(t time.Time) string { return w.date(t.UTC()) }
+
+// When returns an instant in words, in a time zone. A nil zone means UTC.
+func (w *archiveWords) When(i core.Instant, zone *time.Location) string {
+	t := i.Time().UTC()
+	if zone != nil {
+		t = t.In(zone)
+	}
+	return strings.NewReplacer("{{date}}", w.date(t), "{{time}}", t.Format("15:04"), "{{zone}}",
+		core.ZoneLabel(zone)).Replace(w.Moment)
+}
+
+func (w *archiveWords) date(t time.Time) string {
 	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
 		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
@@ -91,7 +92,7 @@ func (w *reviewWords) StateOf(s core.CampaignState) string {
 }
 
 // ChangesOf returns one line for each change to a campaign since the reviewer read it, with the author of the change.
-func ChangesOf(w *Words, err error) (lines []string) {
+func ChangesOf(w *Words, err error, zone *time.Location) (lines []string) {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
 		return nil
@@ -111,7 +112,7 @@ func ChangesOf(w *Words, err error) (lines []string) {
 		case strings.HasPrefix(one.By, "command"):
 			who = w.ReviewByCommand
 		}
-		lines = append(lines, FillIn(w.ReviewChangedBy, "what", what, "who", who, "when", When(one.At)))
+		lines = append(lines, FillIn(w.ReviewChangedBy, "what", what, "who", who, "when", w.When(one.At, zone)))
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 )
@@ -29,6 +30,30 @@ func TestWordsOfEveryLanguage(t *testing.T) {
 			if got == "" || of(got) != of(want) {
 				t.Errorf("%s %s: %q beside %q", lang, f.Name, got, want)
 			}
+		}
+	}
+}
+
+// Times are in the words of the language and in the time zone of the newsletter, or in UTC.
+func TestTimesInWords(t *testing.T) {
+	berlin, err := core.ParseZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := core.At(time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC))
+	for _, c := range []struct {
+		lang string
+		zone *time.Location
+		want string
+	}{
+		{"de", berlin, "1. Januar 2027, 00:30 Uhr (Berlin)"},
+		{"de", nil, "31. Dezember 2026, 23:30 Uhr (UTC)"},
+		{"en", nil, "31 December 2026, 23:30 (UTC)"},
+		{"fr", berlin, "1 janvier 2027, 00:30 (Berlin)"},
+		{"es", berlin, "1 de enero de 2027, 00:30 (Berlin)"},
+	} {
+		if got := AllWords()[c.lang].When(at, c.zone); got != c.want {
+			t.Errorf("%s: %q, want %q", c.lang, got, c.want)
 		}
 	}
 }

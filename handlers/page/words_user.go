@@ -307,9 +307,6 @@ func (w *Words) Scope(s string) string {
 	return s
 }
 
-// When returns a time in a format that is the same in every language.
-func When(i core.Instant) string { return i.Time().Format("2006-01-02, 15:04") + " UTC" }
-
 // Ago describes how long ago something was used.
 func (w *Words) Ago(now, then core.Instant) string {
 	switch d := now.Sub(then); {
@@ -318,7 +315,7 @@ func (w *Words) Ago(now, then core.Instant) string {
 	case d < 24*time.Hour:
 		return w.UsedToday
 	}
-	return FillIn(w.UsedAt, "when", When(then))
+	return FillIn(w.UsedAt, "when", w.When(then, nil))
 }
 
 // PasskeysMissing returns why passkeys are not offered, or an empty string if they are.

@@ -75,8 +75,9 @@ type Data struct {
 	Client     core.ClientMail     // for a new client
 	Server     core.ServerMail     // for a changed mail server
 
-	Language string        // one of core.Languages; any other value means the first
-	Own      core.MailText // the tenant's own wording; empty fields mean the built-in one
+	Zone     *time.Location // time zone of times in the text; nil means UTC
+	Language string         // one of core.Languages; any other value means the first
+	Own      core.MailText  // the tenant's own wording; empty fields mean the built-in one
 }
 
 //go:embed texts

@@ -66,6 +66,20 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Times in an email are in words and in the time zone of the newsletter.
+func TestTimesInWords(t *testing.T) {
+	zone, err := core.ParseZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Data{To: "anna@reader.example", URL: "https://news.example/review", Language: "de", Zone: zone}
+	d.Review.WantedAt = core.At(time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC))
+	_, text, _, err := Review.Render(d)
+	if want := "1. Januar 2027, 00:30 Uhr (Berlin)."; err != nil || !strings.Contains(text, want) {
+		t.Errorf("%q isn't in %q, %v", want, text, err)
+	}
+}
+
 func TestLifetime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Hour: "1 hour", 48 * time.Hour: "2 days", 24 * time.Hour: "24 hours", 7 * 24 * time.Hour: "7 days",

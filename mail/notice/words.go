@@ -3,6 +3,7 @@ package notice
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,21 +53,29 @@ func filler(w *words.List, d Data) *strings.Replacer {
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(core.ListedText(d.Review.Subject, nil)),
 		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
-		"{{wanted}}", wanted(w, &d.Review), "{{client}}", octets.CleanLine(d.Client.Name),
-		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", minute(d.Client.At),
+		"{{wanted}}", wanted(w, &d), "{{client}}", octets.CleanLine(d.Client.Name),
+		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", moment(w, d.Client.At, d.Zone),
 		"{{server}}", cmp.Or(octets.CleanLine(d.Server.Address), w.NoServer))
 }
 
 // wanted returns the time by which a review is requested, or an empty string if there is none.
-func wanted(w *words.List, r *core.ReviewMail) string {
-	if r.WantedAt == 0 {
+func wanted(w *words.List, d *Data) string {
+	if d.Review.WantedAt == 0 {
 		return ""
 	}
-	return strings.ReplaceAll(w.Wanted, "{{when}}", minute(r.WantedAt))
+	return strings.ReplaceAll(w.Wanted, "{{when}}", moment(w, d.Review.WantedAt, d.Zone))
 }
 
-// minute formats a time for emails.
-func minute(at core.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04 UTC") }
+// moment returns a time in words, in a time zone. A nil zone means UTC.
+func moment(w *words.List, at core.Instant, zone *time.Location) string {
+	t := at.Time().UTC()
+	if zone != nil {
+		t = t.In(zone)
+	}
+	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
+		"{{year}}", strconv.Itoa(t.Year()), "{{time}}", t.Format("15:04"), "{{zone}}", core.ZoneLabel(zone),
+	).Replace(w.Moment)
+}
 
 // view returns the input of the templates for a notice.
 func (k Kind) view(d Data) (view, error) {
