@@ -166,10 +166,10 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			})
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
-		shows(`Of {{ preferences.city | default: "home" }}`, "2 warnings. You can send anyway",
+		shows(`Of {{ preferences.city | default: "home" }}`, "2 warnings. The campaign can still be sent",
 			"They see the fallback “home”",
 			"Send anyway. I've read the 2 warnings")
-		shows(`Of {{ preferences.city }}`, "2 warnings. You can send anyway", "has no fallback",
+		shows(`Of {{ preferences.city }}`, "2 warnings. The campaign can still be sent", "has no fallback",
 			"I've read the 2 warnings")
 	})
 }

@@ -110,9 +110,9 @@ func TestLanguageOfAnAccount(t *testing.T) {
 		}
 		shows("en", `<option value="" selected>Same as your browser`, "<h1 id=\"title\">People")
 		sets("de", http.StatusSeeOther)
-		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Personen")
+		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Kontakte")
 		sets("xx", http.StatusBadRequest)
-		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Personen")
+		shows("de", `<option value="de" selected>Deutsch`, "<h1 id=\"title\">Kontakte")
 		sets("", http.StatusSeeOther)
 		shows("en", `<option value="" selected>Same as your browser`, "<h1 id=\"title\">People")
 	})

@@ -123,9 +123,8 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	v.Within = []Link{
 		{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), home},
 	}
-	v.State = p.T("Nothing is sent until you confirm.")
-	if d.Ask {
-		v.Title = p.T("Approval")
+	if v.State = p.T("Nothing is sent until you confirm."); d.Ask {
+		v.Title, v.State = p.T("Approval"), ""
 	}
 	if c.State == core.CampaignApproved && p.Query("done") == "to-approve" {
 		v.Done = p.T("Approved. You can send it now.") // approved while the page was open
