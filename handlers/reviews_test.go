@@ -137,6 +137,27 @@ func TestReviewIsApproved(t *testing.T) {
 	})
 }
 
+// The page of a German newsletter has the time in its time zone, and the findings of the checks in German.
+func TestReviewInGerman(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
+			t.Language, t.TimeZone = "de", "Europe/Berlin"
+			return nil
+		})
+		e.must(err)
+		e.login()
+		e.lang = "de"
+		e.review(core.At(time.Now().Add(48 * time.Hour)))
+		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		for _, want := range []string{" Uhr (Berlin)</dd>", "<li>Ihre Postanschrift fehlt."} {
+			if !strings.Contains(page, want) {
+				t.Errorf("no %q in %s", want, textOf(page))
+			}
+		}
+	})
+}
+
 // The approved content is the content that was shown, and only a second person with a fresh sign-in can approve it.
 func TestReviewIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@ type reviewView struct {
 	Wanted                            string   // time by which the approval is requested; empty: none
 	Passed                            bool     // whether that time has passed
 	Look                              string   // URL of the rendered email; empty: it can't be rendered
-	Warnings                          []string
+	Warnings                          []core.CampaignFinding
 	State                             string // state in words, if the campaign is not in review
 	NotYou                            bool   // whether another person has to approve it
 	Approves, Sends, Rejects          bool   // whether the page shows the button for each decision
@@ -165,7 +165,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 		}
 		names = append(names, other.Name)
 	}
-	data.List, data.Warnings = strings.Join(names, ", "), l.Warnings()
+	data.List, data.Warnings = strings.Join(names, ", "), l.Findings
 	if faulty, err = a.countReaders(c, data, of.TenantID, &l.Draft.Fields, caller); err != nil {
 		return nil, err
 	}
