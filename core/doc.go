@@ -105,7 +105,7 @@
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
-//	media.go attachment.go bytesize.go   images and attachments, and their sizes
+//	media.go video.go attachment.go bytesize.go   images, videos they lead to, attachments, sizes
 //	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces
 //	endpoint.go webhookclient.go summaryevent.go   webhook endpoints and webhook sources
 //

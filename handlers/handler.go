@@ -59,6 +59,7 @@ type Options struct {
 	DNS       tenants.DNSOptions
 	Relay     tenants.RelayOptions
 	Checks    *drafts.Checks // checks of campaigns; nil: only those based on LookupTXT
+	Videos    *drafts.Videos // nil: no thumbnails of videos are fetched
 	// seals unsubscribe tokens; nil: made with the key of the store, like Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // for Message-IDs

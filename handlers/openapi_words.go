@@ -136,6 +136,7 @@ var fieldWords = map[string]string{
 	"before":                "Slug of an issue; the page lists older ones",
 	"owner":                 "me: only the caller's own",
 	"name":                  "Display name",
+	"video":                 "URL of the video that the image leads to; without a file, its thumbnail is fetched",
 	"size":                  "Bytes",
 	"sha256":                "SHA-256 of the file, in hex",
 	"visibility":            "private, tenant or public",

@@ -28,7 +28,7 @@ func (h *Handler) table() []*web.Route {
 		Store: o.Store, Log: h.log, Sealer: h.sealer, Ident: h.ident, Origin: h.publicURL,
 		MemberURL: o.Newsletter.MemberURL, Checks: o.Checks, Relay: &o.Relay, DuplicateGuard: o.DuplicateGuard,
 		Engage: o.Engage, Providers: o.Providers, SNS: o.SNS, Uploads: h.uploads, MediaLimits: o.MediaLimits,
-		Pictures: o.PictureMemory,
+		Pictures: o.PictureMemory, Videos: o.Videos,
 	}
 	pages := h.console(sends)
 	sends.ShowReview = pages.ShowReview

@@ -136,6 +136,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		Checks:         parts.CampaignChecks(d.cfg),
+		Videos:         parts.Videos(),
 		LookupTXT:      parts.Resolver(d.cfg.Mail.DNSServer).LookupTXT,
 		DNS:            domainDNS(d.cfg),
 		Relay:          parts.RelayOptions(d.cfg),

@@ -30,7 +30,8 @@ func (r *Room) mediaRoutes(t *web.Table) {
 	t.Add("POST", all, web.Sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).DescribesMedia("application/octet-stream",
 			"*/*").NeedsRoom(web.MaxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
-		"Upload an image or a PDF, as the body or as the part file of multipart/form-data").
+		"Upload an image or a PDF, as the body or as the part file of multipart/form-data; with video, add a play "+
+			"mark, and without a file, fetch the video's thumbnail").
 		Named("uploadMedia").
 		Refuses(
 			web.TenantNamed,
@@ -41,6 +42,8 @@ func (r *Room) mediaRoutes(t *web.Table) {
 			web.Refused("alt", "Decorative images need an empty alt text"),
 			web.Refused("name", "Empty"),
 			web.Refused("file", "Missing or repeated"),
+			web.Refused("video", "Without a file: not a video on YouTube or Vimeo"),
+			web.Coded("video_unavailable", "video", "The provider has no thumbnail of the video"),
 		)
 	t.Add("GET", all, web.Sent(core.ActionMediaRead), web.Send,
 		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid),
@@ -137,7 +140,14 @@ type mediaQuery struct {
 	Name        *string `query:"name"`
 	Alt         *string `query:"alt"`
 	Decorative  *bool   `query:"decorative"`
+	Video       string  `query:"video" max:"2000"` // URL of the video that the image leads to
 	ContentType string  `header:"Content-Type"`
+}
+
+// mediaDetails holds what a request says about an image.
+type mediaDetails struct {
+	core.MediaInput
+	video string
 }
 
 func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) {
@@ -156,17 +166,17 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	defer done()
 	own, forget := a.turns.of(tenant)
 	defer forget()
-	about := core.MediaInput{Name: in.Name, Alt: in.Alt, Decorative: in.Decorative}
+	about := mediaDetails{core.MediaInput{Name: in.Name, Alt: in.Alt, Decorative: in.Decorative}, in.Video}
 	file, release, err := a.read(c, own, in.ContentType, &about)
 	defer release()
 	if err != nil {
 		return r, err
 	}
-	m, err := core.NewMedia(tenant, web.Actor(c), about, c.Now)
+	m, err := core.NewMedia(tenant, web.Actor(c), about.MediaInput, c.Now)
 	if err != nil {
 		return r, err
 	}
-	if m.Full, m.Mail, err = a.decode(c, own, file); err != nil {
+	if m.Full, m.Mail, err = a.decode(c, own, file, about.video != ""); err != nil {
 		return r, err
 	}
 	if m, err = a.Store.AddMedia(c, m, a.MediaLimits, web.Actor(c)); err != nil {
@@ -175,14 +185,17 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	return m.View(origin), nil
 }
 
-// read reads the uploaded file into memory. release frees the memory.
-func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *core.MediaInput) (
+// read reads the uploaded file, or the thumbnail of a video, into memory. release frees the memory.
+func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *mediaDetails) (
 	file []byte, release func(), err error,
 ) {
 	kind, params, _ := mime.ParseMediaType(contentType)
 	form := kind == "multipart/form-data"
 	in := received{grow: own.grow(c, a.Uploads.Grow(c)), limit: a.MediaLimits.Bytes}
 	switch size := c.Request.ContentLength; {
+	case size == 0 && about.video != "":
+		err = a.fetch(c, &in, about)
+		return in.bytes, in.release, err
 	case size == 0:
 		return nil, in.release, core.Invalidf("",
 			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
@@ -206,8 +219,27 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 	return in.bytes, in.release, err
 }
 
+// fetch reads the thumbnail of a video. Its title is the name and the alt text, unless the request has others.
+func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
+	thumbnail, title, err := a.Videos.Thumbnail(c, about.video)
+	if err != nil {
+		return err
+	}
+	defer thumbnail.Close()
+	if about.Name == nil && title != "" {
+		about.Name = &title
+	}
+	if about.Alt == nil && about.Decorative == nil {
+		about.Alt = &title
+	}
+	if err = in.read(thumbnail); err != nil && core.KindOf(err) == core.Internal {
+		err = web.ErrBusy.With(err)
+	}
+	return err
+}
+
 // mediaField returns a function that stores a text field of the request in about.
-func mediaField(about *core.MediaInput) func(name, text string) error {
+func mediaField(about *mediaDetails) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {
 		case "name":
@@ -216,6 +248,8 @@ func mediaField(about *core.MediaInput) func(name, text string) error {
 			about.Alt = &text
 		case "decorative":
 			about.Decorative = new(text == "true" || text == "on" || text == "1")
+		case "video":
+			about.video = text
 		}
 		return nil
 	}
@@ -259,11 +293,14 @@ func (r *received) release() {
 }
 
 // decode makes the files of an image. Before that, it waits for the tenant's turn and for memory.
-func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail core.MediaFile, err error) {
-	if f, ok := picture.Document(file); ok {
+func (a media) decode(c *web.Call, own *pictureTurn, file []byte, video bool) (full, mail core.MediaFile, err error) {
+	if f, ok := picture.Document(file); ok && !video {
 		return f, f, nil
 	}
 	p, err := picture.Open(file)
+	if err == nil && video {
+		err = p.AddPlayMark()
+	}
 	if err != nil {
 		return full, mail, err
 	}

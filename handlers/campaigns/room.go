@@ -38,6 +38,7 @@ type Room struct {
 	Uploads     *web.Uploads
 	MediaLimits core.MediaLimits
 	Pictures    *semaphore.Weighted // memory for decoding images
+	Videos      *drafts.Videos      // nil: no thumbnails are fetched
 
 	// ShowReview renders the page for approving a campaign, in the design of the console.
 	ShowReview func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)

@@ -6,6 +6,7 @@
 //	fields.go            coverage of the fields that subscribers have
 //	links.go sender.go   Checks: whether links respond, and the sender's DNS records
 //	article.go           ArticleOf: what archives show of a campaign; post.go: posts of other tools
+//	videos.go            Videos: thumbnails of videos
 //	themes.go            themes of tenants: a new one, and a sample newsletter
 //	polls.go             PollResults: polls of drafts and of sent campaigns
 //	trial.go             Preview; Trial: preview and test of a send job; test of a template

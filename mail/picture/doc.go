@@ -11,6 +11,7 @@
 //	scans.go work.go   limits on the work of a decoder, and its cancellation
 //	rows.go scale.go   access to pixels by row, and scaling
 //	ground.go    whether a transparent image is visible on a background
+//	play.go      play marks of images that lead to videos
 //
 // # Invariants
 //

@@ -41,7 +41,8 @@ type Picture struct {
 	Memory int64 // maximum number of bytes that Make uses, in addition to the uploaded file
 
 	head
-	data []byte
+	data     []byte
+	playMark bool
 }
 
 // head holds the header data of an image.
@@ -147,7 +148,7 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 	w, h := p.upright()
 	fw, _ := p.keptSize(w, h, FullWidth)
 	small := m
-	if fw < w || p.orientation > 1 || c != nil || !readFast(m) {
+	if fw < w || p.orientation > 1 || c != nil || p.playMark || !readFast(m) {
 		small, err = p.redraw(ctx, m, c)
 		if err != nil {
 			return full, mail, err
@@ -201,14 +202,14 @@ func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	return m, nil
 }
 
-// redraw returns the image in its stored form: shrunk, in sRGB and upright.
+// redraw returns the image in its stored form: shrunk, in sRGB, upright, and with its play mark.
 func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (image.Image, error) {
 	w, h := p.upright()
 	tw, th := p.keptSize(w, h, FullWidth)
 	if p.orientation >= 5 {
 		tw, th = th, tw
 	}
-	if pal, ok := m.(*image.Paletted); ok && tw == p.width && p.orientation <= 1 {
+	if pal, ok := m.(*image.Paletted); ok && tw == p.width && p.orientation <= 1 && !p.playMark {
 		return c.palette(pal), nil
 	}
 	s, err := scale(ctx, m, tw, th)
@@ -218,7 +219,11 @@ func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (ima
 	if c != nil {
 		c.apply(s)
 	}
-	return turn(s, p.orientation), nil
+	s = turn(s, p.orientation)
+	if p.playMark {
+		drawPlayMark(s)
+	}
+	return s, nil
 }
 
 // encode encodes an image in the appropriate format. PNG and JPEG keep their format. A WebP becomes a PNG if it is

@@ -98,19 +98,20 @@ func (p commands) mediaCommands() *cli.Command {
 
 func (p commands) addMediaCommand() *cli.Command {
 	add := p.Command("add", "add an image or a PDF", append(mediaFlags(), cli.Tenant("tenant (`ID` or name)"),
-		cli.String("file", "image `FILE` (PNG, JPEG, GIF or WebP) or a PDF")), []string{"tenant", "file"},
+		cli.String("file", "image `FILE` (PNG, JPEG, GIF or WebP) or a PDF"),
+		cli.String("video", "`URL` of the video that the image leads to; without --file, fetch its thumbnail")),
+		[]string{"tenant"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			in, limits := mediaInput(c), parts.MediaLimits(cfg)
-			if in.Name == nil {
-				in.Name = new(filepath.Base(c.String("file")))
+			limits := parts.MediaLimits(cfg)
+			in, full, mail, err := addedMedia(c, limits)
+			if err != nil {
+				return err
 			}
 			m, err := core.NewMedia(c.String("tenant"), cli.Actor(), in, now())
 			if err != nil {
 				return err
 			}
-			if m.Full, m.Mail, err = readMedia(c.Context, c.String("file"), limits); err != nil {
-				return err
-			}
+			m.Full, m.Mail = full, mail
 			if m, err = s.AddMedia(c.Context, m, limits, cli.Actor()); err != nil {
 				return cli.Missing(err, "tenant", c.String("tenant"))
 			}
@@ -118,9 +119,67 @@ func (p commands) addMediaCommand() *cli.Command {
 		})
 	add.Description = `Images are rotated upright, converted to sRGB, stripped of metadata, and
 scaled down to at most 1,200 pixels wide. Use the printed URL in the email.
+With --video, the image gets a play mark.
 
-   newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"`
+   newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"
+   newsletterd admin media add --tenant Acme --video https://vimeo.com/76979871`
 	return add
+}
+
+// addedMedia returns the fields and the files of the image that the flags name.
+func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, full, mail core.MediaFile, err error) {
+	in = mediaInput(c)
+	path, video := c.String("file"), c.String("video")
+	var data []byte
+	switch {
+	case path != "" && video == "":
+		full, mail, err = readMedia(c.Context, path, limits)
+	case path != "":
+		if data, err = os.ReadFile(path); err == nil {
+			full, mail, err = videoMedia(c.Context, data, limits)
+		}
+	case video != "":
+		var title string
+		if data, title, err = thumbnail(c.Context, video, limits); err == nil {
+			full, mail, err = videoMedia(c.Context, data, limits)
+		}
+		if in.Alt == nil && in.Decorative == nil {
+			in.Alt = &title
+		}
+		path = title
+	default:
+		err = cli.UsageError(c, "--file or --video is missing")
+	}
+	if in.Name == nil && path != "" {
+		in.Name = new(filepath.Base(path))
+	}
+	return in, full, mail, err
+}
+
+// thumbnail fetches the thumbnail of a video. title is the title of the video.
+func thumbnail(ctx context.Context, video string, limits core.MediaLimits) (data []byte, title string, err error) {
+	body, title, err := parts.Videos().Thumbnail(ctx, video)
+	if err != nil {
+		return nil, "", err
+	}
+	defer body.Close()
+	data, err = io.ReadAll(io.LimitReader(body, limits.Bytes+1))
+	return data, title, err
+}
+
+// videoMedia is like mediaIn, for the thumbnail of a video: it gets a play mark.
+func videoMedia(ctx context.Context, data []byte, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	if int64(len(data)) > limits.Bytes {
+		return full, mail, limits.TooLarge()
+	}
+	opened, err := picture.Open(data)
+	if err == nil {
+		err = opened.AddPlayMark()
+	}
+	if err != nil {
+		return full, mail, err
+	}
+	return opened.Make(ctx, int(limits.Bytes))
 }
 
 // readMedia converts the file of an image or document to the form that is stored.

@@ -67,6 +67,9 @@ func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	}
 }
 
+// Videos returns what fetches thumbnails of videos. Tenants name the videos, so it connects to public addresses only.
+func Videos() *drafts.Videos { return &drafts.Videos{Client: (&netguard.Guard{}).Client()} }
+
 // Resolver returns a resolver that asks one server, or the machine's name servers if server is empty.
 func Resolver(server string) *net.Resolver {
 	r := &net.Resolver{PreferGo: true}

@@ -1,0 +1,118 @@
+package drafts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Videos finds the thumbnails of videos. It asks their providers (https://oembed.com).
+type Videos struct {
+	Client *http.Client // must refuse addresses that are not public; nil: nothing is fetched
+
+	// OEmbed maps providers to the URLs that describe their videos; nil: those on the web.
+	OEmbed map[core.VideoHost]string
+}
+
+var oEmbed = map[core.VideoHost]string{
+	core.YouTube: "https://www.youtube.com/oembed",
+	core.Vimeo:   "https://vimeo.com/api/oembed.json",
+}
+
+// maxOEmbed is the maximum size of a description of a video in bytes.
+const maxOEmbed = 64 << 10
+
+// YouTube names a thumbnail with black bars above and below the video. These two have none, but only newer videos have
+// the large one.
+const (
+	barred    = "/hqdefault.jpg"
+	unbarred  = "/maxresdefault.jpg"
+	unbarred2 = "/mqdefault.jpg"
+)
+
+var errThumbnail = errors.New("the response has no thumbnail")
+
+// Thumbnail opens the thumbnail of a video and returns it with the video's title. The caller closes it. If there is
+// none, it returns an Invalid error on video.
+func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.ReadCloser, title string, err error) {
+	host, page, ok := core.VideoOf(address)
+	if !ok {
+		return nil, "", core.Invalidf("video",
+			"Thumbnails can only be fetched from YouTube and Vimeo. Upload an image instead.")
+	}
+	fail := func(err error) (io.ReadCloser, string, error) {
+		e := core.Invalidf("video", "%s has no thumbnail of this video. It may be private or deleted. Check the "+
+			"address, or upload an image.", host)
+		e.Code = "video_unavailable"
+		return nil, "", e.With(err)
+	}
+	if v == nil || v.Client == nil {
+		return fail(nil)
+	}
+	all := v.OEmbed
+	if all == nil {
+		all = oEmbed
+	}
+	var about struct {
+		Title     string `json:"title"`
+		Thumbnail string `json:"thumbnail_url"`
+	}
+	body, err := v.open(ctx, all[host]+"?format=json&url="+url.QueryEscape(page))
+	if err != nil {
+		return fail(err)
+	}
+	err = json.NewDecoder(io.LimitReader(body, maxOEmbed)).Decode(&about)
+	if closed := body.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if plain, found := strings.CutSuffix(about.Thumbnail, barred); found {
+		for _, name := range []string{unbarred, unbarred2} {
+			if body, err = v.open(ctx, plain+name); err == nil {
+				return body, lineOf(about.Title), nil
+			}
+		}
+	}
+	if body, err = v.open(ctx, about.Thumbnail); err != nil {
+		return fail(err)
+	}
+	return body, lineOf(about.Title), nil
+}
+
+func (v *Videos) open(ctx context.Context, address string) (io.ReadCloser, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return nil, errThumbnail
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "newsletterd")
+	res, err := v.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		_ = res.Body.Close()
+		return nil, errThumbnail
+	}
+	return res.Body, nil
+}
+
+// maxTitle is the maximum length of a title in characters: that of an image's name.
+const maxTitle = 200
+
+// lineOf returns a title as one clean line.
+func lineOf(title string) string {
+	line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " "))
+	return string(line[:min(len(line), maxTitle)])
+}
