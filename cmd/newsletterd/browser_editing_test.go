@@ -20,15 +20,78 @@ func trySigns(b *consoleBrowser) {
 	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Boots are **very warm** and _dry_, 2*3*4 and a_b_c."))
 	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n")
 	b.Do(enter, chromedp.KeyEvent("/"))
-	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Wait(`document.activeElement.dataset.action === "picture"`)
 	b.Do(key(kb.Escape))
 	b.settle()
 	b.expect(`document.querySelector(".editor-text").lastElementChild.textContent`, "/")
 	b.Do(key(kb.Backspace), chromedp.KeyEvent("/"))
-	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Wait(`document.activeElement.dataset.action === "picture"`)
 	b.Click("[data-action='own.preferences_url']")
 	b.settle()
 	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n\n[Manage your preferences]({{ preferences_url }})\n")
+}
+
+// tryEmoji inserts two emoji, the second with the keys. The toolbar is one row in a window of 1280 pixels.
+func tryEmoji(b *consoleBrowser) {
+	b.openEditor("Tulips\n")
+	b.expect(`new Set([...document.querySelectorAll(".editor-toolbar > button, .editor-menu > button")]
+		.map(e => Math.round(e.getBoundingClientRect().top))).size`, "1")
+	b.Click(".editor-text p")
+	b.Do(key(kb.End))
+	b.pick("emoji")
+	b.Click(".editor-emoji [data-action='🌷']")
+	b.settle()
+	b.pick("emoji")
+	b.Do(key(kb.ArrowDown), key(kb.ArrowRight), key("\r"))
+	b.settle()
+	b.expectSource("Tulips🌷👍\n")
+	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
+}
+
+// tryVideo pastes the address of a video, which becomes an image that leads to it: first with the thumbnail that the
+// server fetched, then with a file.
+func tryVideo(b *consoleBrowser) {
+	const film = "https://youtu.be/dQw4w9WgXcQ"
+	b.openEditor("")
+	b.Do(chromedp.Focus(".editor-text"))
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.setData("text/plain", "` + film + `");
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+	})()`)
+	b.Click(".editor-status .button", chromedp.WaitVisible(".editor-dialog"))
+	b.expect(`document.querySelector(".editor-dialog [name=href]").value`, film)
+	b.Click(".editor-dialog .primary")
+	b.Wait(`document.querySelector(".editor-dialog .editor-fault").textContent`)
+	b.Look("editor-video")
+	b.refuses("/pictures", "This video is private.")
+	b.Click(".editor-dialog div .button")
+	b.Wait(`document.querySelector(".editor-dialog [role=status]").textContent === "This video is private."`)
+	b.refuses("/pictures", "")
+	b.Click(".editor-dialog div .button")
+	b.Wait(`document.querySelector(".editor-dialog [name=src]").value`)
+	b.Do(chromedp.SetValue(".editor-dialog [name=alt]", "A film"))
+	b.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	b.settle()
+	b.expectSource("[![A film](/pictures/2.png)](" + film + ")\n")
+	b.Do(chromedp.Focus(".editor-text"), key(kb.End, chromedp.ModifierCtrl))
+	b.pick("blocks")
+	b.Click("[role=menu] [data-action=video]", chromedp.WaitVisible(".editor-dialog"))
+	b.Eval(`(() => {
+		const { href, file } = document.querySelector(".editor-dialog form").elements;
+		const data = new DataTransfer();
+		data.items.add(` + file + `);
+		file.files = data.files;
+		href.value = "vimeo.com/76979871";
+	})()`)
+	b.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 2`)
+	b.settle()
+	b.expectSource("[![A film](/pictures/2.png)](" + film + ")\n\n[![](/pictures/3.png)](https://vimeo.com/76979871)\n")
+	if _, body := b.count("/pictures"); !strings.Contains(body, "https://vimeo.com/76979871") {
+		b.Errorf("the upload doesn't name the video: %q", body)
+	}
 }
 
 // tryTable edits a table in a grid and checks that it stays the same Markdown.

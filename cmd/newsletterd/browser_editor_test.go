@@ -212,8 +212,8 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"table": tryTable, "signs": trySigns, "pictures": tryPictures, "large pictures": tryLargePictures,
-		"paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"emoji": tryEmoji, "video": tryVideo, "table": tryTable, "signs": trySigns,
+		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -361,7 +361,7 @@ func tryToolbar(b *consoleBrowser) {
 	b.expect(`document.activeElement.dataset.action`, "source")
 	b.Eval(`document.querySelector("[data-action=blocks]").focus()`)
 	b.Do(key("\r"))
-	b.expect(`document.activeElement.dataset.action`, "columns.2")
+	b.expect(`document.activeElement.dataset.action`, "picture")
 	b.Look("editor-menu")
 	b.Do(key(kb.Escape))
 	b.expect(`document.activeElement.dataset.action`, "blocks")

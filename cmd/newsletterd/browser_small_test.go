@@ -135,6 +135,7 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	for _, height := range []int64{844, 400} {
 		w.Do(chromedp.EmulateViewport(390, height), chromedp.Click("[data-action=blocks]"))
 		w.Wait(`[...document.querySelectorAll("[data-action^='callout.']:not([hidden])")].every(b => {
+			b.scrollIntoView({block: "nearest"}); // the menu may scroll
 			const r = b.getBoundingClientRect();
 			return r.left >= 0 && r.right <= innerWidth && b === document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
 		})`)

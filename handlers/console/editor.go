@@ -428,11 +428,13 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID)+"?tested="+strconv.Itoa(len(sent.To)), "")
 }
 
-// uploadPicture uploads an image to the tenant's media.
+// uploadPicture uploads an image, or the thumbnail of a video, to the tenant's media.
 func (o *Console) uploadPicture(p *Page) (any, error) {
 	q := p.ofTenant()
-	if name := p.Query("name"); name != "" {
-		q.Set("name", name)
+	for _, name := range []string{"name", "video"} {
+		if value := p.Query(name); value != "" {
+			q.Set(name, value)
+		}
 	}
 	var made map[string]any
 	err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), p.Request.Header.Get("Content-Type"), p.Request.Body, &made)

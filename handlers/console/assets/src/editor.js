@@ -52,6 +52,7 @@ import { Source } from "./editor/source.js";
 import { isPoll, TemplateError } from "./editor/template.js";
 import { Toolbar } from "./editor/toolbar.js";
 import { views } from "./editor/views.js";
+import { askVideo, isVideo } from "./editor/video.js";
 import { word } from "./editor/words.js";
 
 const n = schema.nodes;
@@ -277,8 +278,19 @@ class Editor {
     if (files.length && (!html || /^\s*(?:<meta[^>]*>\s*)*<img\b[^>]*>\s*$/i.test(html.replace(/<\/?(?:html|body)>/gi, "")))) {
       return this.send(files);
     }
-    if (html && plain && !/data-pm-slice/.test(html)) setTimeout(() => this.offerPlain(plain));
+    if (isVideo(plain) && this.pictures.canSend) setTimeout(() => this.offerVideo(plain.trim()));
+    else if (html && plain && !/data-pm-slice/.test(html)) setTimeout(() => this.offerPlain(plain));
     return false;
+  }
+
+  // offerVideo lets the address of a video that was just pasted become its picture.
+  offerVideo(address) {
+    const button = make("button", { type: "button", className: "button", textContent: word("video.insert") });
+    button.onclick = () => {
+      askVideo(this.pictures, address)(this.view.state, this.view.dispatch, this.view);
+      this.offer.replaceChildren();
+    };
+    this.offer.replaceChildren(word("video.offer") + " ", button);
   }
 
   // offerPlain lets what was just pasted be taken without its formatting.

@@ -93,9 +93,20 @@ export function quote(state, dispatch) {
   return around(state, n.blockquote) ? lift(state, dispatch) : wrapIn(n.blockquote)(state, dispatch);
 }
 
+// say puts a text into the place of the selection, or after a field that is chosen.
+export function say(text) {
+  return (state, dispatch) => {
+    const { $from, from, to } = state.selection;
+    if (!$from.parent.inlineContent) return false;
+    const at = state.selection instanceof NodeSelection ? to : from;
+    dispatch?.(state.tr.insertText(text, at, to).scrollIntoView());
+    return true;
+  };
+}
+
 // insert puts a block after the one with the selection, or into its place where that is an empty paragraph. It goes
 // between blocks of the document, or of the column or box around it, where those may hold it.
-function insert(state, dispatch, node, into) {
+export function insert(state, dispatch, node, into) {
   const { $from, $to } = state.selection;
   const homes = node.type === n.columns ? [n.doc] : [n.doc, n.column, n.callout];
   let d = $from.depth;

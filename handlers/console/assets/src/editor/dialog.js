@@ -7,8 +7,9 @@ let made = 0;
 // dialog shows fields and resolves to their values by name, to "remove", or to null where it was cancelled. A field is
 // {name, label, value, type, options, required}; options are [value, label] of a choice. {element}
 // makes something of its own for the form. change is called with the form and what was chosen before: at the start, and
-// whenever another option is chosen.
-export function dialog(title, fields, { remove = false, ok = word("save"), change } = {}) {
+// whenever another option is chosen. incomplete returns what is missing in the form, or "". A field that only has a name
+// is one that an element makes.
+export function dialog(title, fields, { remove = false, ok = word("save"), change, incomplete } = {}) {
   return new Promise((done) => {
     const id = `editor-dialog-${++made}`;
     const form = make("form", { method: "dialog" }, make("h2", { id, textContent: title }));
@@ -17,6 +18,7 @@ export function dialog(title, fields, { remove = false, ok = word("save"), chang
         form.append(f.element(form));
         continue;
       }
+      if (!f.label) continue;
       const input = f.options
         ? make("select", {}, ...f.options.map(([value, label]) => make("option", { value, textContent: label })))
         : make("input", { type: f.type ?? "text" });
@@ -48,13 +50,17 @@ export function dialog(title, fields, { remove = false, ok = word("save"), chang
       };
       actions.prepend(drop);
     }
-    form.append(actions);
+    const missing = make("p", { className: "editor-fault" });
+    missing.setAttribute("role", "alert");
+    form.append(missing, actions);
     for (const f of fields) if (f.options) change?.(form, f.value);
     const box = make("dialog", { className: "editor-dialog" }, form);
     box.setAttribute("aria-labelledby", id);
     cancel.onclick = () => box.close();
     form.onsubmit = (event) => {
       event.stopPropagation(); // it is no form of the page
+      missing.textContent = incomplete?.(form) ?? "";
+      if (missing.textContent) return event.preventDefault();
       answer = {};
       for (const f of fields.filter((x) => x.name)) {
         const input = form.elements[f.name];

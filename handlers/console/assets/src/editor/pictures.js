@@ -36,6 +36,7 @@ export class Pictures {
     this.hosts = [location.origin, ...hosts];
     this.files = new Map(); // pending: file
     this.shown = new Map(); // address or pending: data: address of what was sent
+    this.videos = new Map(); // file: address of the video that it is the picture of
     this.reasons = new Map(); // pending: why it could not be sent
     // Once there is a line again, what could not be sent is sent without being asked.
     addEventListener("online", () => {
@@ -70,11 +71,13 @@ export class Pictures {
     }
   }
 
-  // send sends a file with its alt text, and returns what the node of its picture has as pending meanwhile.
-  send(file, view, alt = "") {
+  // send sends a file with its alt text, and returns what the node of its picture has as pending meanwhile. The picture
+  // of a video gets a play mark.
+  send(file, view, alt = "", video = "") {
     const pending = `send-${++made}`;
     this.view = view;
     this.files.set(pending, file);
+    if (video) this.videos.set(file, video);
     const done = this.start(pending, view, alt).finally(() => this.underWay.delete(done));
     this.underWay.add(done);
     return pending;
@@ -91,7 +94,9 @@ export class Pictures {
     this.shown.set(pending, isShown(chosen) ? await dataAddress(chosen) : "");
     const file = await shrunk(chosen);
     if (file !== chosen) this.shown.set(pending, await dataAddress(file));
-    const answer = file.size > this.most ? { reason: this.tooMany } : await this.post(file, alt);
+    const video = this.videos.get(chosen);
+    if (video) this.videos.set(file, video);
+    const answer = file.size > this.most ? { reason: this.tooMany } : await this.post(this.upload, () => formOf(file, alt, video));
     if (view.isDestroyed) return;
     if (!answer.url) {
       this.say(answer.reason);
@@ -104,7 +109,7 @@ export class Pictures {
     }
     const sizes = { from: size(chosen.size), to: size(file.size) };
     this.say(file.size < chosen.size ? word("picture.scaled", sizes) : "");
-    this.shown.set(answer.url, this.shown.get(pending));
+    if (!video) this.shown.set(answer.url, this.shown.get(pending)); // that has no play mark
     this.files.delete(pending);
     change(view, pending, { src: answer.url, pending: "" }, answer.alt);
   }
@@ -116,16 +121,18 @@ export class Pictures {
     change(view, failed, { pending });
   }
 
-  // post sends a file, and returns the answer, or the reason why there is none: what the server refuses is not sent
-  // again.
-  async post(file, alt) {
+  // thumbnail has the server fetch the picture of a video, and returns {url, alt}, or {reason}.
+  thumbnail(video) {
+    return this.post(`${this.upload}?video=${encodeURIComponent(video)}`, () => null);
+  }
+
+  // post sends what body returns, and returns the answer, or the reason why there is none: what the server refuses is
+  // not sent again.
+  async post(address, body) {
     for (let n = 1; ; n++) {
       let reason = "";
       try {
-        const form = new FormData();
-        if (alt) form.append("alt", alt);
-        form.append("file", file, file.name || "picture");
-        const r = await fetch(this.upload, { method: "POST", body: form, headers: { Accept: "application/json" } });
+        const r = await fetch(address, { method: "POST", body: body(), headers: { Accept: "application/json" } });
         if (r.ok) return await r.json();
         if (/^text\/plain/.test(r.headers.get("Content-Type") ?? "")) reason = await r.text();
         if (r.status < 500) return { reason: reason || word("picture.failed") };
@@ -136,6 +143,14 @@ export class Pictures {
       await new Promise((done) => setTimeout(done, 500 * 2 ** n));
     }
   }
+}
+
+function formOf(file, alt, video) {
+  const form = new FormData();
+  if (alt) form.append("alt", alt);
+  if (video) form.append("video", video);
+  form.append("file", file, file.name || "picture");
+  return form;
 }
 
 // change changes the picture that is pending, wherever it stands now.

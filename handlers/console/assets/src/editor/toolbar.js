@@ -1,7 +1,9 @@
 // The toolbar: one stop of the Tab key, arrows go through its buttons (as WAI-ARIA has it), Alt+F10 leads there.
 import { make } from "../console/page.js";
 import * as act from "./actions.js";
+import { across, emoji } from "./emoji.js";
 import { schema } from "./schema.js";
+import { askVideo } from "./video.js";
 import { word } from "./words.js";
 
 const n = schema.nodes;
@@ -19,6 +21,7 @@ const icons = {
   picture: "M3 4.500h14v11H3zM3 13l4-4 3.500 3.500L13 10l4 4M13 8h.01",
   button: "M3 6.500h14v7H3zM7 10h6",
   table: "M3 4.500h14v11H3zM3 8.500h14M3 12h14M10 8.500v7",
+  emoji: "M10 3a7 7 0 1 0 0 14a7 7 0 1 0 0-14M7 11.500c1.500 2.500 4.500 2.500 6 0M7.700 8h.01M12.300 8h.01",
   field: "M7 4c-3 0-1 5-3.500 6 2.500 1 .5 6 3.500 6M13 4c3 0 1 5 3.500 6-2.500 1-.5 6-3.500 6",
   blocks: "M10 4v12M4 10h12",
   source: "M7 6l-4 4 4 4M13 6l4 4-4 4",
@@ -73,8 +76,12 @@ export class Toolbar {
     this.block("picture", act.askPicture(this.editor.pictures), n.figure);
     this.block("button", act.askButton, n.button);
     if (this.editor.kind === "markdown") this.block("table", act.askTable);
+    this.menu("emoji", [], emoji.map((e) => [e, act.say(e)]), across);
     this.block("field", act.askField(this.editor.fields), n.field);
     this.blocks = this.menu("blocks", [n.columns, n.callout], [
+      ["picture", act.askPicture(this.editor.pictures)],
+      ["video", askVideo(this.editor.pictures)],
+      ["button", act.askButton],
       ["columns.2", act.columns(2)],
       ["columns.3", act.columns(3)],
       ["columns.none", act.columns(0)],
@@ -159,12 +166,13 @@ export class Toolbar {
   }
 
   // menu adds a button that opens a menu, and returns what opens it at another place. That calls back where nothing was
-  // chosen. It is marked while the selection is in a node of the types.
-  menu(name, types, items) {
+  // chosen. It is marked while the selection is in a node of the types. wide: so many items stand in a row.
+  menu(name, types, items, wide = 1) {
     const box = make("span", { className: "editor-menu" });
     const list = make("div", { hidden: true, tabIndex: -1 });
     list.setAttribute("role", "menu");
     list.setAttribute("aria-label", word(name));
+    if (wide > 1) list.className = "editor-emoji";
     let other = null; // {at, back} where it was opened elsewhere
     const opener = this.add(name, () => (list.hidden ? open() : close(true)));
     opener.setAttribute("aria-haspopup", "menu");
@@ -201,7 +209,7 @@ export class Toolbar {
     }
     list.addEventListener("keydown", (event) => {
       const all = [...list.querySelectorAll("button:not([disabled])")];
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const step = { ArrowDown: wide, ArrowUp: -wide, ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (step) all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
       else if (event.key === "Escape") close(true);
       else if (event.key === "Tab") close(false);
