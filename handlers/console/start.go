@@ -208,6 +208,11 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	if server.may && !delivered {
 		server.Done, err = p.relayTested()
 	}
+	if err == nil && !server.Done && p.IsOperator() { // the console saves a mail server once it accepted a test email
+		var state core.RelayState
+		state, err = p.relayState()
+		server.Done = state.Source == core.RelayConsole
+	}
 	return domain, server, err
 }
 
