@@ -351,6 +351,12 @@ func dotSegments(path string) bool {
 	return false
 }
 
+// IsLocalURL reports whether a URL leads to the machine that opens it.
+func IsLocalURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && isLoopback(u.Hostname())
+}
+
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -233,3 +233,6 @@ func (p *Page) folder() bool {
 	}
 	return folder
 }
+
+// LocalLinks reports whether the links of the tenant's emails and pages only work on the server's machine.
+func (p *Page) LocalLinks() bool { return core.IsLocalURL(p.Tenant.Origin(p.PublicURL())) }
