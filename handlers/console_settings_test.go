@@ -44,6 +44,10 @@ func TestConsoleSettings(t *testing.T) {
 		e.shows(e.path("settings"),
 			"Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
+		form.Set("then", "legal") // the page stays at the section whose button was pressed
+		if to := e.sends(e.path("settings"), form); to != e.path("settings")+"?done=saved#legal" {
+			t.Errorf("leads to %s", to)
+		}
 		form.Set("brand_name", "Acme & Daughter")
 		form.Set("then", "logo") // opening the logo page keeps everything that was entered
 		if to := e.sends(e.path("settings"), form); to != e.path("settings", "logo")+"?done=saved" {

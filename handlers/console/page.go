@@ -259,11 +259,15 @@ const (
 // noticed returns the URL of a page that shows a notice once.
 func (p *Page) noticed(to, notice string) string {
 	p.SetCookie(noticeCookie, notice, p.Now.Time().Add(noticeTTL))
+	to, part, found := strings.Cut(to, "#")
+	if found {
+		part = "#" + part
+	}
 	sign := "?"
 	if strings.Contains(to, "?") {
 		sign = "&"
 	}
-	return to + sign + "done=" + notice
+	return to + sign + "done=" + notice + part
 }
 
 // notice returns the notice of the form that led to this page, or an empty string if it was already shown.

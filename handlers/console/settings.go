@@ -178,8 +178,11 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 			return show(f, v)
 		})
 	}
-	if p.Form["then"] == "logo" { // the logo has a separate page; save first, so that no input is lost
+	switch section := p.Form["then"]; section {
+	case "logo": // the logo has a separate page; save first, so that no input is lost
 		return p.Redirect(p.Path("settings", "logo"), "saved")
+	case "sender", "legal", "sending":
+		return p.Redirect(p.Path("settings")+"#"+section, "saved")
 	}
 	return p.Redirect(p.Path("settings"), "saved")
 }
