@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -42,12 +43,7 @@ func TestFigures(t *testing.T) {
 	f.Stop()
 	second := f.Serve()
 	f.Line("start", "first %v, second %v", first.Round(time.Millisecond), second.Round(time.Millisecond))
-	wait := figurestest.AtMost(f, 15*time.Second, time.Second)
-	if os.Getenv("NEWSLETTERD_FIGURES_IDLE") != "" {
-		wait = time.Minute
-	}
-	<-time.After(wait)
-	f.Line("idle", "RSS %d kB after %v", daemontest.Resident(f.PID())>>10, wait)
+	idle(f, "idle")
 	f.Stop()
 
 	// Measure a CSV import without a daemon, and then how long the daemon takes to copy the list to the send side.
@@ -57,4 +53,17 @@ func TestFigures(t *testing.T) {
 	f.Line("import by command", "%d rows, %.0f rows/s", f.N, float64(f.N)/time.Since(began).Seconds())
 	f.Line("full sync over signed HTTP", "%.0f subscribers/s (start of the daemon included)",
 		float64(f.N)/f.Sync(f.N).Seconds())
+	f.Serve()
+	idle(f, fmt.Sprintf("idle, %d subscribers", f.N))
+	f.Stop()
+}
+
+// idle prints the memory of a daemon that has nothing to do.
+func idle(f *figurestest.Figures, name string) {
+	wait := figurestest.AtMost(f, 15*time.Second, time.Second)
+	if os.Getenv("NEWSLETTERD_FIGURES_IDLE") != "" {
+		wait = time.Minute
+	}
+	<-time.After(wait)
+	f.Line(name, "RSS %d kB after %v", daemontest.Resident(f.PID())>>10, wait)
 }

@@ -34,6 +34,7 @@ type SinkOptions struct {
 	Copies  bool          // keep the bytes of each message
 	Mark    string        // keep the words with this prefix; empty: none
 	Delay   time.Duration // delay of each batch of replies, to simulate a distant relay
+	Data    bool          // don't announce CHUNKING, so that clients use DATA
 }
 
 // Sink is a minimal SMTP server for benchmarks. It announces PIPELINING and CHUNKING, accepts everything and checks no
@@ -220,8 +221,11 @@ func (c *sinkConn) command(line []byte) bool {
 	case 'b':
 		return c.chunk(line)
 	case 'e':
-		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-CHUNKING\r\n250-ENHANCEDSTATUSCODES\r\n"+
-			"250 8BITMIME\r\n"...)
+		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n"...)
+		if !c.sink.opts.Data {
+			c.out = append(c.out, "250-CHUNKING\r\n"...)
+		}
+		c.out = append(c.out, "250 8BITMIME\r\n"...)
 		return true
 	case 'q':
 		_, _ = c.nc.Write(append(c.out, "221 2.0.0 bye\r\n"...))

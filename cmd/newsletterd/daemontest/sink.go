@@ -13,8 +13,11 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// sinkDelayEnv sets how long a sink waits before it replies.
-const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
+// sinkDelayEnv sets how long a sink waits before it replies. With sinkDataEnv, it doesn't announce CHUNKING.
+const (
+	sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
+	sinkDataEnv  = "NEWSLETTERD_FIGURES_SINK_DATA"
+)
 
 // Watched is the suffix of addresses for which a sink records when each email arrives.
 const Watched = "@one.example"
@@ -22,7 +25,9 @@ const Watched = "@one.example"
 // RunSink runs the test binary as `sink`.
 func RunSink() {
 	delay, _ := time.ParseDuration(os.Getenv(sinkDelayEnv))
-	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay, Watch: Watched})
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{
+		Delay: delay, Watch: Watched, Data: os.Getenv(sinkDataEnv) != "",
+	})
 	if err == nil {
 		err = s.Control(os.Stdin, os.Stdout)
 	}
@@ -43,8 +48,19 @@ type Sink struct {
 // StartSink starts a sink that replies after a delay.
 func (p *Process) StartSink(delay time.Duration) *Sink {
 	p.Helper()
+	return p.startSink(sinkDelayEnv + "=" + delay.String())
+}
+
+// StartDataSink starts a sink that doesn't announce CHUNKING, so emails come by DATA.
+func (p *Process) StartDataSink() *Sink {
+	p.Helper()
+	return p.startSink(sinkDataEnv + "=1")
+}
+
+func (p *Process) startSink(setting string) *Sink {
+	p.Helper()
 	c := exec.Command(p.Program("sink"))
-	c.Env = append(os.Environ(), sinkDelayEnv+"="+delay.String())
+	c.Env = append(os.Environ(), setting)
 	in, err := c.StdinPipe()
 	p.Must(err)
 	out, err := c.StdoutPipe()

@@ -11,8 +11,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -53,7 +55,20 @@ func New(t testing.TB, dir ...string) *Figures {
 	f.Patience += time.Duration(f.N) * time.Millisecond
 	f.Sink = f.StartSink(0)
 	f.Env = append(f.Env, daemontest.Relay(f.Sink.Addr)...)
+	f.calibrate()
 	return f
+}
+
+// calibrate prints the CPU time of a fixed loop. Divide it by that of another machine to compare their figures.
+func (f *Figures) calibrate() {
+	const many = 1 << 22
+	numbers, random := make([]uint64, many), rand.New(rand.NewPCG(1, 2))
+	for i := range numbers {
+		numbers[i] = random.Uint64()
+	}
+	before := daemontest.CPU(os.Getpid())
+	slices.Sort(numbers)
+	f.Line("calibration", "%v of CPU to sort %d numbers", daemontest.CPU(os.Getpid())-before, many)
 }
 
 // AtMost returns all, or only part in a brief run.

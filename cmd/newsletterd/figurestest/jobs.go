@@ -13,13 +13,15 @@ import (
 
 // Jobs are equal jobs, spread evenly over some tenants. Each has its own list.
 type Jobs struct {
-	Many, Tenants int
-	lists         []string
+	Many, Tenants, People int
+	lists                 []string
 }
 
-func (j *Jobs) name() string { return fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants) }
+func (j *Jobs) name() string {
+	return fmt.Sprintf("%d mails, %d jobs, %d tenants", j.People, j.Many, j.Tenants)
+}
 
-// MakeLists creates the lists for the jobs, with f.N people in total.
+// MakeLists creates the lists for the jobs.
 func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	for i := range j.Many {
 		if i < j.Tenants {
@@ -27,7 +29,7 @@ func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 		}
 		l := s.NewList()
 		j.lists = append(j.lists, l.ID)
-		s.Readers(l, f.N/j.Many)
+		s.Readers(l, j.People/j.Many)
 	}
 }
 
@@ -39,7 +41,7 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	defer func() { f.Built = built }()
 	var due time.Time
 	f.Prepare(func(s *storetest.Seeder) {
-		due = time.Now().Add(2*time.Second + time.Duration(j.Many)*2*time.Millisecond)
+		due = time.Now().Add(5*time.Second + time.Duration(j.Many)*5*time.Millisecond)
 		for _, list := range j.lists {
 			s.NewJob(list, func(r *campaigns.JobRequest) {
 				r.BodyHTML, r.BodyText, r.ScheduledAt = Letter, "", core.At(due)
@@ -52,8 +54,9 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 		f.Fatalf("the daemon started %v after the jobs were due", -wait)
 	}
 	<-time.After(wait)
-	n, before := int64(f.N/j.Many*j.Many), f.Sink.Stats().Count
+	n, before := int64(j.People/j.Many*j.Many), f.Sink.Stats().Count
 	cpu0, _ := daemontest.Usage(f.PID())
+	posted := f.postJobs(j.lists[0], 10)
 	f.Every(100*time.Millisecond, func() bool { return f.Sink.Stats().Count-before >= n })
 	took := time.Unix(0, f.Sink.Stats().Last).Sub(due)
 	f.Every(20*time.Millisecond, func() bool {
@@ -65,8 +68,23 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	}
 	f.Stop()
 	cost := (cpu - cpu0).Seconds() * 1000 / float64(n)
-	f.Line(j.name(), "%.0f mails/s (%d), %.4f CPU s/1000, peak RSS %d MB", float64(n)/took.Seconds(), n, cost, peak>>20)
+	f.Line(j.name(), "%.0f mails/s, %.4f CPU s/1000, peak RSS %d MB; a job is created in %v", float64(n)/took.Seconds(), cost,
+		peak>>20, posted)
 	return cost
+}
+
+// postJobs creates n jobs for tomorrow and cancels them. It returns the median time of a creation.
+func (f *Figures) postJobs(list string, n int) time.Duration {
+	var jobs []string
+	took := make([]time.Duration, n)
+	for i := range took {
+		began := time.Now()
+		jobs = append(jobs, f.Mail(list, map[string]any{"scheduled_at": began.AddDate(0, 0, 1).Format(time.RFC3339)}))
+		took[i] = time.Since(began)
+	}
+	f.Cancel(jobs...)
+	slices.Sort(took)
+	return took[n/2].Round(10 * time.Microsecond)
 }
 
 // CompareJobs sends all kinds of jobs in turn with each program, and prints their cost.

@@ -36,24 +36,31 @@ var Letter = func() string {
 	return b.String()
 }()
 
-// Campaigns measures jobs over HTTP until the last message arrives at the sink. Before and after each job, it measures
-// the bare client, because the machine's speed can change.
+// Campaigns measures jobs over HTTP until the last message arrives at the sink, with CHUNKING and by DATA. Before and
+// after each job, it measures the bare client, which uses DATA, because the machine's speed can change.
 func (f *Figures) Campaigns(rounds int, windows ...int) {
+	chunks := f.Sink
+	defer func() { f.Sink = chunks }()
+	sinks := map[string]*daemontest.Sink{"CHUNKING": chunks, "DATA": f.StartDataSink()}
 	before := f.bareClient(16)
 	for _, window := range windows {
-		var ratios []float64
+		ratios := map[string][]float64{}
+		name := func(by string) string { return fmt.Sprintf("campaign, window %d, 16 connections, %s", window, by) }
 		for range rounds {
-			f.Serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))
-			r := f.Job(f.N, func() string { return f.Mail(f.List) })
-			f.Stop()
-			after := f.bareClient(16)
-			ratio := 2 * r.Rate / (before + after)
-			f.Line(fmt.Sprintf("campaign, window %d, 16 connections", window),
-				"%.0f mails/s (%s), %.2f of the bare client, %s",
-				r.Rate, r.Mails, ratio, r.Cost)
-			ratios, before = append(ratios, ratio), after
+			for by, sink := range sinks {
+				f.Sink = sink
+				f.Serve(append(daemontest.Relay(sink.Addr), fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))...)
+				r := f.Job(f.N, func() string { return f.Mail(f.List) })
+				f.Stop()
+				after := f.bareClient(16)
+				ratio := 2 * r.Rate / (before + after)
+				f.Line(name(by), "%.0f mails/s (%s), %.2f of the bare client, %s", r.Rate, r.Mails, ratio, r.Cost)
+				ratios[by], before = append(ratios[by], ratio), after
+			}
 		}
-		f.median(ratios, fmt.Sprintf("campaign, window %d, 16 connections", window), "of the bare client")
+		for by := range sinks {
+			f.median(ratios[by], name(by), "of the bare client")
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
 )
 
 // Subscribe requests subscriptions over conns connections for a while. Each request has a new address and queues a
@@ -53,6 +54,34 @@ func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
 	}
 	return rate, fmt.Sprintf("µs of CPU a request, its mail included: %d, peak RSS %d MB",
 		(cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
+}
+
+// SubscribeDuringSync prints the rate of subscriptions during a full sync, relative to the rate afterwards.
+func (f *Figures) SubscribeDuringSync(rounds int) {
+	f.Helper()
+	const what = "subscribe during a full sync, 16 connections"
+	open := func() bool {
+		return f.Number("SELECT (SELECT count(*) FROM sync WHERE finished_at = 0) + "+
+			"(SELECT count(*) FROM received_sync WHERE removing = 1)") > 0
+	}
+	var ratios []float64
+	for range rounds {
+		f.TokenOf("op@acme.example", core.ScopeAdmin)
+		f.Serve()
+		f.Every(20*time.Millisecond, func() bool { return !open() })
+		f.Send("POST", "/api/admin/newsletter-lists/"+f.List+"/full-sync", nil).OK()
+		began := time.Now()
+		during, cost := f.Subscribe(16)
+		still := open()
+		f.Every(20*time.Millisecond, func() bool { return !open() })
+		took := time.Since(began)
+		after, costAfter := f.Subscribe(16)
+		f.Stop()
+		ratios = append(ratios, during/after)
+		f.Line(what, "%.0f/s, %.2f of the %.0f/s afterwards; during: %s; after: %s; the sync ended during it: %v, took %v",
+			during, during/after, after, cost, costAfter, !still, took.Round(time.Millisecond))
+	}
+	f.median(ratios, what, "of the rate afterwards")
 }
 
 // DropMails removes the queued emails of a killed daemon, so they don't affect the next figures.
