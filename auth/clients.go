@@ -18,8 +18,12 @@ type clientCache struct {
 	clients    map[string]core.TokenClient
 }
 
-// tokenClient returns a registered client. The slices of the result are shared and must not be changed.
+// tokenClient returns a registered client, or the built-in one. The slices of the result are shared and must not be
+// changed.
 func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
+	if id == core.BuiltInClientID {
+		return builtInClient, nil
+	}
 	c := &p.clients
 	// Load the generation before reading the client. A change in between then makes the entry stale; the reverse order
 	// could make stale data look current.

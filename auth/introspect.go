@@ -41,7 +41,7 @@ func (p *Provider) tokenState(
 			st, err = p.store.TokenState(ctx, claims.SessionID, now)
 		}
 	} else {
-		st, err = p.store.RefreshState(ctx, core.HashToken(token), now)
+		st, err = p.store.RefreshState(ctx, core.HashToken(token), now, p.tokenClient)
 	}
 	return st, claims, ignoreMissing(err)
 }

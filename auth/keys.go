@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -41,38 +42,25 @@ type signingKey struct {
 	core.SigningKey
 	public  crypto.PublicKey
 	private crypto.Signer
-	signers map[string]jose.Signer // by typ
+	headers map[string]string // encoded header with its dot, by typ
 }
 
-// sign returns a JWT in compact form (RFC 7515 section 3.1).
+// maxSignature is the length of an encoded RS256 signature, which is the longest.
+const maxSignature = (rsaBits/8*8 + 5) / 6
+
+// sign returns a JWT in compact form (RFC 7515 section 3.1). The signature is deterministic, as RFC 8725 section 3.2
+// recommends, while that of go-jose is random for ES256. It also costs a third less, and the header is encoded only once.
 func (k *signingKey) sign(typ string, payload []byte) (string, error) {
-	jws, err := k.signers[typ].Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return jws.CompactSerialize()
-}
-
-// deterministic signs for go-jose without randomness, as RFC 8725 section 3.2 recommends. The ECDSA signatures of
-// go-jose itself are randomized. Deterministic ones also cost a third less.
-type deterministic struct{ *signingKey }
-
-func (k deterministic) Public() *jose.JSONWebKey {
-	return &jose.JSONWebKey{Key: k.public, KeyID: k.KID, Algorithm: k.Alg}
-}
-
-func (k deterministic) Algs() []jose.SignatureAlgorithm {
-	return []jose.SignatureAlgorithm{jose.SignatureAlgorithm(k.Alg)}
-}
-
-func (k deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
-	sum := sha256.Sum256(payload)
+	header := k.headers[typ]
+	token := make([]byte, 0, len(header)+base64.RawURLEncoding.EncodedLen(len(payload))+1+maxSignature)
+	token = base64.RawURLEncoding.AppendEncode(append(token, header...), payload)
+	sum := sha256.Sum256(token)
 	// The first argument is nil because nothing here is random. RSA PKCS #1 v1.5 needs no randomness anyway.
 	sig, err := k.private.Sign(nil, sum[:], crypto.SHA256)
 	if err == nil && k.Alg == algES256 {
-		return fixedWidth(sig)
+		sig, err = fixedWidth(sig)
 	}
-	return sig, err
+	return string(base64.RawURLEncoding.AppendEncode(append(token, '.'), sig)), err
 }
 
 // fixedWidth encodes the two numbers of an ECDSA signature with 32 bytes each (RFC 7518 section 3.4).
@@ -199,7 +187,7 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	for _, row := range rows {
 		k := &signingKey{SigningKey: row}
 		if old := known[row.KID]; old != nil {
-			k.public, k.private, k.signers = old.public, old.private, old.signers
+			k.public, k.private, k.headers = old.public, old.private, old.headers
 		} else if err := k.open(); err != nil {
 			return nil, err
 		}
@@ -210,7 +198,7 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	return keys, nil
 }
 
-// open parses the private key and creates a signer for each type of token that its algorithm signs.
+// open parses the private key and encodes the header of each type of token.
 func (k *signingKey) open() error {
 	var err error
 	if k.private, err = parsePrivate(k.Private); err != nil {
@@ -220,12 +208,13 @@ func (k *signingKey) open() error {
 	if algOf(k.public) != k.Alg {
 		return fmt.Errorf("signing key %s is not a key for %s", k.KID, k.Alg)
 	}
-	k.signers = map[string]jose.Signer{}
+	k.headers = map[string]string{}
 	for _, typ := range [...]string{typAccess, typID} {
-		key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Alg), Key: deterministic{k}}
-		if k.signers[typ], err = jose.NewSigner(key, (&jose.SignerOptions{}).WithType(jose.ContentType(typ))); err != nil {
+		header, err := json.Marshal(map[string]string{"alg": k.Alg, "kid": k.KID, "typ": typ})
+		if err != nil {
 			return fmt.Errorf("signing key %s: %w", k.KID, err)
 		}
+		k.headers[typ] = base64.RawURLEncoding.EncodeToString(header) + "."
 	}
 	return nil
 }

@@ -29,15 +29,12 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		}
 	}
 	hash := core.HashToken(r.RefreshToken)
-	st, err := p.store.RefreshState(ctx, hash, now)
+	st, err := p.store.RefreshState(ctx, hash, now, p.tokenClient)
 	if errors.Is(err, core.ErrNotFound) {
 		return TokenResponse{}, ErrInvalidGrant
 	}
 	if err != nil {
 		return TokenResponse{}, err
-	}
-	if st.ClientID == core.BuiltInClientID {
-		st.Client = builtInClient
 	}
 	switch {
 	case !named && st.Client.Confidential, st.Client.Disabled:

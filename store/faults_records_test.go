@@ -391,7 +391,7 @@ func (s *story) signIns(u core.User) {
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)
 	s.op("RotateRefresh", rotate) // within the grace period
-	s.op("RefreshState", func() error { return onlyErr(s.RefreshState(ctx, hash("2"), now0)) })
+	s.op("RefreshState", func() error { return onlyErr(s.RefreshState(ctx, hash("2"), now0, s.TokenClient)) })
 	s.op("RefreshLife", func() error { return onlyErr(s.RefreshLife(ctx, hash("2"), now0)) })
 	s.op("RevokeRefresh", func() error { return s.RevokeRefresh(ctx, hash("2"), u.ID, now0) })
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f2")) })

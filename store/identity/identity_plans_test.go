@@ -12,8 +12,7 @@ import (
 func TestIdentityPlans(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	for _, q := range []string{
-		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?",
-		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = " + "x.family_id" + stateJoins + "WHERE x.hash = ?",
+		tokenState, refreshState,
 		"SELECT " + UserColumns + " FROM user WHERE email_key = ?",
 		userTokenQuery, mailedAddressQuery, mailedStyleQuery,
 	} {

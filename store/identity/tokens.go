@@ -76,18 +76,26 @@ type stateRow struct {
 	Roles     string // "role tenant" pairs, separated by commas
 }
 
-// places returns the scan destinations for stateColumns, in the same order. This row is read often, and scanning by
+// places returns the scan destinations for familyState, in the same order. This row is read often, and scanning by
 // position is faster than by name.
 func (r *stateRow) places() []any {
-	f, c := &r.Family, &r.clientRow
+	f := &r.Family
 	return []any{
 		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent,
 		&f.BrowserID,
 		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
+		&r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
+	}
+}
+
+// clientPlaces returns the scan destinations for clientState, in the same order.
+func (r *stateRow) clientPlaces() []any {
+	c := &r.clientRow
+	return []any{
 		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.IDClaims, &c.SecretHash, &c.OldHash,
 		&c.OldUntil,
 		&c.FirstParty, &c.Suspended, &c.Disabled,
-		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
+		&r.ClientOK,
 	}
 }
 
@@ -95,20 +103,22 @@ func (r *stateRow) places() []any {
 const FamilyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
 	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 
-const stateColumns = FamilyColumns + ", " + tokenClientColumns + `,
-	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS
-	client_ok,
-	coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified, coalesce(u.epoch, -1) AS user_epoch,
-	coalesce(u.disabled_at, 0) AS disabled_at,
+const (
+	familyState = FamilyColumns + `, coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified,
+	coalesce(u.epoch, -1) AS user_epoch, coalesce(u.disabled_at, 0) AS disabled_at,
 	coalesce((SELECT group_concat(role || ' ' || tenant_id) FROM role WHERE user_id = f.user_id AND ` + roleCounts + `),
 	'') AS roles`
+	clientState = tokenClientColumns + `,
+	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS
+	client_ok`
+	tokenState = "SELECT " + familyState + ", " + clientState + ` FROM family f LEFT JOIN user u ON u.id = f.user_id
+	LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id WHERE f.id = ?`
+	refreshState = "SELECT " + familyState + ` FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON
+	u.id = f.user_id WHERE x.hash = ?`
+)
 
-const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON
-	t.id = c.tenant_id `
-
-func (r stateRow) state(now core.Instant) (core.TokenState, error) {
-	r.clientRow.ID = r.Family.ClientID
-	client, err := r.client()
+// state returns the state of the family with its client. ok is false if the client doesn't exist or was deleted.
+func (r *stateRow) state(client core.TokenClient, ok bool, now core.Instant) core.TokenState {
 	if client.TenantID == "" {
 		client.TenantID = r.Family.TenantID
 	}
@@ -120,30 +130,39 @@ func (r stateRow) state(now core.Instant) (core.TokenState, error) {
 		}
 	}
 	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
-	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK && !client.Suspended && !client.Disabled
-	return t, err
+	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && ok && userOK && !client.Suspended && !client.Disabled
+	return t
 }
 
 // TokenState returns the state of a family by its id (sid). If no such family exists, it returns core.ErrNotFound.
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (core.TokenState, error) {
 	var row stateRow
-	if err := s.Scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid,
-		row.places()...); err != nil {
-		return core.TokenState{}, err
-	}
-	return row.state(now)
-}
-
-// RefreshState returns the state of the family that a refresh token belongs to, even if the token was used. If no
-// such token exists, it returns core.ErrNotFound.
-func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (core.TokenState, error) {
-	var row stateRow
-	err := s.Scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = "+
-		"x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
+	err := s.Scan(ctx, tokenState, sid, append(row.places(), row.clientPlaces()...)...)
 	if err != nil {
 		return core.TokenState{}, err
 	}
-	return row.state(now)
+	row.clientRow.ID = row.Family.ClientID
+	client, err := row.client()
+	return row.state(client, row.ClientOK, now), err
+}
+
+// RefreshState returns the state of the family that a refresh token belongs to, even if the token was used. If no
+// such token exists, it returns core.ErrNotFound. It calls clientOf for the client, because callers keep clients in
+// memory. clientOf returns core.ErrNotFound for a client that doesn't exist or was deleted.
+func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant,
+	clientOf func(ctx context.Context, id string) (core.TokenClient, error),
+) (core.TokenState, error) {
+	var row stateRow
+	err := s.Scan(ctx, refreshState, refreshHash, row.places()...)
+	if err != nil {
+		return core.TokenState{}, err
+	}
+	client, err := clientOf(ctx, row.Family.ClientID)
+	ok := err == nil
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return row.state(client, ok, now), err
 }
 
 // AddFamily adds a family without a refresh token, for a client's own tokens or the command line. The only error is
