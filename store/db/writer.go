@@ -101,7 +101,7 @@ func (s *DB) BulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // Background is like Bulk, for work that may take long in total, such as a sync of a list. While other operations wait,
-// it gets at most a fifth of the writer's time.
+// it gets at most a tenth of the writer's time.
 func (s *DB) Background(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.background, &op{fn: fn, bulk: true, background: true})
 }
@@ -208,7 +208,9 @@ func (w *writer) run() {
 			w.fill(w.bulk, background, nil)
 			w.batch = append(w.batch, o)
 		case <-unused:
-			w.resting = time.Time{}
+			if w.awaited() == 0 { // on a busy machine, operations may have come in the meantime
+				w.resting = time.Time{}
+			}
 			continue
 		case <-idle.C:
 			if err := w.watch(); err != nil {
@@ -260,9 +262,10 @@ func (w *writer) fill(bulk, background, late <-chan *op) {
 }
 
 // waiting returns the number of queued operations.
-func (w *writer) waiting() int {
-	return len(w.interactive) + len(w.bulk) + len(w.background) + len(w.late)
-}
+func (w *writer) waiting() int { return w.awaited() + len(w.background) }
+
+// awaited is like waiting, without those of Background.
+func (w *writer) awaited() int { return len(w.interactive) + len(w.bulk) + len(w.late) }
 
 func (w *writer) drain() {
 	for {
@@ -310,14 +313,14 @@ func (w *writer) commit() {
 // long, unless it is unused for a moment. Clients that send their next request after each response need less than that
 // moment.
 const (
-	othersShare = 4
-	unusedFor   = time.Millisecond
+	othersShare = 9
+	unusedFor   = 2 * time.Millisecond
 )
 
 // share starts the rest of Background after a batch with one of its operations, if others were in it or wait.
 func (w *writer) share(ops []*op, took time.Duration) {
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.background }) &&
-		(len(ops) > 1 || w.waiting() > len(w.background)) {
+		(len(ops) > 1 || w.awaited() > 0) {
 		w.resting = time.Now().Add(othersShare * took)
 	}
 }
