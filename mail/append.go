@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"sync"
 	"time"
 
 	"newsletterd/core"
@@ -16,6 +17,9 @@ type workspace struct {
 	vars Vars
 	buf  []byte
 }
+
+// workspaces are shared by all jobs, because many jobs take turns.
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // dateLine is the Date header for one second. Thousands of emails share it.
 type dateLine struct {
@@ -107,8 +111,8 @@ func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 		return dst, fmt.Errorf("%w: recipient %q", ErrMessage, core.Email(r.Email).Mask())
 	}
 	start := len(dst)
-	w := b.scratch.Get().(*workspace)
-	defer func() { w.vars = Vars{}; b.scratch.Put(w) }()
+	w := workspaces.Get().(*workspace)
+	defer func() { w.vars = Vars{}; workspaces.Put(w) }()
 	b.fill(&w.vars, r)
 	dst, err := b.appendHeaders(dst, r, &w.vars, &w.buf)
 	if a := b.spec.Attachments; err == nil && a != nil {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -81,9 +80,8 @@ type Bulk struct {
 	unsubscribe   *Template
 	htmlB64       bool
 	textB64       bool
-	head          []byte    // From and Reply-To
-	tail          []byte    // List-Id, Feedback-ID and the other constant fields
-	scratch       sync.Pool // pool of *workspace
+	head          []byte // From and Reply-To
+	tail          []byte // List-Id, Feedback-ID and the other constant fields
 	date          atomic.Pointer[dateLine]
 	staticSubject []byte
 }
@@ -96,7 +94,6 @@ const gmailClip = 102_400
 // or template) and, for templates, the line and column in the message.
 func CompileBulk(spec *BulkSpec) (*Bulk, error) {
 	b := &Bulk{spec: *spec, marks: marksOf(spec.Providers)}
-	b.scratch.New = func() any { return new(workspace) }
 	if err := b.checkSpec(); err != nil {
 		return nil, err
 	}
