@@ -158,11 +158,15 @@ func onlyOneBlock(before, after string) string {
 	return ""
 }
 
-// pick chooses an action of the toolbar.
+// pick chooses an action of the toolbar, or of its menu if that is open.
 func (b *consoleBrowser) pick(actions ...string) {
 	b.Helper()
 	for _, a := range actions {
-		b.Click(`.editor-toolbar [data-action="` + a + `"]`)
+		selector := `.editor-toolbar [data-action="` + a + `"]`
+		if a == "picture" || a == "button" { // the menu has them, too
+			selector += ":not([role])"
+		}
+		b.Click(selector)
 	}
 }
 
