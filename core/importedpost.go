@@ -19,4 +19,12 @@ type ImportedPost struct {
 type PostsInput struct {
 	Drafts bool `json:"drafts"` // also posts that were never published
 	Paid   bool `json:"paid"`   // also posts that only members or paying readers could read
+	// address of the site at the other tool: for links between posts, and for links and images without an address
+	Site OldSite `json:"site" like:"line" max:"2000"`
+}
+
+// CheckInput normalizes the address of the site. If it is not one, CheckInput returns an Invalid error.
+func (in *PostsInput) CheckInput() (err error) {
+	in.Site, err = ParseOldSite(string(in.Site))
+	return err
 }

@@ -45,6 +45,10 @@ type ImportJob struct {
 	// posts in the export that can become issues, and those that are too large or have no content
 	Posts        int64 `db:"posts" json:"posts"`
 	PostsSkipped int64 `db:"posts_skipped" json:"posts_skipped"`
+	// posts with links or images that lack the address of their site
+	RelativePosts int64 `db:"relative_posts" json:"relative_posts"`
+	// address of the site at the other tool, once posts were imported with it
+	Site OldSite `db:"site" json:"site,omitempty"`
 	// different images in the posts, and those beyond the limit
 	Pictures        int64  `db:"pictures" json:"images"`
 	PicturesSkipped int64  `db:"pictures_skipped" json:"images_skipped"`

@@ -33,6 +33,7 @@ const (
 	PictureRedirects   = "redirects"    // too many
 	PictureBadAddress  = "bad_address"  // neither http nor https, or without a host
 	PictureStorageFull = "storage_full" // the tenant's images have reached their limit
+	PictureNoSite      = "no_site"      // an address without that of its site, which is unknown
 )
 
 // Limits of the posts of exports and their pictures.
@@ -50,7 +51,7 @@ type ImportedPicture struct {
 	Address string `db:"address" json:"address"`
 	State   string `db:"state" json:"state" enum:"listed|waiting|stored|failed|removing"`
 	// why it could not be copied; only if failed
-	Reason string `db:"reason" json:"reason,omitempty" enum:"not_found|bad_status|too_large|not_an_image|unsupported|damaged|not_public|unreachable|redirects|bad_address|storage_full"`
+	Reason string `db:"reason" json:"reason,omitempty" enum:"not_found|bad_status|too_large|not_an_image|unsupported|damaged|not_public|unreachable|redirects|bad_address|storage_full|no_site"`
 	// the image that the import has added; only if stored
 	MediaID string `db:"media_id" json:"media_id,omitempty"`
 }

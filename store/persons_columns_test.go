@@ -92,7 +92,7 @@ var personColumns = map[string]struct {
 		other: "import_id no title summary slug author kind posted_at draft paid body issue_no fetching",
 	},
 	"import_picture": {other: "import_id no address state reason media_id"},
-	"imported_issue": {other: "issue_no source author kind body body_sum tenant_id old_path"},
+	"imported_issue": {other: "issue_no source author kind body body_sum tenant_id old_path site"},
 	"import_before":  {person: "subscription_id fields", other: "import_id"},
 	"import_chunk":   {stays: "data", other: "import_id kind no"},
 	"import_word":    {person: "email_key", stays: "import_id", other: "tenant_id list_id kind reason at said_at"},
@@ -100,7 +100,7 @@ var personColumns = map[string]struct {
 		stays: "created_by done_id undo_by",
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
 			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
-			"pictures pictures_skipped post_bytes " +
+			"pictures pictures_skipped post_bytes relative_posts site " +
 			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred said " +
 			"undo_resumed undo_lifted tagged new_tags tags_skipped made_tags undo_untagged " +
 			"id tenant_id list_id name tool posts posts_skipped bytes status dry_run keep_fields known_only " +

@@ -104,7 +104,7 @@ func (a archive) issue(c *web.Call) error {
 	if err := a.around(c, list, &i, &data); err != nil {
 		return err
 	}
-	text, err := drafts.IssueArticle(c, a.Store, &i)
+	text, err := drafts.IssueArticle(c, a.Store, &i, a.url(list))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/article"
+	"newsletterd/store/campaigns"
 )
 
 const (
@@ -71,7 +73,11 @@ func (a archive) feed(c *web.Call) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.feeds.of(list.ID, feedKey(list, a.url(list), issues), c.Now, func() ([]byte, error) {
+	key, err := a.feedKey(c, list, issues)
+	if err != nil {
+		return err
+	}
+	f, err := a.feeds.of(list.ID, key, c.Now, func() ([]byte, error) {
 		return a.writeFeed(c, list, issues)
 	})
 	if err != nil {
@@ -81,9 +87,14 @@ func (a archive) feed(c *web.Call) error {
 	return nil
 }
 
-// feedKey returns a key that identifies the contents of a feed with these issues.
-func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string {
-	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
+// feedKey returns a key that identifies the contents of a feed with these issues. Imported issues link to others, which
+// the feed may not contain.
+func (a archive) feedKey(c *web.Call, list *core.ListWithTenant, issues []core.Issue) (key string, err error) {
+	mark := ""
+	if slices.ContainsFunc(issues, func(i core.Issue) bool { return i.Imported }) {
+		mark, err = campaigns.IssuesMark(c, a.Store.DB, list.ID)
+	}
+	return fmt.Sprint(a.url(list), list.UpdatedAt, list.Tenant.UpdatedAt, mark, issues), err
 }
 
 // entryID returns the id of an issue in feeds (RFC 4287 section 4.2.6). It stays the same if the archive moves to the
@@ -151,7 +162,7 @@ func escapedSize(s string) int {
 // feedText returns the text of an issue: its article or, if archives show the email in a frame, the body of the email.
 // URLs in the text are absolute, as in emails.
 func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
-	text, err := drafts.IssueArticle(c, a.Store, i)
+	text, err := drafts.IssueArticle(c, a.Store, i, a.url(list))
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ func TestInputsSayWhatIsWrong(t *testing.T) {
 	carries := []string{ // the value has what is wrong with it
 		"components.html", "polls.html", "suppressions.html", "theme.html",
 	}
-	says := []string{"Blame", ".Mark ", "$f}}", ".Data.Email}}", ".Data.Source}}", ".Data.Address}}"}
+	says := []string{"Blame", ".Mark ", "$f}}", ".Data.Email}}", ".Data.Source}}", ".Data.Address}}", ".Blog.Site}}"}
 	files, err := filepath.Glob("templates/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)

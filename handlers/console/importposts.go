@@ -20,6 +20,7 @@ type importedPosts struct {
 	Second       bool   // whether another person has to import them
 	Moves        bool   // whether their old addresses lead to the issues
 	Archive      string // URL of the archive; empty: not public
+	Site         field  // address of the old site
 
 	Copies core.PictureCounts
 	Failed []core.ImportedPicture // the first pictures that could not be copied
@@ -63,6 +64,7 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 		}
 		posts.Archive = links.Archive
 	}
+	posts.Site = p.siteField(d)
 	posts.Copies = d.Copies
 	if d.Copies.Failed > 0 {
 		q := url.Values{"state": {core.PictureFailed}, "limit": {strconv.Itoa(shownPictures)}}
@@ -71,6 +73,23 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 		}
 	}
 	return posts
+}
+
+// siteField returns the question for the address of the site from which the posts of an import come.
+func (p *Page) siteField(d *importData) field {
+	f := field{
+		Name: "site", Label: p.T("Address of your old site"), Value: string(d.Site), Type: "text", Mode: "url", Max: 2000,
+		Placeholder: "https://blog.example.org",
+		Hint:        p.T("Links from one post to another will lead to the imported issues."),
+	}
+	if d.RelativePosts > 0 {
+		f.Hint = p.N("1 post has links or images that lack this address.|{{n}} posts have links or images that lack this "+
+			"address.", d.RelativePosts) + " " + p.T("Without it, these images aren't copied.") + " " + f.Hint
+	}
+	if v, ok := p.Form["site"]; ok {
+		f.Value = v
+	}
+	return f
 }
 
 // Polls reports whether the page of an import reloads its state. A form that someone fills in is not replaced.
@@ -99,6 +118,8 @@ func (p *Page) PictureReason(reason string) string {
 		return p.T("Too many redirects")
 	case core.PictureBadAddress:
 		return p.T("Invalid address")
+	case core.PictureNoSite:
+		return p.T("The address of your old site is missing")
 	case core.PictureStorageFull:
 		return p.T("Your image storage is full")
 	}
@@ -126,29 +147,41 @@ func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 
 // importPosts adds the posts of an export to the archive, or removes them.
 func (o *Console) importPosts(p *Page) (web.HTML, error) {
-	var j core.ImportJob
-	if _, err := p.Get(p.importPath(), nil, &j); err != nil {
+	d, v, err := p.importView()
+	if err != nil {
 		return web.HTML{}, err
 	}
-	if j.TenantID != p.Tenant.ID {
-		return web.HTML{}, web.ErrNotFound
-	}
+	notice := ""
 	if p.Form["do"] == "remove" {
-		err := p.Do(http.MethodPost, p.importPath("posts", "undo"), nil, nil)
-		if err != nil && core.KindOf(err) != core.Conflict {
+		err = p.Do(http.MethodPost, p.importPath("posts", "undo"), nil, nil)
+	} else {
+		notice, err = p.addPosts()
+	}
+	if core.KindOf(err) == core.Invalid {
+		fault, status, _ := p.FaultOf(err)
+		v.Status = status
+		p.readImport(d)
+		if d.Blog == nil {
 			return web.HTML{}, err
 		}
-		return p.Redirect(p.Path("imports", j.ID), "")
+		d.Blog.Site.Wrong = fault
+		return p.Show("import", v)
 	}
-	var posts []core.ImportedPost
-	in := core.PostsInput{Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != ""}
-	err := p.Do(http.MethodPost, p.importPath("posts"), in, &posts)
-	notice := ""
-	switch {
-	case err == nil && !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }):
-		notice = "no-posts"
-	case err != nil && core.KindOf(err) != core.Conflict:
+	if err != nil && core.KindOf(err) != core.Conflict {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("imports", j.ID), notice)
+	return p.Redirect(p.Path("imports", d.ID), notice)
+}
+
+// addPosts adds posts to the archive. It returns the notice for the next page, or "".
+func (p *Page) addPosts() (notice string, err error) {
+	in := core.PostsInput{
+		Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != "", Site: core.OldSite(p.Form["site"]),
+	}
+	var posts []core.ImportedPost
+	err = p.Do(http.MethodPost, p.importPath("posts"), in, &posts)
+	if err == nil && !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }) {
+		notice = "no-posts"
+	}
+	return notice, err
 }

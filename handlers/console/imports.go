@@ -270,23 +270,29 @@ func (p *Page) importPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// importJob shows the current stage of an import: column mapping, progress or result.
-func (o *Console) importJob(p *Page) (web.HTML, error) {
-	var d importData
-	if _, err := p.Get(p.importPath(), nil, &d); err != nil {
-		return web.HTML{}, err
+// importView returns the import of a page and its View. Call readImport before it is shown.
+func (p *Page) importView() (d *importData, v View, err error) {
+	d = &importData{}
+	if _, err = p.Get(p.importPath(), nil, d); err != nil {
+		return d, v, err
 	}
 	if d.TenantID != p.Tenant.ID {
-		return web.HTML{}, web.ErrNotFound
+		return d, v, web.ErrNotFound
 	}
-	if _, err := p.Get("/api/admin/newsletter-lists/"+d.ListID, nil, &d.List); err != nil {
+	_, err = p.Get("/api/admin/newsletter-lists/"+d.ListID, nil, &d.List)
+	return d, View{
+		Title: d.Name, Within: p.withinImports(), State: p.T("Import into “{{list}}”", "list", d.List.Name), Data: d,
+	}, err
+}
+
+// importJob shows the current stage of an import: column mapping, progress or result.
+func (o *Console) importJob(p *Page) (web.HTML, error) {
+	d, v, err := p.importView()
+	if err != nil {
 		return web.HTML{}, err
 	}
-	v := View{
-		Title: d.Name, Within: p.withinImports(), State: p.T("Import into “{{list}}”", "list", d.List.Name), Data: &d,
-	}
 	if p.IsForm() {
-		err := p.runImport(&d)
+		err := p.runImport(d)
 		if err == nil {
 			return p.Redirect(p.Path("imports", d.ID), "")
 		}
@@ -295,13 +301,13 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 		v.Fault, v.Status = fault, status
-		p.readImport(&d)
-		if wrongOn(err, "mapping", fault) != "" && p.markTwice(&d) {
+		p.readImport(d)
+		if wrongOn(err, "mapping", fault) != "" && p.markTwice(d) {
 			v.Fault = p.T("Two columns are imported as the same field. Change one of them.")
 		}
 		return p.Show("import", v)
 	}
-	p.readImport(&d)
+	p.readImport(d)
 	if _, part := p.Partial(); part {
 		return p.ShowPart("import", "import", v)
 	}

@@ -51,7 +51,7 @@ const smallestPicture = 160
 // IssueText returns the texts that archives list and search for an issue that was sent before texts were stored. An
 // issue that can't be compiled has no text. Archives find it only by its title.
 func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
-	a, err := IssueArticle(ctx, s, i)
+	a, err := IssueArticle(ctx, s, i, "")
 	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
 		return t, nil
 	}
@@ -62,14 +62,27 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 }
 
 // IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
-// post.
-func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.Article, error) {
+// post. Links from an imported post to others lead to the archive, which has the URL archive; if that is empty, they
+// lead to the other tool.
+func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue, archive string) (*article.Article, error) {
 	if i.Imported {
-		body, err := campaigns.ImportedBody(ctx, s.DB, i.No)
+		p, err := campaigns.ImportedBody(ctx, s.DB, i.No)
 		if err != nil {
 			return nil, err
 		}
-		return importedArticle(ctx, s, i.Title, body)
+		return article.Imported(i.Title, p.Body, &article.Old{
+			Site: p.Site, Picture: sizes(ctx, s),
+			Issues: func(paths []string) (map[string]string, error) {
+				if archive == "" {
+					return nil, nil
+				}
+				at, err := campaigns.SlugsAt(ctx, s.DB, p.TenantID, i.ListID, paths)
+				for path, slug := range at {
+					at[path] = archive + slug
+				}
+				return at, err
+			},
+		})
 	}
 	j, err := s.SendJobByNo(ctx, i.JobNo)
 	if err != nil {
@@ -136,13 +149,9 @@ func sizes(ctx context.Context, s *store.Store) func(address string) (width, hei
 	}
 }
 
-func importedArticle(ctx context.Context, s *store.Store, title, body string) (*article.Article, error) {
-	return article.Imported(title, body, sizes(ctx, s))
-}
-
 // ImportedText returns what archives list and search of an imported issue with a title and clean HTML.
 func ImportedText(ctx context.Context, s *store.Store, title, body string) (t campaigns.IssueText, err error) {
-	a, err := importedArticle(ctx, s, title, body)
+	a, err := article.Imported(title, body, &article.Old{Picture: sizes(ctx, s)})
 	if err != nil {
 		return t, err
 	}

@@ -24,7 +24,7 @@ func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 			return nil
 		}
 		no++
-		p.No = no
+		p.No, p.Relative = no, article.HasRelative(body, e.HasPicture)
 		return take(&p, body)
 	})
 	return skipped + hidden, err
@@ -36,6 +36,9 @@ func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export,
 		pictures := article.PostPictures(body)
 		if err := up.KeepPost(ctx, &p.ImportedPost, body, pictureKeys(pictures)...); err != nil {
 			return err
+		}
+		if p.Relative {
+			up.Relative++
 		}
 		return packPictures(ctx, up, e, pictures)
 	})

@@ -228,8 +228,8 @@ func (s *Source) finish(body *html.Node, a *Article) {
 	for n := range body.Descendants() {
 		switch n.DataAtom {
 		case atom.A:
-			if address := attribute(n, "href"); address != "" {
-				set(n, "href", s.Link(address))
+			if address := s.Link(attribute(n, "href")); address != "" {
+				set(n, "href", address)
 			} else {
 				n.Attr = slices.DeleteFunc(n.Attr, isTarget) // an answer to a poll: its words stay, as text
 			}
@@ -240,7 +240,7 @@ func (s *Source) finish(body *html.Node, a *Article) {
 }
 
 // isTarget reports whether an attribute of a link is for opening it.
-func isTarget(a html.Attribute) bool { return a.Key == "href" || a.Key == "class" }
+func isTarget(a html.Attribute) bool { return a.Key == "href" || a.Key == "class" || a.Key == "rel" }
 
 // emptyParagraphs returns the paragraphs with nothing but spaces and line breaks. Editors write them as distance.
 func emptyParagraphs(body *html.Node) (empty []*html.Node) {

@@ -213,7 +213,7 @@ func unsized(string) (width, height int) { return 0, 0 }
 // TestImportedPosts checks that a post of another tool is shown with its title, links and images.
 func TestImportedPosts(t *testing.T) {
 	a, err := Imported("News", `<h1>News</h1><h3>One</h3><p><br></p><p> <b> </b></p>`+
-		`<p>Hi <a href="https://a.example/?b=c">there</a><img src="https://a.example/p.png"></p><p></p>`, unsized)
+		`<p>Hi <a href="https://a.example/?b=c">there</a><img src="https://a.example/p.png"></p><p></p>`, &Old{Picture: unsized})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestImportedPosts(t *testing.T) {
 	for page, words := range map[string]string{
 		"<h1>News</h1>": "", "<p> </p>": "", `<img src="https://a.example/p.png">`: "", "<p>Wheels": "Wheels",
 	} {
-		a, err := Imported("News", page, unsized)
+		a, err := Imported("News", page, &Old{Picture: unsized})
 		if err != nil || a.HTML == "" || a.Words != words {
 			t.Errorf("%s: %+v %v", page, a, err)
 		}

@@ -23,7 +23,8 @@ type ImportedIssue struct {
 	At                   core.Instant
 	Undated              bool   // At is not from the other tool
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
-	First                int64  // number of the first issue of the same import; 0: none yet
+	Site                 core.OldSite
+	First                int64 // number of the first issue of the same import; 0: none yet
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
@@ -43,8 +44,8 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 	}
 	if err == nil {
 		_, err = tx.Exec(`INSERT INTO imported_issue (issue_no, source, author, kind, body, tenant_id, old_path,
-			body_sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID, i.OldPath,
-			bodySum(i.Body))
+			body_sum, site) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, no, i.Source, i.Author, i.Kind, i.Body, i.TenantID,
+			i.OldPath, bodySum(i.Body), i.Site)
 	}
 	if err == nil {
 		text := IssueText{Words: i.Words, Excerpt: i.Excerpt}
@@ -136,11 +137,47 @@ func ImportedText(ctx context.Context, s *db.DB, no int64) (title, body string, 
 	return i.Title, i.Body, err
 }
 
-// ImportedBody returns the clean HTML of an imported issue. If there is no such issue, it returns core.ErrNotFound.
-func ImportedBody(ctx context.Context, s *db.DB, no int64) (body string, err error) {
-	err = s.Get(ctx, &body, "SELECT body FROM imported_issue WHERE issue_no = ?", no)
-	return body, err
+// ImportedPost is the text of an imported issue.
+type ImportedPost struct {
+	Body     string       `db:"body"` // clean HTML
+	Site     core.OldSite `db:"site"`
+	TenantID string       `db:"tenant_id"`
 }
+
+// ImportedBody returns the text of an imported issue. If there is no such issue, it returns core.ErrNotFound.
+func ImportedBody(ctx context.Context, s *db.DB, no int64) (p ImportedPost, err error) {
+	err = s.Get(ctx, &p, "SELECT body, site, tenant_id FROM imported_issue WHERE issue_no = ?", no)
+	return p, err
+}
+
+const slugsAt = `SELECT m.old_path, i.slug FROM json_each(?3) AS k CROSS JOIN imported_issue AS m
+	INDEXED BY imported_issue_old ON m.tenant_id = ?1 AND m.old_path = k.value CROSS JOIN issue AS i
+	ON i.no = m.issue_no WHERE i.list_id = ?2 ORDER BY m.issue_no DESC`
+
+// SlugsAt returns the slugs of the imported issues of a list that were at these paths at another tool, by path. If several
+// were at a path, the one imported first counts. The paths must have the form of core.OldPath. The only error is
+// core.ErrStorage.
+func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []string) (map[string]string, error) {
+	var found []struct {
+		Path string `db:"old_path"`
+		Slug string `db:"slug"`
+	}
+	err := s.All(ctx, &found, slugsAt, tenantID, listID, core.Strings(paths).Column())
+	slugs := make(map[string]string, len(found))
+	for _, f := range found {
+		slugs[f.Path] = f.Slug
+	}
+	return slugs, err
+}
+
+// IssuesMark returns a text that changes when issues are added to a list or removed from it. Its only error is
+// core.ErrStorage.
+func IssuesMark(ctx context.Context, s *db.DB, listID string) (mark string, err error) {
+	err = s.Get(ctx, &mark, issuesMark, listID)
+	return mark, err
+}
+
+const issuesMark = "SELECT count(*) || ' ' || total(no) FROM issue INDEXED BY issue_sent WHERE list_id = ?"
 
 // issuesAtOldPath is the number of issues with the same old path that IssuesAt returns at most.
 const issuesAtOldPath = 10

@@ -15,7 +15,7 @@ var shownColumns = map[string]string{
 		"require_pkce deleted_at old_secret_until created_by disabled_at",
 	"dkim_key": "tenant_id domain selector algorithm status public",
 	"import_job": "tenant_id list_id name bytes status dry_run keep_fields known_only subscriber_status source mapping lines " +
-		"added updated no_address typos " +
+		"site added updated no_address typos relative_posts " +
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
 		"started_at finished_at failure_reason announced done_id done_rows brought undo_status undo_by undone_at " +
 		"undo_removed undo_pending undo_kept replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +

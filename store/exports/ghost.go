@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"html"
 	"io"
 	"slices"
 	"strings"
@@ -29,25 +30,35 @@ type ghostPost struct {
 	PublishedAt string `json:"published_at"`
 	CreatedAt   string `json:"created_at"`
 	Excerpt     string `json:"custom_excerpt"`
+	Feature     string `json:"feature_image"`
+}
+
+// page returns the content with the feature image, which Ghost shows above it. alt is the description of the image.
+func (p *ghostPost) page(alt string) string {
+	page := p.HTML
+	if p.Feature != "" && strings.TrimSpace(page) != "" {
+		page = `<figure><img src="` + html.EscapeString(p.Feature) + `" alt="` + html.EscapeString(alt) + `"></figure>` + page
+	}
+	return siteRelative.Replace(page)
 }
 
 // Limits on the data that is kept in memory while the posts of a Ghost export are read. Data beyond a limit is ignored,
 // but deeper nesting is an error.
 const (
 	maxGhostUsers   = 10_000
-	maxGhostAuthors = 50_000 // number of posts whose author is kept
+	maxGhostAuthors = 50_000 // number of posts whose author and image description are kept
 	maxGhostID      = 100    // bytes of an id
 	maxGhostDepth   = 100
 )
 
-// ghostURL replaces the site's own address in the links and images of an export. Because the export doesn't contain the
-// address, these URLs get a scheme that cleaning removes.
-const ghostURL = "__GHOST_URL__"
+// siteRelative makes addresses relative. In an export, __GHOST_URL__ replaces the site's own address, which it doesn't
+// contain.
+var siteRelative = strings.NewReplacer("__GHOST_URL__/", "/", "__GHOST_URL__", "/")
 
 // ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
 // file may name the authors after the posts.
 func ghostPosts(open opener, each func(Post) error) error {
-	users, authors := map[string]string{}, map[string]string{}
+	users, authors, alts := map[string]string{}, map[string]string{}, map[string]string{}
 	err := ghostRows(open, map[string]func(*rowDecoder) error{
 		"users": func(d *rowDecoder) error {
 			var u struct{ ID, Name string }
@@ -68,6 +79,17 @@ func ghostPosts(open opener, each func(Post) error) error {
 			}
 			return err
 		},
+		"posts_meta": func(d *rowDecoder) error {
+			var m struct {
+				Post string `json:"post_id"`
+				Alt  string `json:"feature_image_alt"`
+			}
+			err := d.Decode(&m)
+			if m.Alt != "" && len(alts) < maxGhostAuthors && len(m.Post) <= maxGhostID {
+				alts[m.Post] = oneLine(m.Alt, 200)
+			}
+			return err
+		},
 	})
 	if err != nil {
 		return err
@@ -81,7 +103,7 @@ func ghostPosts(open opener, each func(Post) error) error {
 		if at == 0 {
 			at = timeOf(p.CreatedAt)
 		}
-		return each(Post{HTML: strings.ReplaceAll(p.HTML, ghostURL, "ghost:"), ImportedPost: core.ImportedPost{
+		return each(Post{HTML: p.page(alts[p.ID]), ImportedPost: core.ImportedPost{
 			Title: p.Title, Summary: p.Excerpt, Slug: core.Slug(p.Slug), Author: users[authors[p.ID]], Kind: p.Type,
 			PostedAt: at, Draft: !slices.Contains([]string{"published", "sent"}, p.Status),
 			Paid: p.Visibility != "" && p.Visibility != "public",

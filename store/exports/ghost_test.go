@@ -3,6 +3,7 @@ package exports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,18 +58,21 @@ func TestGhostKeepsFewAuthors(t *testing.T) {
 	}
 }
 
-// Addresses of the Ghost site don't become addresses of this server.
+// Addresses of the Ghost site become relative. The feature image is shown above the post, with its description.
 func TestGhostAddresses(t *testing.T) {
-	open := ghost(`"posts":[{"html":"<a href=\"__GHOST_URL__/x\">X</a><img src=\"__GHOST_URL__/y.png\"><b>Z</b>"}]`)
-	posts := 0
+	open := ghost(`"posts":[{"id":"2","html":"<a href=\"__GHOST_URL__/x/\">X</a><a href=\"__GHOST_URL__\">Y</a>",` +
+		`"feature_image":"__GHOST_URL__/content/y.png"}, {"id":"3","html":"","feature_image":"z.png"}],` +
+		`"posts_meta":[{"post_id":"2","feature_image_alt":"A \"bed\""}]`)
+	var pages []string
 	err := ghostPosts(open, func(p Post) error {
-		if body := htmlclean.Body(p.HTML); posts == 0 && body != "X<b>Z</b>" {
-			t.Error(body)
-		}
-		posts++
+		pages = append(pages, htmlclean.Body(p.HTML))
 		return nil
 	})
-	if err != nil || posts == 0 {
-		t.Errorf("%d posts: %v", posts, err)
+	want := []string{
+		`<figure><img src="/content/y.png" alt="A &#34;bed&#34;"></figure>` +
+			`<a href="/x/" rel="noreferrer">X</a><a href="/" rel="noreferrer">Y</a>`, "", "A",
+	}
+	if err != nil || !slices.Equal(pages, want) {
+		t.Errorf("%q: %v", pages, err)
 	}
 }

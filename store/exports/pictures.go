@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"newsletterd/core"
 )
 
 // maxPicture is the maximum size of a picture in an archive, in bytes.
@@ -30,22 +32,7 @@ func entryName(file *zip.File) string { return strings.ReplaceAll(file.Name, `\`
 // Picture returns the data of the picture that a post shows from a relative address, or nil if the archive has no such
 // picture, several, or one with more than room bytes. If the archive is damaged, it returns a core.Invalid error.
 func (e *Export) Picture(address string, room int64) ([]byte, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
-		return nil, nil
-	}
-	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
-	var found *zip.File
-	for _, file := range e.pictures[path.Base(name)] {
-		entry := "/" + strings.TrimPrefix(entryName(file), "/")
-		if !strings.HasSuffix(entry, "/"+name) {
-			continue
-		}
-		if found != nil {
-			return nil, nil
-		}
-		found = file
-	}
+	found := e.picture(address)
 	if found == nil || found.UncompressedSize64 > uint64(min(max(room, 0), maxPicture)) {
 		return nil, nil
 	}
@@ -55,4 +42,26 @@ func (e *Export) Picture(address string, room int64) ([]byte, error) {
 	}
 	defer r.Close()
 	return io.ReadAll(r)
+}
+
+// HasPicture reports whether Picture finds an address in the archive.
+func (e *Export) HasPicture(address string) bool { return e.picture(address) != nil }
+
+// picture returns the only entry that can be the picture at a relative address, or nil.
+func (e *Export) picture(address string) (found *zip.File) {
+	if !core.IsRelative(address) {
+		return nil
+	}
+	u, _ := url.Parse(address) // IsRelative has parsed it
+	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
+	for _, file := range e.pictures[path.Base(name)] {
+		if !strings.HasSuffix("/"+strings.TrimPrefix(entryName(file), "/"), "/"+name) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = file
+	}
+	return found
 }

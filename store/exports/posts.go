@@ -31,6 +31,7 @@ type Post struct {
 	core.ImportedPost
 	HTML     string
 	Markdown bool // HTML is Markdown that may contain HTML
+	Relative bool // set by drafts.EachPost: it has links or images that lack the address of the site
 }
 
 // opener opens a file of an export.

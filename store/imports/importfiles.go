@@ -28,6 +28,7 @@ type ImportUpload struct {
 	Tool         string // program whose export the file is; empty if unknown
 	PostsOnly    bool   // whether the export has no people, so that the import ends with the upload
 	PostsSkipped int64  // number of posts that were not stored
+	Relative     int64  // number of posts with links or images that lack the address of their site
 	PostRoom     int64  // number of bytes of posts that can still be stored
 
 	pictures map[[sha256.Size]byte]int64 // numbers of pictures by the sums of their addresses; negative after Wants
@@ -166,9 +167,10 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 		if u.PostsOnly {
 			status, finished = core.ImportCompleted, now
 		}
-		err := tx.One(`UPDATE import_job SET status = ?, finished_at = ?, touched_at = ?, tool = ?, posts_skipped = ?
+		err := tx.One(`UPDATE import_job SET status = ?, finished_at = ?, touched_at = ?, tool = ?, posts_skipped = ?,
+			relative_posts = ?
 			WHERE id = ? AND status = 'uploading'`, status, int64(finished), int64(now), u.Tool,
-			u.PostsSkipped, u.job.ID)
+			u.PostsSkipped, u.Relative, u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}

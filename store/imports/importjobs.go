@@ -12,6 +12,7 @@ import (
 )
 
 var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, pictures, pictures_skipped, bytes,
+	relative_posts, site,
 	status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,

@@ -220,21 +220,22 @@ func endWaiting(tx *db.Tx, id string) error {
 
 // PictureTurn is work on pictures of one tenant: copying those of an imported issue, or removing copies.
 type PictureTurn struct {
-	TenantID  string `db:"tenant_id"`
-	ImportID  string `db:"import_id"`
-	Removing  bool   `db:"removing"` // the fields below are empty
-	PostNo    int64  `db:"post_no"`
-	IssueNo   int64  `db:"issue_no"`
-	CreatedBy string `db:"created_by"` // who has uploaded the export
-	Title     string `db:"title"`
-	Body      string `db:"body"` // of the issue
+	TenantID  string       `db:"tenant_id"`
+	ImportID  string       `db:"import_id"`
+	Removing  bool         `db:"removing"` // the fields below are empty
+	PostNo    int64        `db:"post_no"`
+	IssueNo   int64        `db:"issue_no"`
+	CreatedBy string       `db:"created_by"` // who has uploaded the export
+	Title     string       `db:"title"`
+	Body      string       `db:"body"` // of the issue
+	Site      core.OldSite `db:"site"` // of the other tool
 }
 
 const (
 	nextRemoving = `SELECT j.tenant_id, x.import_id, 1 AS removing FROM import_picture AS x
 		INDEXED BY import_picture_removing CROSS JOIN import_job AS j INDEXED BY sqlite_autoindex_import_job_1
 		ON j.id = x.import_id WHERE x.state = 'removing' AND j.tenant_id NOT IN (SELECT value FROM json_each(?1)) LIMIT 1`
-	nextFetching = `SELECT j.tenant_id, p.import_id, 0 AS removing, p.no AS post_no, p.issue_no, j.created_by
+	nextFetching = `SELECT j.tenant_id, p.import_id, 0 AS removing, p.no AS post_no, p.issue_no, j.created_by, j.site
 		FROM import_post AS p INDEXED BY import_post_fetching
 		CROSS JOIN import_job AS j INDEXED BY sqlite_autoindex_import_job_1 ON j.id = p.import_id
 		CROSS JOIN list AS l ON l.id = j.list_id CROSS JOIN tenant AS t ON t.id = j.tenant_id

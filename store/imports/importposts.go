@@ -82,6 +82,12 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		if err != nil {
 			return err
 		}
+		if in.Site != "" && in.Site != j.Site {
+			err = setSite(tx, j, in.Site)
+		}
+		if err != nil {
+			return err
+		}
 		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
 			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
 		tx.Tell("posts", nil, len(posts))
@@ -91,6 +97,27 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		if err == nil {
 			err = s.publishStep(ctx, &j, step, now, text)
 		}
+	}
+	return err
+}
+
+// setSite sets the address of the site from which the posts of an import come, also for those that are issues. Their
+// pictures that need it wait to be copied.
+func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite) error {
+	j.Site = site
+	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)
+	if err == nil {
+		_, err = tx.Exec(`UPDATE imported_issue SET site = ? WHERE issue_no IN (SELECT issue_no FROM import_post
+			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ? AND issue_no > 0)`, site, j.ID)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
+		WHERE import_id = ? AND state = 'failed' AND reason = ?`, j.ID, core.PictureNoSite)
+	if err == nil && n > 0 {
+		tx.Kick(db.TopicPictures)
+		_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", j.ID)
 	}
 	return err
 }
@@ -122,6 +149,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		issues[k] = campaigns.ImportedIssue{
 			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author,
 			Kind: p.Kind, Body: p.Body, At: p.PostedAt, TenantID: j.TenantID, OldPath: core.OldPath(j.Tool, p.Slug),
+			Site: j.Site,
 		}
 		if p.PostedAt <= 0 {
 			issues[k].At, issues[k].Undated = now, true

@@ -70,24 +70,35 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *
 		data, reason = inlined(j.address)
 		return data, reason, nil
 	}
-	u, err := url.Parse(j.address)
+	address := j.address
+	if core.IsRelative(address) {
+		if data, err = c.packed(ctx, t, j, m); err != nil || len(data) > 0 {
+			return data, "", err
+		}
+		if address = t.Site.At(address); address == "" {
+			return nil, core.PictureNoSite, nil
+		}
+	}
+	u, err := url.Parse(address)
 	if err != nil {
 		return nil, core.PictureBadAddress, nil
-	}
-	if u.Scheme == "" && u.Host == "" {
-		if _, err = m.take(ctx, -1); err == nil {
-			data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
-		}
-		if err == nil && len(data) == 0 {
-			reason = core.PictureBadAddress
-		}
-		return data, reason, err
 	}
 	if u, err = webAddress(u); err != nil {
 		return nil, core.PictureBadAddress, nil
 	}
 	data, reason = c.fetch(ctx, u, m)
 	return data, reason, nil
+}
+
+// packed returns the data of a picture of the uploaded archive, or nil if there is none. It takes memory for it.
+func (c *copier) packed(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, err error) {
+	if _, err = m.take(ctx, -1); err == nil {
+		data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
+	}
+	if len(data) == 0 {
+		m.release()
+	}
+	return data, err
 }
 
 // inlined returns the data of a picture inside a text.

@@ -226,7 +226,7 @@ func TestPicturesAreCopied(t *testing.T) {
 		"http://127.0.0.1:1/x.png":    core.PictureNotPublic,
 		"http://user@a.example/x.png": core.PictureBadAddress,
 		"images/in.png":               core.PictureStored,
-		"images/missing.png":          core.PictureBadAddress,
+		"images/missing.png":          core.PictureNoSite,
 		core.PictureKey(inline):       core.PictureStored,
 		"http://127.0.0.1:2/x.png":    core.PictureUnreachable,
 	}

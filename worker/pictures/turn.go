@@ -105,7 +105,7 @@ func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *
 
 // copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
 func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
-	host, reason := hostOf(j.address), core.PictureUnreachable
+	host, reason := hostOf(t.Site.At(j.address)), core.PictureUnreachable
 	m := memory{of: s}
 	defer m.release()
 	full, err := c.full(ctx, t, s)

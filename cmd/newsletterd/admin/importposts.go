@@ -21,14 +21,16 @@ func (p commands) postCommands() []*cli.Command {
 		cli.String("file", "export to read: a zip `FILE` or Ghost's JSON file, or - for standard input"),
 		cli.Bool("drafts", "also import posts that were never published"),
 		cli.Bool("paid", "also import posts that only members or paying subscribers could read"),
+		cli.String("site", "`URL` of the old site, for links between posts and for links and images that lack it"),
 		cli.Bool("dry-run", "dry run: list the posts, without importing"),
 	}, []string{"list", "file"}, p.importPosts)
 	posts.Description = `Reads the posts in an export of Substack, Ghost, Buttondown, beehiiv or
 Mailchimp and adds them to the archive, with title, date, author and text.
 Nobody gets an email. Importing the same export again adds no post twice.
 Drafts and posts for paying subscribers are left out, because everyone can
-read the archive. To import the people in an export: newsletterd admin subscriber
-import
+read the archive. Links between posts lead to the imported issues if you pass
+the address of your old site. Ghost's file doesn't contain it. To import the
+people in an export: newsletterd admin subscriber import
 
    newsletterd admin import posts --list ID --file export.zip --dry-run
    newsletterd admin import posts --list ID --file export.zip`
@@ -55,6 +57,9 @@ type postsRow struct {
 	Paid    int64  `json:"paid"`    // not in the archive: for a limited audience
 	Present int64  `json:"present"` // in the archive from an earlier import
 	Skipped int64  `json:"skipped"` // without content that can be shown
+
+	Relative int64        `json:"relative"` // with links or images that lack the address of the site
+	Site     core.OldSite `json:"site"`
 }
 
 // count counts a post by what an import does with it.
@@ -95,7 +100,10 @@ func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) 
 	if err != nil {
 		return err
 	}
-	in := core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid")}
+	in := core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid"), Site: core.OldSite(c.String("site"))}
+	if err := in.CheckInput(); err != nil {
+		return err
+	}
 	if c.Bool("dry-run") {
 		return p.listPosts(c, e, in)
 	}
@@ -115,6 +123,9 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 		row := dryPost{post.ImportedPost, wanted(in, &post.ImportedPost)}
 		rows = append(rows, row)
 		sum.count(&row.ImportedPost, row.Import, row.Import)
+		if post.Relative {
+			sum.Relative++
+		}
 		return nil
 	})
 	if err == nil {
@@ -126,7 +137,16 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paying subscribers, "+
 		"and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
 		cli.Counted(sum.Paid, "post"), skipped)
+	p.askSite(sum.Relative, in.Site, "")
 	return nil
+}
+
+// askSite says that posts need the address of their site, unless it is known. first is the command to run before.
+func (p commands) askSite(posts int64, site core.OldSite, first string) {
+	if posts > 0 && site == "" {
+		fmt.Fprintf(p.Err, "%s: links or images lack the address of your old site, so they are left out. To import them, %s"+
+			"add --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), first)
+	}
 }
 
 // publishPosts stores the posts of an export and adds them to the archive.
@@ -161,9 +181,13 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if err != nil {
 		return err
 	}
-	row := postsRow{ID: j.ID, Tool: j.Tool, Skipped: j.PostsSkipped}
+	row := postsRow{ID: j.ID, Tool: j.Tool, Skipped: j.PostsSkipped, Relative: j.RelativePosts, Site: in.Site}
 	for k := range posts {
 		row.count(&posts[k], wanted(in, &posts[k]), posts[k].Issue != "")
 	}
-	return p.Printer(c).Record(row)
+	if err := p.Printer(c).Record(row); err != nil {
+		return err
+	}
+	p.askSite(row.Relative, row.Site, "run newsletterd admin import remove-posts --id "+row.ID+", then ")
+	return nil
 }

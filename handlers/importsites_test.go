@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// ghostSite is a Ghost export with two posts that link to each other and to a page that is not in it.
+const ghostSite = `{"db":[{"data":{"posts":[
+{"id":"1","title":"May","slug":"may","html":"<p>A<a href=\"__GHOST_URL__/june/\">June</a><a href=\"__GHOST_URL__/tag/x/\">Tag</a></p>",
+ "feature_image":"__GHOST_URL__/content/bed.png","status":"published","published_at":"2024-05-01T10:00:00.000Z"},
+{"id":"2","title":"June","slug":"june","html":"<p>B<a href=\"https://www.blog.example/may/?ref=x\">May</a></p>",
+ "status":"published","published_at":"2024-06-01T10:00:00.000Z"}]}}]}`
+
+// Posts of a Ghost export have no address of their site. It can be entered before or after they are imported. Links
+// between the posts lead to the issues, and back to the old site once an issue is removed.
+func TestAddressesOfOldSites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		_, err := e.store.UpdateList(t.Context(), e.list.ID, "test", func(l *core.List) error {
+			return l.Change(core.ListInput{Archive: new(true), Slug: new("weekly")}, core.At(time.Now()))
+		})
+		e.must(err)
+		const here = "https://news.example.org/a/weekly/"
+		shows := func(path string, want ...string) {
+			e.Helper()
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/a/weekly/"+path, nil))
+			for _, text := range want {
+				if absent, ok := strings.CutPrefix(text, "-"); strings.Contains(w.Body.String(), strings.TrimPrefix(text, "-")) == ok {
+					e.Errorf("%s: %d, %s (%s)\n%s", path, w.Code, text, absent, w.Body)
+				}
+			}
+		}
+		at := e.uploads(e.list.ID, "ghost.json", ghostSite)
+		e.shows(at, http.StatusOK, "1 post has links or images that lack this address", "-Enter the address")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
+		e.shows(at, http.StatusOK, "Enter the address and import the posts again")
+		shows("may", `<a href="`+here+`june"`, "<a>Tag</a>", "-bed.png", "-GHOST_URL")
+		shows("june", `<a href="https://www.blog.example/may/?ref=x"`)
+		shows("feed.xml", "-"+here+"may&#34; rel")
+
+		e.sends(at+"/posts", http.StatusBadRequest, url.Values{"do": {"add"}, "site": {"not a site"}},
+			"site must be the address of your old site", `value="not a site"`)
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"blog.example/"}})
+		e.shows(at, http.StatusOK, `value="https://blog.example"`, "-Enter the address")
+		shows("may", `<a href="`+here+`june"`, `<a href="https://blog.example/tag/x/"`,
+			`src="https://blog.example/content/bed.png"`)
+		shows("june", `<a href="`+here+`may"`)
+		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 1)
+
+		e.sends("/lists/"+e.list.ID+"/issues", http.StatusSeeOther, url.Values{"slug": {"may"}})
+		shows("june", `<a href="https://www.blog.example/may/?ref=x"`)
+		shows("feed.xml", "https://www.blog.example/may/?ref=x")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
+		shows("june", `<a href="`+here+`may"`)
+		shows("feed.xml", here+"may", "-www.blog.example")
+	})
+}
