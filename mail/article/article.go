@@ -179,12 +179,11 @@ func lines(s string) string { return strings.ReplaceAll(stdhtml.EscapeString(s),
 
 var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 
-// headings removes a first heading that repeats the title. It also shifts the levels of all headings so that the
-// highest is 2, because the title has level 1.
+// headings removes a first heading that repeats the title. It also shifts the levels of all headings: the title has
+// level 1, so they start at 2, and none is more than one level below the heading before it.
 func (s *Source) headings(body *html.Node) {
 	var all []*html.Node
 	var repeated *html.Node
-	highest := 6
 	for n := range body.Descendants() {
 		if levels[n.DataAtom] == 0 {
 			continue
@@ -194,13 +193,19 @@ func (s *Source) headings(body *html.Node) {
 			repeated = n
 			continue
 		}
-		all, highest = append(all, n), min(highest, levels[n.DataAtom])
+		all = append(all, n)
 	}
 	if repeated != nil {
 		repeated.Parent.RemoveChild(repeated)
 	}
+	var above []int // original levels of the headings that contain the next one
 	for _, n := range all {
-		n.Data = "h" + strconv.Itoa(min(levels[n.DataAtom]-highest+2, 6))
+		level := levels[n.DataAtom]
+		for len(above) > 0 && above[len(above)-1] >= level {
+			above = above[:len(above)-1]
+		}
+		above = append(above, level)
+		n.Data = "h" + strconv.Itoa(min(len(above)+1, 6))
 		n.DataAtom = atom.Lookup([]byte(n.Data))
 	}
 }

@@ -53,3 +53,24 @@ func TestPostsOfOldSites(t *testing.T) {
 		}
 	}
 }
+
+// The headings of a post start below the title and skip no level.
+func TestHeadingsOfPosts(t *testing.T) {
+	for levels, want := range map[string]string{
+		"111": "222", "135": "234", "13": "23", "314": "223", "1356261": "2345342", "123456": "234566", "4": "2",
+		"2431": "2332", "": "",
+	} {
+		page := ""
+		for _, l := range levels {
+			page += "<h" + string(l) + ">A</h" + string(l) + ">"
+		}
+		a, err := Imported("T", page+"<p>B</p>", &Old{Picture: unsized})
+		got := ""
+		for _, part := range strings.Split(a.HTML, "<h")[1:] {
+			got += part[:1]
+		}
+		if err != nil || got != want {
+			t.Errorf("%s becomes %s, not %s, %v", levels, got, want, err)
+		}
+	}
+}

@@ -95,6 +95,13 @@ func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) erro
 	return err
 }
 
+// SetImportedSite sets the site of an imported issue. If there is no such issue, it does nothing. The only error is
+// core.ErrStorage.
+func SetImportedSite(tx *db.Tx, no int64, site core.OldSite) error {
+	_, err := tx.Exec("UPDATE imported_issue SET site = ? WHERE issue_no = ?", site, no)
+	return err
+}
+
 // ImportedBytes returns the size of the imported issues of a tenant.
 func ImportedBytes(tx *db.Tx, tenantID string) (int64, error) {
 	return tx.Number(importedBytes, tenantID)

@@ -106,9 +106,15 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite) error {
 	j.Site = site
 	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)
+	var issues []int64
 	if err == nil {
-		_, err = tx.Exec(`UPDATE imported_issue SET site = ? WHERE issue_no IN (SELECT issue_no FROM import_post
-			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ? AND issue_no > 0)`, site, j.ID)
+		err = tx.All(&issues, `SELECT issue_no FROM import_post INDEXED BY sqlite_autoindex_import_post_1
+			WHERE import_id = ? AND issue_no > 0`, j.ID)
+	}
+	for _, no := range issues {
+		if err == nil {
+			err = campaigns.SetImportedSite(tx, no, site)
+		}
 	}
 	if err != nil {
 		return err
