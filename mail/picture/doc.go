@@ -9,7 +9,7 @@
 //	icc.go       converts colors of a profile with a matrix to sRGB
 //	document.go  PDF files, which are stored unchanged
 //	scans.go work.go   limits on the work of a decoder, and its cancellation
-//	rows.go scale.go   access to pixels by row, and scaling
+//	rows.go scale.go   access to pixels by row, and scaling; photos by their planes
 //	ground.go    whether a transparent image is visible on a background
 //	play.go      play marks of images that lead to videos
 //

@@ -212,7 +212,10 @@ func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (ima
 	if pal, ok := m.(*image.Paletted); ok && tw == p.width && p.orientation <= 1 && !p.playMark {
 		return c.palette(pal), nil
 	}
-	s, err := scale(ctx, m, tw, th)
+	if c == nil && p.orientation <= 1 && !p.playMark {
+		return scale(ctx, m, tw, th)
+	}
+	s, err := scalePixels(ctx, m, tw, th)
 	if err != nil {
 		return nil, err
 	}

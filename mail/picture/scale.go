@@ -45,21 +45,73 @@ func tapsFor(from, to int) []tap {
 	return taps
 }
 
-// scale returns the image scaled down to a size, without premultiplied alpha. Neither side may grow. If ctx ends, it
-// returns its error.
-func scale(ctx context.Context, m image.Image, width, height int) (*image.NRGBA, error) {
-	sw, sh := m.Bounds().Dx(), m.Bounds().Dy()
-	across, down := tapsFor(sw, width), tapsFor(sh, height)
-	read := rowsOf(m)
-	source := make([]float32, 4*sw)
+// scale returns the image scaled down to a size. Neither side may grow. If ctx ends, it returns its error. A photo is
+// scaled by its planes, which takes a third of the time. All other images become NRGBA.
+func scale(ctx context.Context, m image.Image, width, height int) (image.Image, error) {
+	if photo, ok := m.(*image.YCbCr); ok && photo.Rect.Min == (image.Point{}) {
+		return scalePhoto(ctx, photo, width, height)
+	}
+	return scalePixels(ctx, m, width, height)
+}
+
+// scalePixels is scale for any image. The result has no premultiplied alpha.
+func scalePixels(ctx context.Context, m image.Image, width, height int) (*image.NRGBA, error) {
+	out := image.NewNRGBA(image.Rect(0, 0, width, height))
+	s := scaling{from: m.Bounds().Size(), to: out.Rect.Size(), channels: 4, narrow: narrow}
+	return out, s.do(ctx, rowsOf(m), func(y int, row []float32) { store(row, out.Pix[y*out.Stride:]) })
+}
+
+// scalePhoto is scale for the planes of a photo.
+func scalePhoto(ctx context.Context, m *image.YCbCr, width, height int) (*image.YCbCr, error) {
+	out := image.NewYCbCr(image.Rect(0, 0, width, height), m.SubsampleRatio)
+	plane := func(from, to []byte, stride, toStride int, size, toSize image.Point) error {
+		s := scaling{from: size, to: toSize, channels: 1, narrow: narrowPlane}
+		return s.do(ctx, func(y int, row []float32) {
+			for x, v := range from[y*stride:][:len(row)] {
+				row[x] = float32(v)
+			}
+		}, func(y int, row []float32) {
+			p := to[y*toStride:]
+			for x, v := range row {
+				p[x] = byte(min(max(v+0.5, 0), 255))
+			}
+		})
+	}
+	size, colors, toColors := m.Rect.Size(), colorSize(m), colorSize(out)
+	err := plane(m.Y, out.Y, m.YStride, out.YStride, size, out.Rect.Size())
+	if err == nil {
+		err = plane(m.Cb, out.Cb, m.CStride, out.CStride, colors, toColors)
+	}
+	if err == nil {
+		err = plane(m.Cr, out.Cr, m.CStride, out.CStride, colors, toColors)
+	}
+	return out, err
+}
+
+// colorSize returns the size of the planes with the colors of a photo.
+func colorSize(m *image.YCbCr) image.Point {
+	last := m.COffset(m.Rect.Max.X-1, m.Rect.Max.Y-1)
+	return image.Pt(last%m.CStride+1, last/m.CStride+1)
+}
+
+// scaling scales rows of an image down to another size.
+type scaling struct {
+	from, to image.Point
+	channels int // values of a pixel
+	narrow   func(source, row []float32, taps []tap)
+}
+
+// do calls read for each row of the source and write for each row of the result, in order.
+func (s *scaling) do(ctx context.Context, read, write func(y int, row []float32)) error {
+	across, down := tapsFor(s.from.X, s.to.X), tapsFor(s.from.Y, s.to.Y)
+	source := make([]float32, s.channels*s.from.X)
 	ring := make([][]float32, 0, 16) // rows of the source, as wide as the result, starting at first
 	first := 0
 	var spare [][]float32
-	sum := make([]float32, 4*width)
-	out := image.NewNRGBA(image.Rect(0, 0, width, height))
+	sum := make([]float32, s.channels*s.to.X)
 	for y, t := range down {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		for len(ring) > 0 && first < t.first {
 			spare, ring, first = append(spare, ring[0]), ring[1:], first+1
@@ -72,10 +124,10 @@ func scale(ctx context.Context, m image.Image, width, height int) (*image.NRGBA,
 			if n := len(spare); n > 0 {
 				row, spare = spare[n-1], spare[:n-1]
 			} else {
-				row = make([]float32, 4*width)
+				row = make([]float32, s.channels*s.to.X)
 			}
 			read(first+len(ring), source)
-			narrow(source, row, across)
+			s.narrow(source, row, across)
 			ring = append(ring, row)
 		}
 		clear(sum)
@@ -84,9 +136,21 @@ func scale(ctx context.Context, m image.Image, width, height int) (*image.NRGBA,
 				sum[x] += w * v
 			}
 		}
-		store(sum, out.Pix[y*out.Stride:])
+		write(y, sum)
 	}
-	return out, nil
+	return nil
+}
+
+// narrowPlane scales a row with one value for each pixel to the width of the result.
+func narrowPlane(source, row []float32, taps []tap) {
+	for x, t := range taps {
+		var v float32
+		p := source[t.first:][:len(t.weights)]
+		for i, w := range t.weights {
+			v += w * p[i]
+		}
+		row[x] = v
+	}
 }
 
 // narrow scales a row of the source to the width of the result.
