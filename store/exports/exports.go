@@ -128,11 +128,12 @@ func (e *Export) note(file *zip.File) error {
 		e.Tool, e.ghost = "ghost", open
 		return nil
 	case bytes.HasPrefix(bytes.TrimLeft(head[:n], "\xef\xbb\xbf \t\r\n"), []byte("<")):
-		if folder := path.Base(path.Dir(strings.ReplaceAll(file.Name, `\`, "/"))); folder == "templates" {
+		folder := path.Base(path.Dir(entryName(file)))
+		if folder == "templates" {
 			return nil // of Mailchimp; they are not emails
 		}
 		e.pages[base] = file
-		e.mailchimp = e.mailchimp || isMailchimp(head[:n])
+		e.mailchimp = e.mailchimp || folder == mailchimpFolder || isMailchimp(head[:n])
 		return nil
 	}
 	header, people := subscribercsv.HeaderOf(head[:n])

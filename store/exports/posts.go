@@ -302,6 +302,9 @@ var mailchimpMarks = []string{
 	"mcusercontent.com", ".list-manage",
 }
 
+// mailchimpFolder is the folder of emails in the export of an account of Mailchimp.
+const mailchimpFolder = "campaigns_content"
+
 // isMailchimp reports whether a page with this beginning is an email of Mailchimp.
 func isMailchimp(head []byte) bool {
 	return slices.ContainsFunc(mailchimpMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })

@@ -124,7 +124,7 @@ func TestWorkbooksAreRefused(t *testing.T) {
 	for want, text := range map[string]string{
 		".xlsx":       "PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00[Content_Types].xml",
 		".ods":        "PK\x03\x04\x14\x00mimetypeapplication/vnd.oasis.opendocument.spreadsheetPK",
-		"Unpack":      "PK\x03\x04\x14\x00audience.csv",
+		"unpack":      "PK\x03\x04\x14\x00audience.csv",
 		".xls)":       "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00",
 		"gzip":        "\x1f\x8b\x08\x00",
 		"PDF":         "%PDF-1.7",

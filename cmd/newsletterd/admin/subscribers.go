@@ -174,6 +174,9 @@ func (p commands) finish(c *cli.Context, run *importing) (err error) {
 		return err
 	}
 	p.hintAtFile(run.reader)
+	if run.DryRun {
+		fmt.Fprintln(p.Err, "Dry run: nothing was imported.")
+	}
 	return nil
 }
 
@@ -227,8 +230,8 @@ func (p commands) hintAtFile(r *subscribercsv.Reader) {
 			col.Column, col.Sample, col.Becomes)))
 	}
 	for _, typo := range r.Typos {
-		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Did you mean %s? Addresses at %s were imported "+
-			"unchanged (%s).", typo.Likely,
+		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Did you mean %s? The import doesn't change "+
+			"addresses at %s (%s).", typo.Likely,
 			typo.Domain, cli.Counted(typo.Rows, "row"))))
 	}
 }
