@@ -128,8 +128,8 @@
 //
 //	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
 //	approval.go digest.go frozen.go correction.go   approvals, frozen content, corrections
-//	narrowing.go firstfew.go openinghours.go issue.go oldpath.go oldsite.go   exclusions, first recipients, best times, the
-//	              archive
+//	narrowing.go firstfew.go openinghours.go issue.go oldpath.go oldsite.go   exclusions, first recipients, best
+//	              times, the archive
 //	rule.go ruleread.go rulevalue.go rulematch.go ruleearly.go segment.go segmentcount.go   rules, segments, counts
 //	tag.go poll.go   tags of people, polls
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients

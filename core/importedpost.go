@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // ImportedPost is a post of another tool that was uploaded and can become an issue in the archive of a list.
 type ImportedPost struct {
 	No       int64   `db:"no" json:"no"` // place in the import
@@ -17,10 +19,24 @@ type ImportedPost struct {
 
 // PostsInput selects the posts of an export that become issues.
 type PostsInput struct {
-	Drafts bool `json:"drafts"` // also posts that were never published
-	Paid   bool `json:"paid"`   // also posts that only members or paying readers could read
+	Posts  *[]int64 `json:"posts"`  // numbers of the posts; drafts and paid don't matter then
+	Drafts bool     `json:"drafts"` // also posts that were never published
+	Paid   bool     `json:"paid"`   // also posts that only members or paying readers could read
 	// address of the site at the other tool: for links between posts, and for links and images without an address
 	Site OldSite `json:"site" like:"line" max:"2000"`
+}
+
+// Wants reports whether a post becomes an issue.
+func (in *PostsInput) Wants(p *ImportedPost) bool {
+	if in.Posts != nil {
+		return slices.Contains(*in.Posts, p.No)
+	}
+	return (in.Drafts || !p.Draft) && (in.Paid || !p.Paid)
+}
+
+// NoPost returns the error for the number of a post that doesn't exist.
+func NoPost(no int64) *Error {
+	return Invalidf("posts", "The export has no post with the number %d.", no)
 }
 
 // CheckInput normalizes the address of the site. If it is not one, CheckInput returns an Invalid error.

@@ -192,3 +192,33 @@ func TestConsoleShowsPicturesOfPosts(t *testing.T) {
 		e.counts("SELECT count(*) FROM imported_issue", 0)
 	})
 }
+
+// The page of an import lists posts to choose from. Those that everyone could read are chosen at first.
+func TestChosenPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		at := e.uploads(e.list.ID, "export.zip", blog(t, "<p>Wheels</p>"))
+		page := e.shows(at, http.StatusOK, `name="post.1" value="1" checked`)
+		if n := strings.Count(page, `name="post.`); n != 3 || strings.Count(page, `value="1" checked`) != 1 {
+			t.Errorf("%d posts in %s", n, page)
+		}
+		add := func(form url.Values, issues string) {
+			t.Helper()
+			form.Set("do", "add")
+			form.Set("chosen", "1")
+			e.sends(at+"/posts", http.StatusSeeOther, form)
+			var titles string
+			e.must(e.store.Get(t.Context(), &titles, "SELECT coalesce(group_concat(title, '+' ORDER BY title), '') FROM issue"))
+			if titles != issues {
+				t.Errorf("%s, not %s", titles, issues)
+			}
+		}
+		add(url.Values{}, "")
+		add(url.Values{"post.2": {"1"}}, "Secrets")
+		e.shows(at, http.StatusOK, "-post.2", "In the archive")
+		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets")
+		e.shows(at, http.StatusOK, "-post.", "Address of your old site")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"old.example"}})
+		e.shows(at, http.StatusOK, "-Address of your old site", "Remove posts")
+	})
+}

@@ -12,15 +12,18 @@ import (
 
 // importedPosts holds the posts of an export for the page of the import.
 type importedPosts struct {
-	Shown        []core.ImportedPost // the first posts
-	All          int64
-	Skipped      int64
-	Drafts, Paid bool   // whether there are drafts, and posts for paid subscribers
-	Issues       int64  // number of posts that are issues
-	Second       bool   // whether another person has to import them
-	Moves        bool   // whether their old addresses lead to the issues
-	Archive      string // URL of the archive; empty: not public
-	Site         field  // address of the old site
+	Shown   []core.ImportedPost // the first posts
+	All     int64
+	Skipped int64
+	More    bool   // whether there are posts that are not shown
+	Issues  int64  // number of posts that are issues
+	Second  bool   // whether another person has to import them
+	Moves   bool   // whether their old addresses lead to the issues
+	Archive string // URL of the archive; empty: not public
+	Site    field  // address of the old site
+	Paid    bool   // whether there are posts for paid subscribers
+	Adds    bool   // whether the page has a form to import posts, or to enter the address of their site
+	Choose  bool   // whether posts can be chosen
 
 	Copies core.PictureCounts
 	Failed []core.ImportedPicture // the first pictures that could not be copied
@@ -34,7 +37,7 @@ func (b *importedPosts) Wanted() int64 { return b.Tried() + b.Copies.Waiting }
 
 // Numbers of posts, and of pictures that could not be copied, on the page of an import.
 const (
-	shownPosts    = 200
+	shownPosts    = 500
 	shownPictures = 50
 )
 
@@ -51,8 +54,9 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 	posts := &importedPosts{All: int64(len(all)), Skipped: j.PostsSkipped, Shown: all[:min(len(all), shownPosts)]}
 	posts.Moves = core.OldPath(j.Tool, "a") != ""
 	posts.Second = p.Tenant.AsksSecondPerson() && j.CreatedBy == core.UserActor(p.Who.User.ID)
+	posts.More = len(all) > shownPosts
 	for i := range all {
-		posts.Drafts, posts.Paid = posts.Drafts || all[i].Draft, posts.Paid || all[i].Paid
+		posts.Paid = posts.Paid || all[i].Paid
 		if all[i].Issue != "" {
 			posts.Issues++
 		}
@@ -66,6 +70,8 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 	}
 	posts.Site = p.siteField(d)
 	posts.Copies = d.Copies
+	posts.Adds = !posts.Second && !d.copying() && (posts.Issues < posts.All || d.Site == "")
+	posts.Choose = posts.Adds && posts.Issues < posts.All
 	if d.Copies.Failed > 0 {
 		q := url.Values{"state": {core.PictureFailed}, "limit": {strconv.Itoa(shownPictures)}}
 		if _, err := p.Get(p.importPath("images"), q, &posts.Failed); err != nil {
@@ -93,9 +99,10 @@ func (p *Page) siteField(d *importData) field {
 }
 
 // Polls reports whether the page of an import reloads its state. A form that someone fills in is not replaced.
-func (d *importData) Polls() bool {
-	return d.Live || !d.Open && d.Blog != nil && d.Blog.Copies.Waiting > 0
-}
+func (d *importData) Polls() bool { return d.Live || d.copying() }
+
+// copying reports whether the page shows the progress of copying images.
+func (d *importData) copying() bool { return !d.Open && d.Copies.Waiting > 0 }
 
 // PictureReason returns the text for the reason why a picture could not be copied.
 func (p *Page) PictureReason(reason string) string {
@@ -161,7 +168,7 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 		fault, status, _ := p.FaultOf(err)
 		v.Status = status
 		p.readImport(d)
-		if d.Blog == nil {
+		if d.Blog == nil || !d.Blog.Adds {
 			return web.HTML{}, err
 		}
 		d.Blog.Site.Wrong = fault
@@ -173,10 +180,25 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", d.ID), notice)
 }
 
-// addPosts adds posts to the archive. It returns the notice for the next page, or "".
+// addPosts adds the chosen posts to the archive. Of those that the page doesn't show, it adds those that were published
+// for everyone, and others only if the form says so. It returns the notice for the next page, or "".
 func (p *Page) addPosts() (notice string, err error) {
 	in := core.PostsInput{
 		Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != "", Site: core.OldSite(p.Form["site"]),
+	}
+	if p.Form["chosen"] != "" {
+		var all []core.ImportedPost
+		if _, err := p.Get(p.importPath("posts"), nil, &all); err != nil {
+			return "", err
+		}
+		chosen := []int64{}
+		for i := range all {
+			post := &all[i]
+			if i < shownPosts && p.Form["post."+strconv.FormatInt(post.No, 10)] != "" || i >= shownPosts && in.Wants(post) {
+				chosen = append(chosen, post.No)
+			}
+		}
+		in.Posts = &chosen
 	}
 	var posts []core.ImportedPost
 	err = p.Do(http.MethodPost, p.importPath("posts"), in, &posts)
@@ -184,4 +206,12 @@ func (p *Page) addPosts() (notice string, err error) {
 		notice = "no-posts"
 	}
 	return notice, err
+}
+
+// Ticked reports whether a post of the page is chosen.
+func (p *Page) Ticked(post *core.ImportedPost) bool {
+	if p.IsForm() {
+		return p.Form["post."+strconv.FormatInt(post.No, 10)] != ""
+	}
+	return (&core.PostsInput{}).Wants(post)
 }

@@ -3,6 +3,7 @@ package imports
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"newsletterd/core"
@@ -88,8 +89,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		if err != nil {
 			return err
 		}
-		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
-			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+		posts, err = wantedPosts(tx, id, &in)
 		tx.Tell("posts", nil, len(posts))
 		return err
 	})
@@ -99,6 +99,30 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		}
 	}
 	return err
+}
+
+// wantedPosts returns the numbers of the posts of an import that are to become issues, oldest first.
+func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err error) {
+	if in.Posts == nil {
+		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
+			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+		return posts, err
+	}
+	wanted, err := json.Marshal(*in.Posts)
+	if err != nil {
+		return nil, err
+	}
+	var unknown []int64
+	err = tx.All(&unknown, `SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT no FROM import_post
+		INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ?1) LIMIT 1`, id, string(wanted))
+	if err == nil && len(unknown) > 0 {
+		err = core.NoPost(unknown[0])
+	}
+	if err == nil {
+		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND no IN (SELECT value
+			FROM json_each(?2)) ORDER BY posted_at <= 0, posted_at, no`, id, string(wanted))
+	}
+	return posts, err
 }
 
 // setSite sets the address of the site from which the posts of an import come, also for those that are issues. Their

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
@@ -22,6 +25,7 @@ func (p commands) postCommands() []*cli.Command {
 		cli.Bool("drafts", "also import posts that were never published"),
 		cli.Bool("paid", "also import posts that only members or paying subscribers could read"),
 		cli.String("site", "`URL` of the old site, for links between posts and for links and images that lack it"),
+		cli.Strings("post", "import only the post with this `NUMBER` in the dry run (repeatable)"),
 		cli.Bool("dry-run", "dry run: list the posts, without importing"),
 	}, []string{"list", "file"}, p.importPosts)
 	posts.Description = `Reads the posts in an export of Substack, Ghost, Buttondown, beehiiv or
@@ -77,9 +81,20 @@ func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
 	}
 }
 
-// wanted reports whether a post is to be imported.
-func wanted(in core.PostsInput, post *core.ImportedPost) bool {
-	return (in.Drafts || !post.Draft) && (in.Paid || !post.Paid)
+// postsInput returns the posts that the flags select, and the address of their site.
+func postsInput(c *cli.Context) (in core.PostsInput, err error) {
+	in = core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid"), Site: core.OldSite(c.String("site"))}
+	if numbers := c.StringSlice("post"); len(numbers) > 0 {
+		in.Posts = &[]int64{}
+		for _, number := range numbers {
+			no, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			if err != nil {
+				return in, core.Invalidf("post", "--post must be the number of a post, as the dry run lists it.")
+			}
+			*in.Posts = append(*in.Posts, no)
+		}
+	}
+	return in, in.CheckInput()
 }
 
 func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -100,8 +115,8 @@ func (p commands) importPosts(c *cli.Context, _ *config.Config, s *store.Store) 
 	if err != nil {
 		return err
 	}
-	in := core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid"), Site: core.OldSite(c.String("site"))}
-	if err := in.CheckInput(); err != nil {
+	in, err := postsInput(c)
+	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {
@@ -120,7 +135,7 @@ type dryPost struct {
 func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInput) error {
 	rows, sum := []dryPost{}, postsRow{}
 	skipped, err := drafts.EachPost(c.Context, e, now(), func(post *exports.Post, _ string) error {
-		row := dryPost{post.ImportedPost, wanted(in, &post.ImportedPost)}
+		row := dryPost{post.ImportedPost, in.Wants(&post.ImportedPost)}
 		rows = append(rows, row)
 		sum.count(&row.ImportedPost, row.Import, row.Import)
 		if post.Relative {
@@ -129,7 +144,7 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 		return nil
 	})
 	if err == nil {
-		err = cli.List(p.Printer(c), rows, "posted_at", "title", "author", "draft", "paid", "import")
+		err = cli.List(p.Printer(c), rows, "no", "posted_at", "title", "author", "draft", "paid", "import")
 	}
 	if err != nil {
 		return err
@@ -166,6 +181,11 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if up.Job().Posts == 0 {
 		return core.Invalidf("", "The export has no posts with content.")
 	}
+	if in.Posts != nil {
+		if last := slices.Max(*in.Posts); last > up.Job().Posts {
+			return core.NoPost(last)
+		}
+	}
 	j, err := up.Commit(c.Context, now())
 	if err != nil {
 		return err
@@ -183,7 +203,7 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	}
 	row := postsRow{ID: j.ID, Tool: j.Tool, Skipped: j.PostsSkipped, Relative: j.RelativePosts, Site: in.Site}
 	for k := range posts {
-		row.count(&posts[k], wanted(in, &posts[k]), posts[k].Issue != "")
+		row.count(&posts[k], in.Wants(&posts[k]), posts[k].Issue != "")
 	}
 	if err := p.Printer(c).Record(row); err != nil {
 		return err
