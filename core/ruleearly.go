@@ -15,6 +15,9 @@ func (m *Matcher) Early(p *Profile) (match, decided bool) {
 // HasEarly reports whether Early can decide for some subscribers but not for all.
 func (m *Matcher) HasEarly() bool { return m.cheap && m.costly }
 
+// OnlyEarly reports whether Early can decide for all subscribers. Match then needs no more than Early, either.
+func (m *Matcher) OnlyEarly() bool { return !m.costly }
+
 // compileEarly compiles a rule for Early.
 func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
 	switch {
@@ -63,4 +66,18 @@ func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth)
 		}
 		return result
 	}
+}
+
+// Required returns the conditions that everyone who matches the rule meets: all that aren't within any, not or except.
+func (r *Rule) Required() (leaves []*Rule) {
+	switch {
+	case r.Not != nil, r.Except != nil, r.Any != nil:
+		return nil
+	case r.All == nil:
+		return []*Rule{r}
+	}
+	for i := range r.All {
+		leaves = append(leaves, r.All[i].Required()...)
+	}
+	return leaves
 }

@@ -73,6 +73,7 @@ type Matcher struct {
 	Language         bool     // the language is needed
 	Preferences      bool     // the preferences are needed
 	Address          bool     // the email address is needed
+	Joined           bool     // JoinedAt is needed
 	Tags             []string // names or ids to look up
 	History          History
 	fields           []string
@@ -306,6 +307,7 @@ func (l Mailing) clicked() (t truth, tracked bool) {
 // engaged compiles a condition on opens or clicks. The result is unknown for a subscriber who received none of the
 // campaigns.
 func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
+	m.Joined = true // campaigns before the subscription don't count
 	last, since := math.MaxInt, Instant(0)
 	if t.Last != nil {
 		last = *t.Last
@@ -391,6 +393,7 @@ func indexIn(all *[]string, s string) int {
 }
 
 func (m *Matcher) joined(t *Test) func(*seen) bool {
+	m.Joined = true
 	test := m.dayTest(t)
 	return func(s *seen) bool { return test(m.dayOf(s.JoinedAt)) }
 }

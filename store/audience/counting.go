@@ -104,7 +104,7 @@ func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, rang
 					return nil
 				}
 				for place := range a.ListIDs {
-					if err := s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1]); err != nil {
+					if err := s.count(ctx, a, &n[w], place, ranges[i][0], ranges[i][1], !until.IsZero()); err != nil {
 						return err
 					}
 				}
@@ -123,34 +123,22 @@ type tally struct{ all, matches int64 }
 func (a *asked) step(place int) int { return a.Step(a.ListIDs[place], countStep/(1+place)) }
 
 // count counts the subscribers of the list at index place, between two ids (both exclusive), and adds the counts to n.
-func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
-	step := a.step(place)
+// For a sample, it also counts those who don't match.
+func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string, sample bool) error {
+	list, step := a.ListIDs[place], a.step(place)
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := s.SnapshotRead(ctx, func(r *db.Reader) error {
-			subs, err := a.profiles(r, a.ListIDs[place], after, end, step)
-			if err != nil || len(subs) == 0 {
-				more = false
-				return err
-			}
-			n.all += int64(len(subs))
-			after, more = subs[len(subs)-1].ID, len(subs) == step
-			if subs, err = campaigns.NotOn(s.DB, r, subs, a.ListIDs[:place]); err != nil {
-				return err
-			}
-			matches, err := a.Among(s.DB, r, subs)
-			for _, match := range matches {
-				if match {
-					n.matches++
-				}
-			}
+		var next campaigns.Counted
+		if err := s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
+			next, err = a.CountNext(s.DB, r, a.TenantID, list, a.ListIDs[:place], after, end, step, sample)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
+		n.all, n.matches = n.all+int64(next.All), n.matches+int64(next.Matches)
+		after, more = next.To, next.More
 	}
 	return nil
 }

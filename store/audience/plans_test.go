@@ -22,7 +22,7 @@ func TestPlans(t *testing.T) {
 	byID := "SEARCH s USING PRIMARY KEY (list_id=? AND id>? AND id<?)"
 	for range 2 {
 		for query, want := range map[string]string{
-			profilesOf: byID, peopleOf: byID,
+			peopleOf:                   byID,
 			selectSegment:              "USING PRIMARY KEY (id=?)",
 			campaigns.SegmentsOfTenant: "USING INDEX segment_name (tenant_id=?",
 			relatives:                  "USING INDEX segment_name (tenant_id=?)",

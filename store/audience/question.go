@@ -51,20 +51,3 @@ const profileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.
 
 const peopleOf = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, " +
 	"s.changed_at, " + profileColumns + mailableOf
-
-// profilesOf is a query for the lines of mailable subscribers with the data that a rule needs. Its last parameter is
-// that of campaigns.SubscriberLine.
-var profilesOf = campaigns.Lines("SELECT " + campaigns.SubscriberLine + " AS line" + mailableOf)
-
-// profiles returns the next subscribers of a list between two ids, both exclusive, with the data that the rule needs.
-func (a *asked) profiles(q db.Querier, list, after, end string, limit int) ([]core.Subscriber, error) {
-	var text string
-	needs := a.Needs()
-	if len(a.ListIDs) > 1 {
-		needs |= campaigns.NeedKey
-	}
-	if err := q.Get(&text, profilesOf, list, after, end, limit, nil, a.TenantID, needs); err != nil {
-		return nil, err
-	}
-	return campaigns.ParseSubscribers(make([]core.Subscriber, 0, limit), list, text), nil
-}

@@ -18,11 +18,11 @@ type candidate struct {
 }
 
 // rangeOfList selects the subscribers that recipientsOfList makes recipients.
-const rangeOfList = ` AS line FROM subscriber AS s ` + Barred + `
+const rangeOfList = ` FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
 
 // candidatesOfList selects the ids and addresses of the subscribers in rangeOfList. Parameters 4 and 5 are unused.
-var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key)" + rangeOfList)
+var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key) AS line" + rangeOfList)
 
 // candidatesBetween returns the subscribers of a list who may be emailed and whose ids are after the id after, up to
 // upper.
@@ -90,31 +90,30 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 	if err != nil {
 		return false, err
 	}
-	var found []candidate
+	var n int64
 	var duplicates, excluded int
 	if st := ahead.part; st != nil && place == 0 {
 		if st.from != j.ExpandedTo || st.reached != j.Recipients {
 			return true, nil // the job has moved since, so the range is read again
 		}
-		if err := decidable(tx, j, &narrowing); err != nil {
-			return false, err
-		}
 		upper, more = st.to, st.more
-		found, excluded, err = st.recipients(tx, j, &narrowing)
+		if n, err = st.addTo(tx, j, &narrowing); err == nil && !more {
+			err = tx.Get(&excluded, outside, list, j.Recipients+n)
+		}
 	} else {
 		err = tx.Get(&upper, nextStep, list, after, stepOf(step, place, &narrowing)-1)
 		if more = err == nil; err != nil && !errors.Is(err, core.ErrNotFound) {
 			return false, err
 		}
+		var found []candidate
 		found, duplicates, excluded, err = newOnList(tx, j, &narrowing, parts, place, after, upper, ahead.judged)
+		if err == nil {
+			n, err = int64(len(found)), addRecipients(tx, j, found)
+		}
 	}
 	if err != nil {
 		return false, err
 	}
-	if err := addRecipients(tx, j, found); err != nil {
-		return false, err
-	}
-	n := int64(len(found))
 	if !more && place+1 < len(parts) {
 		if err := beginList(tx, j, int64(place)+1, n); err != nil {
 			return false, err

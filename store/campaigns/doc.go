@@ -7,7 +7,8 @@
 //	approvals.go reviews.go                    approval by a second person
 //	audience*.go joblists.go reach.go          audiences
 //	segment*.go mailings.go                    rules of segments, and which subscribers match them (segmentstreams.go
-//	                                           reads many rows as one text; segmenttags.go has tags and answers)
+//	                                           reads many rows as one text; segmentsets.go skips people;
+//	                                           segmenttags.go has tags and answers)
 //	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bouncefigures.go   recipients and their outcomes
 //	subscribers.go suppressions.go             the send side's subscribers, and the suppression list

@@ -27,15 +27,22 @@ type listRange struct {
 	reached int64  // recipients that it had
 	to      string // last id
 	more    bool   // the list has further ones
-	checked int    // number of candidates
+	certain bool   // the rule can always be evaluated
 	found   []candidate
 }
 
 // rangeMost is the maximum number of subscribers that a range reads. Reading them takes up to 50 ms.
-const rangeMost = 10_000
+const rangeMost = 20_000
 
-// profilesBetween is candidatesOfList with what the rule needs. Its last parameter is that of SubscriberLine.
-var profilesBetween = Lines("SELECT " + SubscriberLine + rangeOfList)
+var (
+	// profilesBetween selects the data that the rule needs for the subscribers in rangeOfList.
+	profilesBetween = linesOf(rangeOfList)
+
+	// profilesAfter selects the data that the rule needs for the next subscribers of a list. Those without a block may
+	// still be suppressed or disabled, which addMatching checks for the few who match.
+	profilesAfter = linesOf(` FROM subscriber AS s WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active'
+		AND s.block = '' ORDER BY s.id LIMIT +?3`)
+)
 
 // judgeAhead judges the candidates of the next step of a job. If the rule can't be evaluated, it returns an error of
 // core.Undecided.
@@ -70,11 +77,10 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead lookahead, err e
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
-		var text string
-		if err := r.Get(&text, profilesBetween, list, after, upper, nil, nil, j.TenantID, of.Needs()); err != nil {
-			return err
+		lines, err := readLines(r, &profilesBetween, of.needs(), list, after, upper, nil, nil, j.TenantID)
+		if err == nil {
+			ahead.judged, err = of.judgeAll(s, r, lines.subscribers())
 		}
-		ahead.judged, err = of.judgeAll(s, r, ParseSubscribers(nil, list, text))
 		return err
 	})
 	if err == nil && match != nil {
@@ -92,14 +98,20 @@ func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		limit = min(limit, int(j.FirstFew-j.Recipients))
 	}
-	st := &listRange{from: j.ExpandedTo, reached: j.Recipients, more: true}
+	st := &listRange{from: j.ExpandedTo, reached: j.Recipients, more: true, certain: match.matcher.OnlyEarly()}
 	st.to = strings.TrimPrefix(j.ExpandedTo, restOfList)
+	needs := match.needs()
+	if n.Searches() > 0 {
+		needs |= needKey
+	}
 	most := match.Step(j.ListID, rangeMost)
 	for read, size := 0, limit; st.more && read < most && len(st.found)*10 < limit*9; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := s.SnapshotRead(ctx, func(r *db.Reader) error { return st.read(s, r, j, match, size, limit) }); err != nil {
+		if err := s.SnapshotRead(ctx, func(r *db.Reader) error {
+			return st.read(s, r, j, match, needs, size, limit)
+		}); err != nil {
 			return nil, err
 		}
 		read += size
@@ -109,60 +121,72 @@ func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing
 	return st, nil
 }
 
-// read adds the candidates among the next subscribers of the list, up to the limit of those who match.
-func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, size, limit int) error {
-	upper := db.LastID
-	err := r.Get(&upper, nextStep, j.ListID, st.to, size-1)
-	last := errors.Is(err, core.ErrNotFound)
-	if err != nil && !last {
-		return err
-	}
-	var text string
-	if err := r.Get(&text, profilesBetween, j.ListID, st.to, upper, nil, nil, j.TenantID, match.Needs()); err != nil {
-		return err
-	}
-	subs := ParseSubscribers(nil, j.ListID, text)
-	matches, err := match.Among(s, r, subs)
+// read adds those who match among the next subscribers of the list, up to the limit.
+func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, needs, size, limit int) error {
+	left := limit - len(st.found)
+	led, few, err := match.Lead(r, j.ListID, st.to, left)
 	if err != nil {
 		return err
 	}
-	for i := range subs {
-		st.checked++
-		if !matches[i] {
-			continue
-		}
-		st.found = append(st.found, candidate{subs[i].ID, subs[i].EmailKey})
-		if len(st.found) == limit {
-			st.to = subs[i].ID
-			return nil
+	query, args := &profilesAfter, []any{j.ListID, st.to, size, nil, nil, nil}
+	if few {
+		query, args = &ledLines, []any{j.ListID, db.JsonOf(led.IDs), nil, nil, nil, j.TenantID}
+	}
+	lines, err := readLines(r, query, needs, args...)
+	if err != nil {
+		return err
+	}
+	found, all, last, err := match.matching(s, r, lines)
+	switch {
+	case err != nil:
+		return err
+	case few:
+		st.to, st.more = led.To, led.More
+	case len(found) > left:
+		found = found[:left]
+		st.to = found[left-1].ID
+	default:
+		if st.to, st.more = last, all == size; !st.more {
+			st.to = db.LastID
 		}
 	}
-	st.to, st.more = upper, !last
+	st.found = append(st.found, found...)
 	return nil
 }
 
-// goneAmong selects, from a JSON array of ids, those that may not be emailed through a list now. It returns their
-// indexes, counted from 0. Parameters 5 and 6 are those of Barred.
-const goneAmong = `SELECT j.key FROM json_each(?2) AS j LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value ` +
-	Barred + " WHERE NOT coalesce(" + MayBeEmailed + ", 0)"
+// addMatching adds the subscribers of a list with the ids in a JSON array to the recipients of a job, except those who
+// may not be emailed now. Ids and recipients have the same order.
+const addMatching = `INSERT INTO recipient (job_no, seq, subscriber_id, email_key) SELECT ?1, next_number(?2), s.id,
+	s.email_key FROM json_each(?4) AS j CROSS JOIN subscriber AS s ON s.list_id = ?3 AND s.id = j.value ` + Barred +
+	" WHERE " + MayBeEmailed
 
-// recipients returns those whom a range found, without those who are excluded otherwise or may no longer be emailed.
-// excluded is the number of all who were excluded.
-func (st *listRange) recipients(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (found []candidate, excluded int,
-	err error,
-) {
-	if found, err = narrow(tx.DB(), tx, st.found, n); err != nil || len(found) == 0 {
-		return nil, st.checked, err
+// addTo adds those whom a range found to the recipients of a job, without those who are excluded otherwise or may no
+// longer be emailed.
+func (st *listRange) addTo(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (added int64, err error) {
+	if !st.certain {
+		if err := decidable(tx, j, n); err != nil {
+			return 0, err
+		}
 	}
-	excluded = st.checked - len(found)
+	found, err := narrow(tx.DB(), tx, st.found, n)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
 	ids := make([]string, len(found))
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	var gone []int
-	err = tx.All(&gone, goneAmong, j.ListID, db.JsonOf(ids), nil, nil, nil, j.TenantID)
-	return dropped(found, gone), excluded, err
+	err = db.Numbered(j.Recipients, func(counter int64) error {
+		added, err = tx.Exec(addMatching, j.No, counter, j.ListID, db.JsonOf(ids), nil, j.TenantID)
+		return err
+	})
+	return added, err
 }
+
+// outside returns the number of people whom a job to a segment did not reach on its first list, although they may be
+// emailed. It is known when the list was expanded.
+const outside = `SELECT max(0, coalesce((SELECT mailable FROM list_count WHERE list_id = ? ORDER BY day DESC LIMIT 1),
+	0) - ?)`
 
 // keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
 // are judged now.

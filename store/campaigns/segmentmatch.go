@@ -28,6 +28,8 @@ type RuleMatch struct {
 	room         []core.Mailing              // used again
 	tried, early int                         // subscribers for whom an early decision was tried, and was made
 	keys         []mailed.Key                // of the subscribers that are judged; used again
+	subs         []core.Subscriber           // the same
+	leads        []lead                      // of each person who matches; see Lead
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
@@ -88,6 +90,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	for _, id := range m.matcher.Campaigns {
 		m.received = append(m.received, sent[id])
 	}
+	m.addLeads(inlined, tags, sent)
 	return m, nil
 }
 
@@ -213,23 +216,8 @@ func candidatesOf(subs []core.Subscriber) []candidate {
 	return cs
 }
 
-// NotOn drops the subscribers whose addresses may be emailed through any of the given lists.
-func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]core.Subscriber, error) {
-	for _, list := range lists {
-		if len(subs) == 0 {
-			break
-		}
-		var places []int
-		if err := q.All(&places, mailableAmong, list, idsOn(s, candidatesOf(subs), list)); err != nil {
-			return nil, err
-		}
-		subs = dropped(subs, places)
-	}
-	return subs, nil
-}
-
-// Among reports, for each of the subscribers, whether they match. The subscribers must have the fields of
-// SubscriberLine.
+// Among reports, for each of the subscribers, whether they match. The subscribers must have the fields
+// that Read sets.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil
@@ -239,7 +227,7 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	}
 	matches = make([]bool, len(subs))
 	rest, places := subs, []int(nil)
-	if m.matcher.HasEarly() && (m.tried < 1000 || m.early*8 > m.tried) { // otherwise it rarely pays
+	if m.triesEarly() {
 		rest, places = m.undecided(subs, matches)
 		if len(rest) == 0 {
 			return matches, nil
@@ -257,6 +245,12 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 		matches[at] = m.matcher.Match(&ps[i])
 	}
 	return matches, nil
+}
+
+// triesEarly reports whether to try an early decision for the next subscribers. If few could be decided so far, it
+// rarely pays.
+func (m *RuleMatch) triesEarly() bool {
+	return m.matcher.HasEarly() && (m.tried < 1000 || m.early*8 > m.tried)
 }
 
 // undecided decides for as many subscribers as it can without reading more about them. It returns the others and their
@@ -318,8 +312,7 @@ func (m *RuleMatch) lookups(list string) (n int) {
 }
 
 // profilesOf selects the subscribers of a list with the ids in a JSON array, in the order of the array.
-var profilesOf = Lines("SELECT " + SubscriberLine + ` AS line FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON
-	s.list_id = ?1 AND s.id = j.value`)
+var profilesOf = linesOf(" FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value")
 
 // judge reports, by id, whether each candidate of a list matches.
 func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (judged, error) {
@@ -327,11 +320,11 @@ func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	var text string
-	if err := q.Get(&text, profilesOf, list, db.JsonOf(ids), nil, nil, nil, nil, m.Needs()); err != nil {
+	lines, err := readLines(q, &profilesOf, m.needs(), list, db.JsonOf(ids), nil, nil, nil, nil)
+	if err != nil {
 		return nil, err
 	}
-	subs := ParseSubscribers(make([]core.Subscriber, 0, len(found)), list, text)
+	subs := lines.subscribers()
 	if len(subs) != len(found) {
 		return nil, core.ErrStorage.With(errors.New("a candidate is no subscriber"))
 	}

@@ -14,7 +14,7 @@ import (
 func TestRulesLookSubscribersUpByID(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {
-		for _, q := range []string{profilesOf, activeAmong, mailableAmong, judgedAmong} {
+		for _, q := range []string{profilesOf.all, profilesOf.preferences, activeAmong, mailableAmong, judgedAmong} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)
 			plan = withoutSubqueries(plan)
@@ -33,6 +33,32 @@ func withoutSubqueries(plan []string) []string {
 	return slices.DeleteFunc(plan, func(line string) bool {
 		return strings.HasPrefix(line, "SCAN (subquery") || strings.HasPrefix(line, "CO-ROUTINE (subquery")
 	})
+}
+
+// The next people of a list, or of a tag on it, are read in order, and those with given ids are looked up, with any
+// SQLite statistics.
+func TestProfilesAreReadInOrder(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	const inOrder = "SEARCH s USING PRIMARY KEY (list_id=? AND id>?"
+	for range 2 {
+		for q, want := range map[string]string{
+			profilesAfter.all: inOrder + ")", profilesAfter.preferences: inOrder + ")",
+			profilesBetween.all: inOrder + " AND id<?)", profilesBetween.preferences: inOrder + " AND id<?)",
+			mailableNext.all: inOrder + " AND id<?)", mailableNext.preferences: inOrder + " AND id<?)",
+			ledLines.all:         "SEARCH s USING PRIMARY KEY (list_id=? AND id=?)",
+			ledLines.preferences: "SEARCH s USING PRIMARY KEY (list_id=? AND id=?)",
+			tagOnList:            "SEARCH tagged USING COVERING INDEX tagged_tag (tag_no=? AND list_id=? AND id>?)",
+		} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			all := strings.Join(plan, "\n")
+			if !slices.Contains(plan, want) || strings.Contains(all, "B-TREE") || strings.Contains(all, "SCAN p") ||
+				strings.Contains(all, "SCAN d") || strings.Contains(all, "AUTOMATIC") {
+				t.Errorf("%s\n%s", q, all)
+			}
+		}
+		s.SkewStatistics()
+	}
 }
 
 // Consents are found by list and id.
