@@ -278,6 +278,22 @@ func TestLinksOfGuides(t *testing.T) {
 	}
 }
 
+// TestLengthOfPages checks that no page is too long to read in one go. Pages of the reference may be longer.
+func TestLengthOfPages(t *testing.T) {
+	_, reference, _ := strings.Cut(guide(t, "README.md"), "\n## Reference\n")
+	reference, _, found := strings.Cut(reference, "\n## ")
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 || !found {
+		t.Fatal(pages, err, found)
+	}
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if n := len(strings.Fields(guide(t, name))); n > 2500 && !strings.Contains(reference, "("+name+")") {
+			t.Errorf("%s has %d words: split it, or remove what isn't needed", name, n)
+		}
+	}
+}
+
 // TestIndexOfDecisions checks that the index lists each decision record in one area, and no record that doesn't exist.
 func TestIndexOfDecisions(t *testing.T) {
 	text, err := os.ReadFile("../../docs/decisions/README.md")
