@@ -390,8 +390,10 @@ func TestLastCampaignsByStart(t *testing.T) {
 		t.Errorf("%d opened a campaign before it started", n)
 	}
 	w.sql("DELETE FROM recipient WHERE job_no <> ?", late.No)
-	for _, rule := range []string{ // the second is undecided although no one has the field
+	w.newTag("Ulm")
+	for _, rule := range []string{ // the others are undecided although no one has the field or the tag
 		`{"not":{"opened":{"within_days":30}}}`, `{"all":[{"field":"city","is":"Ulm"},{"opened":{"within_days":30}}]}`,
+		`{"all":[{"tag":"Ulm"},{"opened":{"within_days":30}}]}`,
 	} {
 		if _, err := w.CountSegment(t.Context(), w.question(rule, l)); core.KindOf(err) != core.Conflict {
 			t.Errorf("%s: recipients that are no longer stored: %v", rule, err)

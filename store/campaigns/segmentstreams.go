@@ -447,10 +447,8 @@ func (m *RuleMatch) CountNext(s *db.DB, q db.Querier, tenantID, list string, ear
 func (m *RuleMatch) matching(s *db.DB, q db.Querier, l profileLines) (found []candidate, all int, last string,
 	err error,
 ) {
-	if l.text == "" {
-		return nil, 0, "", nil
-	}
-	if _, err := m.jobsOf(q, l.list); err != nil { // also if no one needs them; see Among
+	_, err = m.jobsOf(q, l.list) // also if no one needs them; see Among
+	if err != nil || l.text == "" {
 		return nil, 0, "", err
 	}
 	decides := m.matcher.OnlyEarly()
