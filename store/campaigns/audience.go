@@ -98,7 +98,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		}
 		upper, more = st.to, st.more
 		if n, err = st.addTo(tx, j, &narrowing); err == nil && !more {
-			err = tx.Get(&excluded, outside, list, j.Recipients+n)
+			err = tx.Get(&excluded, outside, list, j.Recipients+n, j.No)
 		}
 	} else {
 		err = tx.Get(&upper, nextStep, list, after, stepOf(step, place, &narrowing)-1)

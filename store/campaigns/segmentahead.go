@@ -184,9 +184,9 @@ func (st *listRange) addTo(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (added
 }
 
 // outside returns the number of people whom a job to a segment did not reach on its first list, although they may be
-// emailed. It is known when the list was expanded.
-const outside = `SELECT max(0, coalesce((SELECT mailable FROM list_count WHERE list_id = ? ORDER BY day DESC LIMIT 1),
-	0) - ?)`
+// emailed. It is known when the list was expanded. Steps that read everyone have counted some of them before.
+const outside = `SELECT max(0, coalesce((SELECT mailable FROM list_count WHERE list_id = ?1 ORDER BY day DESC LIMIT 1),
+	0) - ?2 - excluded) FROM send_job WHERE no = ?3`
 
 // keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
 // are judged now.

@@ -89,6 +89,7 @@ func TestRangesLeaveOutWhoDeparts(t *testing.T) {
 		t.Errorf("%d of those who departed are recipients", gone)
 	}
 	s.SQL(`INSERT INTO list_count (list_id, day, mailable) VALUES ('letter', 1, 3000), ('letter', 2, 2996)`)
+	s.SQL("UPDATE send_job SET excluded = 40") // counted by a step that read everyone
 	for more := true; more; {
 		more, err = s.ExpandJob(t.Context(), 7, 1)
 		must(t, err)
