@@ -59,7 +59,7 @@ func (r *Room) mediaRoutes(t *web.Table) {
 		Example(web.Object{"name": "Our logo", "alt": "Acme"}).
 		Refuses(web.Refused("alt", "Decorative images need an empty alt text"))
 	t.Add("DELETE", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.Query(a.remove)).Fails(core.Conflict),
-		"Delete an image; set force if a template or a send job uses it").Named("deleteMedia").
+		"Delete an image; set force if something still uses it").Named("deleteMedia").
 		Refuses(web.Clashing("media_in_use", "", "The image is in use; set force to delete it anyway"))
 	t.Add("GET", core.MediaPath+":digits/:name", web.Public(), web.Page,
 		web.Serve(a.serve).Answers("image/jpeg", "image/png", "image/gif", "application/pdf").Fails(core.NotFound),
