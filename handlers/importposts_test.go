@@ -213,6 +213,7 @@ func TestChosenPosts(t *testing.T) {
 				t.Errorf("%s, not %s", titles, issues)
 			}
 		}
+		e.sends(at, http.StatusBadRequest, url.Values{"do": {"try"}}, `name="post.1" value="1" checked`)
 		add(url.Values{}, "")
 		add(url.Values{"post.2": {"1"}}, "Secrets")
 		e.shows(at, http.StatusOK, "-post.2", "In the archive")

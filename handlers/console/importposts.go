@@ -208,9 +208,9 @@ func (p *Page) addPosts() (notice string, err error) {
 	return notice, err
 }
 
-// Ticked reports whether a post of the page is chosen.
+// Ticked reports whether a post of the page is chosen. The form for the people of the export contains no posts.
 func (p *Page) Ticked(post *core.ImportedPost) bool {
-	if p.IsForm() {
+	if p.Form["chosen"] != "" {
 		return p.Form["post."+strconv.FormatInt(post.No, 10)] != ""
 	}
 	return (&core.PostsInput{}).Wants(post)
