@@ -59,6 +59,7 @@ func TestAddressesOfOldSites(t *testing.T) {
 		shows("may", `<a href="`+here+`june"`, `<a href="https://blog.example/tag/x/"`,
 			`src="https://blog.example/content/bed.png"`)
 		shows("june", `<a href="`+here+`may"`)
+		shows("feed.xml", "https://blog.example/tag/x/", here+"may", "-www.blog.example")
 		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 1)
 
 		e.sends("/lists/"+e.list.ID+"/issues", http.StatusSeeOther, url.Values{"slug": {"may"}})

@@ -95,10 +95,13 @@ func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) erro
 	return err
 }
 
-// SetImportedSite sets the site of an imported issue. If there is no such issue, it does nothing. The only error is
-// core.ErrStorage.
-func SetImportedSite(tx *db.Tx, no int64, site core.OldSite) error {
-	_, err := tx.Exec("UPDATE imported_issue SET site = ? WHERE issue_no = ?", site, no)
+// SetImportedSite sets the site of an imported issue, which changes its links. If there is no such issue, it does
+// nothing. The only error is core.ErrStorage.
+func SetImportedSite(tx *db.Tx, no int64, site core.OldSite, now core.Instant) error {
+	n, err := tx.Exec("UPDATE imported_issue SET site = ? WHERE issue_no = ?", site, no)
+	if err == nil && n > 0 {
+		_, err = tx.Exec("UPDATE issue SET changed_at = ? WHERE no = ?", int64(now), no)
+	}
 	return err
 }
 

@@ -84,7 +84,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 			return err
 		}
 		if in.Site != "" && in.Site != j.Site {
-			err = setSite(tx, j, in.Site)
+			err = setSite(tx, j, in.Site, now)
 		}
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 
 // setSite sets the address of the site from which the posts of an import come, also for those that are issues. Their
 // pictures that need it wait to be copied.
-func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite) error {
+func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite, now core.Instant) error {
 	j.Site = site
 	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)
 	var issues []int64
@@ -137,7 +137,7 @@ func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite) error {
 	}
 	for _, no := range issues {
 		if err == nil {
-			err = campaigns.SetImportedSite(tx, no, site)
+			err = campaigns.SetImportedSite(tx, no, site, now)
 		}
 	}
 	if err != nil {
