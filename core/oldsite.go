@@ -42,7 +42,7 @@ func (s OldSite) At(address string) string {
 		return ""
 	}
 	u, _ := url.Parse(address) // IsRelative has parsed it
-	at := site.JoinPath(u.Path)
+	at := site.JoinPath(u.EscapedPath())
 	at.RawQuery, at.Fragment = u.RawQuery, u.Fragment
 	return at.String()
 }

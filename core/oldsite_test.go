@@ -25,6 +25,7 @@ func TestAddressesOfOldSites(t *testing.T) {
 		"/may/?ref=x#y":                      {"https://example.org/blog/may/?ref=x#y", "/may/"},
 		"/content/a%20b.png":                 {"https://example.org/blog/content/a%20b.png", "/content/a b.png"},
 		"images/../a.png":                    {"https://example.org/blog/a.png", "/images/../a.png"},
+		"/50%25.png?a=%25":                   {"https://example.org/blog/50%25.png?a=%25", "/50%.png"},
 		"#note":                              {"#note", ""},
 		"":                                   {"", ""},
 		"https://www.Example.org/blog/may":   {"https://www.Example.org/blog/may", "/may"},
