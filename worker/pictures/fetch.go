@@ -53,15 +53,6 @@ func webAddress(u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// hostOf returns the host of a picture of the web, or an empty string.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
-
 // bytesOf returns the data of a picture. reason is the reason why that failed. err is an error of the disk.
 func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, reason string,
 	err error,
@@ -86,7 +77,11 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *
 	if u, err = webAddress(u); err != nil {
 		return nil, core.PictureBadAddress, nil
 	}
+	if m.of.down(u.Host) {
+		return nil, core.PictureUnreachable, nil
+	}
 	data, reason = c.fetch(ctx, u, m)
+	m.of.note(u.Host, reason)
 	return data, reason, nil
 }
 

@@ -1,6 +1,7 @@
 package pictures_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,5 +27,21 @@ func TestPicturesOfASite(t *testing.T) {
 	if bodies := b.bodies(); !strings.Contains(bodies, "https://news.example/m/") ||
 		!strings.Contains(bodies, `src="gone.png"`) {
 		t.Error(bodies)
+	}
+}
+
+// A picture of the uploaded archive is copied even if the old site doesn't respond anymore.
+func TestPackedPicturesOfALostSite(t *testing.T) {
+	b := newBlog(t, serve(t))
+	body := strings.Repeat(`<img src="/N.png">`, 7) + `<img src="/in.png">`
+	for i := range 7 {
+		body = strings.Replace(body, "N", strconv.Itoa(i), 1)
+	}
+	id := b.imports(map[string][]byte{"/in.png": drawn(9)}, body)
+	b.Must(b.PublishPosts(t.Context(), id, core.PostsInput{Site: "http://127.0.0.1:2"}, "user:1", now0,
+		func(string, string) (t imports.PostText, err error) { return t, nil }))
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(id); got["/in.png"] != core.PictureStored || got["/6.png"] != core.PictureUnreachable {
+		t.Error(got)
 	}
 }

@@ -105,17 +105,13 @@ func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *
 
 // copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
 func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
-	host, reason := hostOf(t.Site.At(j.address)), core.PictureUnreachable
+	reason := core.PictureStorageFull
 	m := memory{of: s}
 	defer m.release()
 	full, err := c.full(ctx, t, s)
-	switch {
-	case full:
-		reason = core.PictureStorageFull
-	case err == nil && (host == "" || !s.down(host)):
+	if err == nil && !full {
 		var data []byte
 		data, reason, err = c.bytesOf(ctx, t, j, &m)
-		s.note(host, reason)
 		if err == nil && reason == "" {
 			reason, err = c.store(ctx, t, j, data)
 			s.note("", reason)
