@@ -14,7 +14,7 @@ import (
 var played = regexp.MustCompile(`(?i)<(?:iframe|video|audio)\b`)
 
 // linked returns HTML with links instead of frames, videos and recordings, which articles can't contain. Frames that
-// aren't visible are left as they are.
+// aren't visible are removed.
 func linked(page string) string {
 	if !played.MatchString(page) {
 		return page
@@ -79,16 +79,27 @@ func isYouTube(folder, id string) bool {
 	return folder == "/embed/" && youTubeID.MatchString(id) && id != "videoseries" && id != "live_stream"
 }
 
+// leads reports whether a link can lead to an address. The address of a file of the post's own site may be relative.
+func (p *player) leads(u *url.URL) bool {
+	if u.Host == "" {
+		return u.Scheme == "" && u.Path != "" && p.kind != atom.Iframe
+	}
+	return u.Scheme == "" || u.Scheme == "https" || u.Scheme == "http"
+}
+
 // link returns a paragraph with a link to what the element shows. If its picture is known, the link contains it.
 func (p *player) link() string {
 	u, err := url.Parse(p.address)
-	if err != nil || p.unseen || u.Host == "" || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || p.unseen || !p.leads(u) {
 		return ""
 	}
-	if u.Scheme == "" {
+	host := strings.TrimPrefix(u.Hostname(), "www.")
+	switch {
+	case host == "":
+		host = path.Base(u.Path) // the name of the file
+	case u.Scheme == "":
 		u.Scheme = "https"
 	}
-	host := strings.TrimPrefix(u.Hostname(), "www.")
 	folder, id := path.Split(u.Path)
 	switch {
 	case (host == "youtube.com" || host == "youtube-nocookie.com") && isYouTube(folder, id):
