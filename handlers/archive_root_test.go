@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/page"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -72,6 +73,16 @@ func TestArchivesAtTheRoot(t *testing.T) {
 	if status, _, body := e.at("GET", host, "/login"); strings.Contains(body, "/a/weekly/login") {
 		t.Errorf("an issue has the place of the sign-in page: %d", status)
 	}
+	seed := storetest.Seed(t, e.store)
+	seed.NewImportedIssue(e.value("weekly"), "account", "<p>A</p>")
+	seed.NewImportedIssue(e.value("weekly"), "old", `<p><a href="/account/">A</a> <a href="/old">O</a></p>`)
+	e.must(e.store.Update(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(`UPDATE imported_issue SET tenant_id = ?,
+			old_path = '/' || (SELECT slug FROM issue WHERE no = issue_no)`, e.names["acme"])
+		return err
+	}))
+	shows("/old", "/old", `<a href="https://letters.acme.example/a/weekly/account"`,
+		`<a href="https://letters.acme.example/old"`)
 	for _, path := range []string{"/june", "/may/", "/may/mail/x", "/MAY", "/mail", "//mail", "/%6Day"} {
 		if status, _, _ := e.at("GET", host, path); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)

@@ -53,6 +53,8 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
 		const engines = "https://letters.acme.example/engines"
 		leads("/p/engines", engines)
+		e.shows(at, http.StatusOK, `href="https://letters.acme.example/"`,
+			`href="https://letters.acme.example/a/weekly/engines"`)
 		leads("/p/engines/", engines)
 		leads("/p/engines?utm_source=substack", engines)
 		for _, path := range []string{"/p/paid", "/p/engines/comments", "/p/", "/engines/comments", "/archive/engines"} {

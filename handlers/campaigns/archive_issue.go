@@ -104,7 +104,7 @@ func (a archive) issue(c *web.Call) error {
 	if err := a.around(c, list, &i, &data); err != nil {
 		return err
 	}
-	text, err := drafts.IssueArticle(c, a.Store, &i, a.url(list))
+	text, err := a.article(c, list, &i)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,11 @@ func (a archive) issue(c *web.Call) error {
 
 // slanted matches elements that are set in italics.
 var slanted = regexp.MustCompile(`<(?:em|i|cite|var|dfn|blockquote)\b`)
+
+// article returns the text of an issue, with links to other issues of the archive.
+func (a archive) article(c *web.Call, list *core.ListWithTenant, i *core.Issue) (*article.Article, error) {
+	return drafts.IssueArticle(c, a.Store, i, func(slug string) string { return a.issueURL(list, slug) })
+}
 
 // around sets the links to the neighbors of an issue.
 func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, data *archiveIssue) error {

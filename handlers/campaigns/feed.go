@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/article"
@@ -162,7 +161,7 @@ func escapedSize(s string) int {
 // feedText returns the text of an issue: its article or, if archives show the email in a frame, the body of the email.
 // URLs in the text are absolute, as in emails.
 func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
-	text, err := drafts.IssueArticle(c, a.Store, i, a.url(list))
+	text, err := a.article(c, list, i)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ type importedPosts struct {
 	Second  bool   // whether another person has to import them
 	Moves   bool   // whether their old addresses lead to the issues
 	Archive string // URL of the archive; empty: not public
+	Below   string // URL of the archive to which the slug of an issue is added; empty: not public
 	Site    field  // address of the old site
 	Paid    bool   // whether there are posts for paid subscribers
 	Adds    bool   // whether the page has a form to import posts, or to enter the address of their site
@@ -66,7 +67,7 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 		if err != nil {
 			p.LogError(err) // show the page without the link
 		}
-		posts.Archive = links.Archive
+		posts.Archive, posts.Below = links.Archive, links.Issues
 	}
 	posts.Site = p.siteField(d)
 	posts.Copies = d.Copies

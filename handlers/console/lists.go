@@ -155,6 +155,7 @@ func (p *Page) changeList(l *core.CountedList, body any, page string, show func(
 // listLinks holds the public pages of a list.
 type listLinks struct {
 	Page, Archive, Feed string
+	Issues              string // URL of the archive to which the slug of any issue is added
 	Code                string // HTML of a form for another site
 }
 
@@ -184,6 +185,7 @@ func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	links.Page = actionOf(form.HTML)
 	if links.Archive = form.Archive; links.Archive != "" {
 		links.Feed = links.Archive + "feed.xml"
+		links.Issues = strings.TrimSuffix(links.Page, "/l/"+l.ID) + l.ArchivePath()
 	}
 	return links, nil
 }

@@ -51,7 +51,7 @@ const smallestPicture = 160
 // IssueText returns the texts that archives list and search for an issue that was sent before texts were stored. An
 // issue that can't be compiled has no text. Archives find it only by its title.
 func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
-	a, err := IssueArticle(ctx, s, i, "")
+	a, err := IssueArticle(ctx, s, i, nil)
 	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
 		return t, nil
 	}
@@ -62,9 +62,11 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 }
 
 // IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
-// post. Links from an imported post to others lead to the archive, which has the URL archive; if that is empty, they
+// post. at returns the URL of an issue of the same archive, to which links from an imported post lead; if at is nil, they
 // lead to the other tool.
-func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue, archive string) (*article.Article, error) {
+func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue, at func(slug string) string) (*article.Article,
+	error,
+) {
 	if i.Imported {
 		p, err := campaigns.ImportedBody(ctx, s.DB, i.No)
 		if err != nil {
@@ -73,14 +75,14 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue, archive st
 		return article.Imported(i.Title, p.Body, &article.Old{
 			Site: p.Site, Picture: sizes(ctx, s),
 			Issues: func(paths []string) (map[string]string, error) {
-				if archive == "" {
+				if at == nil {
 					return nil, nil
 				}
-				at, err := campaigns.SlugsAt(ctx, s.DB, p.TenantID, i.ListID, paths)
-				for path, slug := range at {
-					at[path] = archive + slug
+				issues, err := campaigns.SlugsAt(ctx, s.DB, p.TenantID, i.ListID, paths)
+				for path, slug := range issues {
+					issues[path] = at(slug)
 				}
-				return at, err
+				return issues, err
 			},
 		})
 	}
