@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
@@ -118,4 +119,21 @@ func TestPlayMarksOfUploads(t *testing.T) {
 		t.Errorf("%+v is like %+v", marked, plain)
 	}
 	client.Send("POST", film, strings.NewReader(e.value("prices")), "Content-Type", "application/pdf").Wants(422)
+}
+
+// TestConsoleFetchesThumbnails checks that the editor's request for a thumbnail, which has no body, is not taken for an
+// image.
+func TestConsoleFetchesThumbnails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleEditor)
+		for video, want := range map[string]string{
+			"https://youtu.be/dQw4w9WgXcQ": "YouTube has no thumbnail of this video.",
+			"https://shop.example/film":    "Thumbnails can only be fetched from YouTube and Vimeo.",
+		} {
+			_, text := e.page("POST", e.path("upload-picture?video="+url.QueryEscape(video)), nil)
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %s", video, text)
+			}
+		}
+	})
 }

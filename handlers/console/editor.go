@@ -437,6 +437,11 @@ func (o *Console) uploadPicture(p *Page) (any, error) {
 		}
 	}
 	var made map[string]any
-	err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
+	path := "/api/media?" + q.Encode()
+	if p.Request.ContentLength == 0 { // no image: the thumbnail is fetched
+		err := p.Do(http.MethodPost, path, nil, &made)
+		return made, err
+	}
+	err := p.Upload(http.MethodPost, path, p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
 	return made, err
 }
