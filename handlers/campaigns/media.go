@@ -43,7 +43,7 @@ func (r *Room) mediaRoutes(t *web.Table) {
 			web.Refused("name", "Empty"),
 			web.Refused("file", "Missing or repeated"),
 			web.Refused("video", "Without a file: not a video on YouTube or Vimeo"),
-			web.Coded("video_unavailable", "video", "The provider has no thumbnail of the video"),
+			web.Coded("video_unavailable", "video", "The provider has no thumbnail of the video, or can't be reached"),
 		)
 	t.Add("GET", all, web.Sent(core.ActionMediaRead), web.Send,
 		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid),

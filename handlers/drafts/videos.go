@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"newsletterd/core"
 )
@@ -49,6 +50,9 @@ func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.Re
 	fail := func(err error) (io.ReadCloser, string, error) {
 		e := core.Invalidf("video", "%s has no thumbnail of this video. It may be private or deleted. Check the "+
 			"address, or upload an image.", host)
+		if _, unreachable := errors.AsType[*url.Error](err); unreachable {
+			e = core.Invalidf("video", "The server can't reach %s now. Try again later, or upload an image.", host)
+		}
 		e.Code = "video_unavailable"
 		return nil, "", e.With(err)
 	}
@@ -113,6 +117,7 @@ const maxTitle = 200
 
 // lineOf returns a title as one clean line.
 func lineOf(title string) string {
-	line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " "))
+	isBreak := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	line := []rune(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), isBreak), " "))
 	return string(line[:min(len(line), maxTitle)])
 }

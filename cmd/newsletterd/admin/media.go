@@ -146,7 +146,9 @@ func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, fu
 		if in.Alt == nil && in.Decorative == nil {
 			in.Alt = &title
 		}
-		path = title
+		if in.Name == nil && title != "" {
+			in.Name = &title // not a path: a title can contain a slash
+		}
 	default:
 		err = cli.UsageError(c, "--file or --video is missing")
 	}
