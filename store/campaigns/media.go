@@ -122,7 +122,8 @@ var mediaUses = []string{
 		ORDER BY c.no DESC LIMIT 2`,
 	`SELECT 'web version' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign AS c
 		CROSS JOIN correction AS k ON k.campaign_no = c.no CROSS JOIN campaign_copy AS y ON y.id = k.copy_id
-		WHERE c.tenant_id = ?1 AND (instr(k.source, ?2) OR instr(k.text, ?2) OR instr(y.body_html, ?2) OR instr(y.body_text, ?2)) ORDER BY c.no DESC LIMIT 2`,
+		WHERE c.tenant_id = ?1 AND (instr(k.source, ?2) OR instr(k.text, ?2) OR instr(y.body_html, ?2) OR
+		instr(y.body_text, ?2)) ORDER BY c.no DESC LIMIT 2`,
 	`SELECT 'issue' AS kind, i.title AS name FROM list l INDEXED BY list_tenant CROSS JOIN issue i INDEXED BY issue_sent
 		ON i.list_id = l.id CROSS JOIN imported_issue m ON m.issue_no = i.no WHERE l.tenant_id = ?1 AND instr(m.body, ?2)
 		ORDER BY i.sent_at DESC LIMIT 2`,
