@@ -383,7 +383,7 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("got tags from the file"), d.Tagged},
 		{p.N("tag created|tags created", d.NewTags), d.NewTags},
 		{
-			p.T("tags left out: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
+			p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
 				core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped,
 		},
 	} {

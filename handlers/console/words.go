@@ -125,7 +125,7 @@ var notices = map[string]string{
 	// For people.
 	"added":        "Added",
 	"tag-deleted":  "Tag deleted",
-	"no-posts":     "No post was imported: all of them are already in the archive or left out.",
+	"no-posts":     "No posts were imported: all of them are already in the archive or were skipped.",
 	"asked":        "Person added. The confirmation email is on its way.",
 	"known":        "This address is already on the list. Nothing changed.",
 	"ended":        "Person unsubscribed",
