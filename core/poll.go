@@ -169,7 +169,7 @@ func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant)
 		}
 		if elsewhere && p.Field != "" {
 			add(SeverityError, "poll_field", i, "Choose no field.",
-				Invalidf("", "Poll %d: another service has the subscriptions, so a field can't take the answers.", i+1))
+				Invalidf("", "Poll %d: another service manages the subscriptions, so a field can't store the answers.", i+1))
 			continue
 		}
 		for k := range lists {
@@ -192,7 +192,7 @@ func (p *Poll) Fits(number int, l *List) *Error {
 	case at < 0:
 		return Invalidf("", "Poll %d: the list %s has no field %s.", number, l.Name, p.Field)
 	case l.Fields[at].Type == FieldBoolean:
-		return Invalidf("", "Poll %d: the field %s of the list %s can't hold a text.", number, p.Field, l.Name)
+		return Invalidf("", "Poll %d: the field %s of the list %s can't store text.", number, p.Field, l.Name)
 	case l.Fields[at].Type == FieldChoice:
 		for _, option := range p.Options {
 			if !slices.Contains(l.Fields[at].Options, option) {

@@ -36,7 +36,7 @@ var findingTexts = map[string]string{
 	"html_clipped":           "The email is so long that Gmail cuts it off.",
 	"poll_unused":            "A poll isn't in the text.",
 	"poll_closed":            "A poll closes before the campaign is sent.",
-	"poll_field":             "A field can't take the answers of a poll.",
+	"poll_field":             "A field can't store the answers to a poll.",
 	"attachment_missing":     "An attachment was deleted. Upload it again or remove it.",
 	"attachments_large":      "The attachments are large. Link to the files instead.",
 	"text_differs":           "The plain-text version differs from the HTML.",

@@ -220,7 +220,7 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 		Port:     labelled{port, of},
 		TLS: labelled{
 			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-				Help(p.T("The help page of your provider names these values.")),
+				Help(p.T("You'll find these values on your provider's help page.")),
 			of,
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},

@@ -39,7 +39,7 @@ var (
 		},
 	}
 	basicSecret = SecretForm{
-		Help:  "name:password, as it stands in the webhook's address at the provider (https://name:password@…)",
+		Help:  "name:password, as in the webhook URL at the provider (https://name:password@…)",
 		Check: checkBasic, Pattern: "^[^:]+:.{8,}$",
 		Fresh: func() string { return "newsletterd:" + core.NewToken() },
 	}

@@ -188,8 +188,8 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 		last, err := tx.Number(`SELECT coalesce(max(at), 0) FROM audit INDEXED BY audit_object WHERE object = ? AND at > ?
 			AND action = 'import.pictures'`, id, int64(now.Add(-picturesWait)))
 		if err == nil && last > 0 {
-			err = core.Conflictf("conflict", "The images of the import were tried again less than %d minutes ago. "+
-				"Wait a few minutes.", picturesWait/time.Minute)
+			err = core.Conflictf("conflict", "You can retry images once every %d minutes. Try again in a few minutes.",
+				picturesWait/time.Minute)
 		}
 		if err != nil {
 			return err
