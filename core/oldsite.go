@@ -20,7 +20,7 @@ func ParseOldSite(s string) (OldSite, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || !isWebURL(s) || !hasWholeHost(s) || u.RawQuery != "" || u.Fragment != "" {
-		return "", Invalidf("site", "site must be the address of your old site, for example https://blog.example.org.")
+		return "", Invalidf("site", "site must be the URL of your old site, for example https://blog.example.org.")
 	}
 	return OldSite(strings.TrimRight(s, "/")), nil
 }

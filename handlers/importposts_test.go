@@ -218,8 +218,8 @@ func TestChosenPosts(t *testing.T) {
 		add(url.Values{"post.2": {"1"}}, "Secrets")
 		e.shows(at, http.StatusOK, "-post.2", "In the archive")
 		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets")
-		e.shows(at, http.StatusOK, "-post.", "Address of your old site")
+		e.shows(at, http.StatusOK, "-post.", "URL of your old site")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"old.example"}})
-		e.shows(at, http.StatusOK, "-Address of your old site", "Remove posts")
+		e.shows(at, http.StatusOK, "-URL of your old site", "Remove posts")
 	})
 }

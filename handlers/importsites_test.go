@@ -41,20 +41,20 @@ func TestAddressesOfOldSites(t *testing.T) {
 			}
 		}
 		at := e.uploads(e.list.ID, "ghost.json", ghostSite)
-		e.shows(at, http.StatusOK, "1 post has links or images that lack this address", "-Enter the address")
+		e.shows(at, http.StatusOK, "1 post has links or images that lack this URL", "-Enter the URL")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
-		e.shows(at, http.StatusOK, "0 of 1 images", "-Address of your old site")
+		e.shows(at, http.StatusOK, "0 of 1 images", "-URL of your old site")
 		turn := imports.PictureTurn{ImportID: at[strings.LastIndex(at, "/")+1:]}
 		e.must(e.store.FailPicture(t.Context(), &turn, 1, core.PictureNoSite))
-		e.shows(at, http.StatusOK, "Enter the address and import the posts again", "The address of your old site is missing")
+		e.shows(at, http.StatusOK, "Enter the URL of your old site, and import the posts again", "The URL of your old site is missing")
 		shows("may", `<a href="`+here+`june"`, "<a>Tag</a>", "-bed.png", "-GHOST_URL")
 		shows("june", `<a href="https://www.blog.example/may/?ref=x"`)
 		shows("feed.xml", "-"+here+"may&#34; rel")
 
 		e.sends(at+"/posts", http.StatusBadRequest, url.Values{"do": {"add"}, "site": {"not a site"}},
-			"site must be the address of your old site", `value="not a site"`)
+			"site must be the URL of your old site", `value="not a site"`)
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"blog.example/"}})
-		e.shows(at, http.StatusOK, "-Address of your old site")
+		e.shows(at, http.StatusOK, "-URL of your old site")
 		e.counts("SELECT count(*) FROM import_job WHERE site = 'https://blog.example'", 1)
 		shows("may", `<a href="`+here+`june"`, `<a href="https://blog.example/tag/x/"`,
 			`src="https://blog.example/content/bed.png"`)

@@ -85,13 +85,13 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 // siteField returns the question for the address of the site from which the posts of an import come.
 func (p *Page) siteField(d *importData) field {
 	f := field{
-		Name: "site", Label: p.T("Address of your old site"), Value: string(d.Site), Type: "text", Mode: "url", Max: 2000,
+		Name: "site", Label: p.T("URL of your old site"), Value: string(d.Site), Type: "text", Mode: "url", Max: 2000,
 		Placeholder: "https://blog.example.org",
 		Hint:        p.T("Links from one post to another will lead to the imported issues."),
 	}
 	if d.RelativePosts > 0 {
-		f.Hint = p.N("1 post has links or images that lack this address.|{{n}} posts have links or images that lack this "+
-			"address.", d.RelativePosts) + " " + p.T("Without it, these images aren't copied.") + " " + f.Hint
+		f.Hint = p.N("1 post has links or images that lack this URL.|{{n}} posts have links or images that lack this "+
+			"URL.", d.RelativePosts) + " " + p.T("Without it, these images aren't copied.") + " " + f.Hint
 	}
 	if v, ok := p.Form["site"]; ok {
 		f.Value = v
@@ -121,13 +121,13 @@ func (p *Page) PictureReason(reason string) string {
 	case core.PictureDamaged:
 		return p.T("Damaged file")
 	case core.PictureNotPublic:
-		return p.T("The address isn't public")
+		return p.T("The URL isn't public")
 	case core.PictureRedirects:
 		return p.T("Too many redirects")
 	case core.PictureBadAddress:
-		return p.T("Invalid address")
+		return p.T("Invalid URL")
 	case core.PictureNoSite:
-		return p.T("The address of your old site is missing")
+		return p.T("The URL of your old site is missing")
 	case core.PictureStorageFull:
 		return p.T("Your image storage is full")
 	}

@@ -49,7 +49,7 @@ func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.Re
 	}
 	fail := func(err error) (io.ReadCloser, string, error) {
 		e := core.Invalidf("video", "%s has no thumbnail of this video. It may be private or deleted. Check the "+
-			"address, or upload an image.", host)
+			"video link, or upload an image.", host)
 		if _, unreachable := errors.AsType[*url.Error](err); unreachable {
 			e = core.Invalidf("video", "The server can't reach %s now. Try again later, or upload an image.", host)
 		}

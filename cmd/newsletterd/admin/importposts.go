@@ -33,7 +33,7 @@ Mailchimp and adds them to the archive, with title, date, author and text.
 Nobody gets an email. Importing the same export again adds no post twice.
 Drafts and posts for paying subscribers are left out, because everyone can
 read the archive. Links between posts lead to the imported issues if you pass
-the address of your old site. Ghost's file doesn't contain it. To import the
+the URL of your old site. Ghost's file doesn't contain it. To import the
 people in an export: newsletterd admin subscriber import
 
    newsletterd admin import posts --list ID --file export.zip --dry-run
@@ -159,7 +159,7 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 // askSite says that posts need the address of their site, unless it is known. first is the command to run before.
 func (p commands) askSite(posts int64, site core.OldSite, first string) {
 	if posts > 0 && site == "" {
-		fmt.Fprintf(p.Err, "%s: links or images lack the address of your old site, so they are left out. To import them, %s"+
+		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, %s"+
 			"add --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), first)
 	}
 }

@@ -76,7 +76,7 @@ func (p commands) importImages() *cli.Command {
 		}
 		return cli.List(p.Printer(c), rows, "no", "state", "reason", "address", "media_id")
 	})
-	c.Description = `An image that failed stays at its old address, for the reason shown:
+	c.Description = `An image that failed keeps its old URL, for the reason shown:
 
    newsletterd admin import images --id ID --state failed`
 	return c
