@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) backupCommand() *cli.Command {
-	c := p.Command("backup", "back up the database, also while the daemon runs", []cli.Flag{
+	c := p.Command("backup", "back up the database, even while the daemon runs", []cli.Flag{
 		cli.String("to", "new `FILE` to write"),
 	}, []string{"to"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.Backup(c.Context, c.String("to")); err != nil {

@@ -9,7 +9,7 @@ import (
 
 const appHelp = `Sends newsletters with double opt-in, signs people in to your apps (OAuth
 2.0, OpenID Connect), and stores everything in one SQLite file. Commands work
-on the database directly, also while the daemon runs.
+on the database directly, even while the daemon runs.
 
    Try it:       newsletterd demo
    Set it up:    newsletterd init

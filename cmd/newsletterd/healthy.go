@@ -32,7 +32,7 @@ func (p *program) healthyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "healthy", Usage: "check if the running daemon is healthy",
 		Description: `Requests /healthz at the configured listen address and prints the response.
-Exits with 0 if the daemon is healthy, also while the disk is nearly full
+Exits with 0 if the daemon is healthy, even while the disk is nearly full
 ("degraded"), and with 1 otherwise. It doesn't open the database, so
 containers and cron can run it often:
 

@@ -68,8 +68,9 @@ installed systemd unit and prints the command that starts it.
 
 --relay uses STARTTLS on port 587, or TLS from the start with smtps://. The
 password is asked for, or read from ` + smtpPasswordVariable + `. --test-email first sends an email
-through this mail server; if the server rejects it, nothing is written. Without a mail server, emails are saved to a
-folder until you set one up in the console.`,
+through this mail server; if the server rejects it, nothing is written.
+Without a mail server, emails are saved to a folder until you set one up in
+the console.`,
 		Flags: []cli.Flag{
 			cli.String("domain", "public `HOST` name of your newsletters, for example news.example.org"),
 			cli.String("relay", "mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (default: "+

@@ -31,7 +31,7 @@ replicated to it.
 	}
 	restore := &cli.Command{
 		Name: "restore", Usage: "restore the latest or an earlier state of the replica to a file",
-		Description: `Works on any machine, also while a daemon serves the database, and changes
+		Description: `Works on any machine, even while a daemon serves the database, and changes
 nothing in the replica. The file only appears after it is verified. Its
 send jobs are paused, as in any copy. You don't need this command to
 continue on another machine: newsletterd serve does that.
@@ -57,13 +57,12 @@ Exits with 1 if it finds a problem.
 	}
 	begin := &cli.Command{
 		Name: "begin", Usage: "recreate a lost replica from this machine's database",
-		Description: `The daemon doesn't start if the bucket of its database is empty, because its
-disk might not be mounted. If the content is really lost, or part of the
-log is missing, this command copies this machine's database to the bucket.
-Stop all daemons first. The command doesn't change a replica that can be
-restored. If
-another machine served last, its database is newer: run the command there, or
-pass --although-older.
+		Description: `If the bucket of a replicated database is empty, the daemon doesn't start:
+the disk with the bucket might just not be mounted. If the replica is really
+lost, or part of its log is missing, this command copies this machine's
+database to the bucket. Stop all daemons first. The command doesn't change a
+replica that can be restored. If another machine served last, its database is
+newer: run the command there, or pass --although-older.
 
    newsletterd replica begin`,
 		Flags:  []cli.Flag{cli.Bool("although-older", "use this database even though another machine served last")},

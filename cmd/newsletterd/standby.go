@@ -20,7 +20,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby responds at the daemon's address until the daemon can serve. It responds to every request, also at /healthz,
+// standby responds at the daemon's address until the daemon can serve. It responds to every request, even at /healthz,
 // with 503, so that a load balancer sends no requests to this machine. When it ends, it closes its connections and
 // hands the listener to the daemon.
 type standby struct {

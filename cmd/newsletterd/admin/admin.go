@@ -11,7 +11,7 @@ import (
 // commands creates and runs the commands. Two areas have types of their own: accounts and belongings.
 type commands struct{ *cli.Program }
 
-const adminHelp = `Works on the database with the same operations as the HTTP API, also while
+const adminHelp = `Works on the database with the same operations as the HTTP API, even while
 the daemon runs. Anyone who can write the database file has full access.
 
 Name a record by its ID, the first 4 or more characters of its ID, or its

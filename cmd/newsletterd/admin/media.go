@@ -18,8 +18,8 @@ import (
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("name", "`NAME` of the image"),
-		cli.String("alt", "alternative `TEXT`, for people who can't see the image"),
-		cli.Bool("decorative", "mark the image as decorative: it needs no alternative text"),
+		cli.String("alt", "alt `TEXT` for people who can't see the image"),
+		cli.Bool("decorative", "mark the image as decorative: it needs no alt text"),
 	}
 }
 
@@ -42,7 +42,7 @@ func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID st
 func (p commands) mediaCommands() *cli.Command {
 	id := cli.ID(people.NounMedia)
 	all := p.Command("list", "list a tenant's images, newest first", []cli.Flag{
-		cli.Tenant("tenant (`ID` or name)"), cli.String("search", "filter by `TEXT` in the name or alternative text"),
+		cli.Tenant("tenant (`ID` or name)"), cli.String("search", "filter by `TEXT` in the name or alt text"),
 	}, []string{"tenant"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		origin, err := mediaOrigin(c, cfg, s, c.String("tenant"))
 		if err != nil {
@@ -70,8 +70,7 @@ func (p commands) mediaCommands() *cli.Command {
 			}
 			return p.showMedia(c, cfg, s, &m)
 		})
-	update := p.Command("update", "update an image's name or alternative "+
-		"text", append(mediaFlags(), id), []string{"id"},
+	update := p.Command("update", "update an image's name or alt text", append(mediaFlags(), id), []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			at := now()
 			m, err := s.UpdateMedia(c.Context, c.String("id"), cli.Actor(), at, func(m *core.Media) error {

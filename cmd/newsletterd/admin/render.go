@@ -132,9 +132,10 @@ func Render(program *cli.Program) *cli.Command {
 		Description: `   newsletterd render --markdown issue.md --open
    newsletterd render --markdown issue.md --theme journal --html > issue.html
 
-Prints a part with its placeholders, ready for body_html or body_text of a
-send job. With --open, it shows the email as a subscriber with no details sees it.
-The command needs a database only for a tenant's own theme.`,
+Prints the HTML or the plain text with its placeholders, ready for body_html
+or body_text of a send job. With --open, it shows the email as a subscriber
+with no details sees it. The command needs a database only for a tenant's own
+theme.`,
 		Flags: previewFlags(append(sourceFlags(),
 			cli.String("name", "sender `NAME` in the header"), cli.String("subject", "subject `TEXT`"),
 			cli.String("color", "`COLOR` of links and buttons, for example #7a1f3d; only for built-in themes"),
