@@ -26,8 +26,8 @@ type claimer struct {
 	again    time.Time // time of the next try of a job that could not be read; zero: none
 }
 
-// run passes recipients to the connections until no work is due, the daemon drains, or ctx ends. It returns the time
-// at which the first deferred recipient is due.
+// run passes recipients to the connections until no work is due, the daemon is draining, or ctx ends. It returns the
+// time at which the first deferred recipient is due.
 func (c *claimer) run(ctx context.Context) time.Time {
 	var claims []core.Claim
 	for {

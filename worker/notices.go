@@ -57,7 +57,7 @@ var notices = map[string]struct {
 // errMoot is returned for an email that is no longer needed.
 var errMoot = errors.New("the subscriber unsubscribed, the invitation was revoked, or the client was deleted")
 
-// envelopes holds envelopes for reuse. An email is some kilobytes.
+// envelopes holds envelopes for reuse. An email takes a few kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
 
 // compose renders an email.

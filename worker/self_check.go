@@ -142,7 +142,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	return differing, nil
 }
 
-// stoppingOr reports whether a Step should stop claiming work, because ctx has ended or the daemon drains.
+// stoppingOr reports whether a Step should stop claiming work, because ctx has ended or the daemon is draining.
 func (l *Loop) stoppingOr(ctx context.Context) bool {
 	select {
 	case <-l.Stopping():

@@ -128,7 +128,7 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	return s.deliver(ctx)
 }
 
-// deliver runs the send path until no work is due, the daemon drains, or ctx ends.
+// deliver runs the send path until no work is due, the daemon is draining, or ctx ends.
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	if s.opts.ExtraThread != nil {
 		defer s.opts.ExtraThread()()

@@ -62,7 +62,8 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
-// ofCorrection returns err with the campaign's field replaced by the correction's field, after prefix.
+// ofCorrection returns err with the name of the campaign's field replaced by that of the correction: prefix and the
+// field without "content.".
 func ofCorrection(err error, prefix string) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -245,8 +245,8 @@ func (p *Page) PollShare(r core.PollResult, o core.PollOption) string {
 	return p.Percent(*o.Answers, r.Answers)
 }
 
-// answerOf returns the answer of a condition as a value of the form: the number of the poll, and after a dot the option.
-// Without an option it is any answer. It returns "" for conditions that the form can't show.
+// answerOf returns the form value for a condition on a poll: "2.1" is option 1 of poll 2, and "2" is any answer. It
+// returns "" for conditions that the form can't show.
 func answerOf(r *core.Rule) string {
 	number := strconv.Itoa(r.Poll.Number)
 	switch {

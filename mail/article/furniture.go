@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// ownLink and ownWord replace links that only the recipient of an email has. Elements that contain them are left out.
+// ownLink and ownWord stand for links that only the recipient of an email has. Elements with such a link are removed.
 const (
 	ownWord = "own-link.invalid"
 	ownLink = "https://" + ownWord + "/"

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// lookahead holds what was found out for a step of a job on reading connections, so that the writer doesn't wait. It is
-// empty if the job has no rule.
+// lookahead holds the results of queries that a step of a job runs on reading connections, so that the writer doesn't
+// wait. It is empty if the job has no rule.
 type lookahead struct {
 	judged
 	part *listRange // instead of judged, for the first list of a job

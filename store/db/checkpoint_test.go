@@ -44,7 +44,7 @@ func (s *DB) announceNow(t *testing.T) {
 }
 
 // TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, while the mark of a checkpoint is only in the -wal
-// and a command writes next to the daemon.
+// and a command writes while the daemon runs.
 func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 	for _, withCommand := range []bool{false, true} {
 		t.Run(fmt.Sprint("with a command: ", withCommand), func(t *testing.T) {

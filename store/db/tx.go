@@ -95,7 +95,7 @@ func (tx *Tx) Departs(tenantID string) { tx.left.add(tenantID) }
 // sooner.
 func (tx *Tx) BringsFile() { tx.Store.writer.checkpoint.file = true }
 
-// Awaited reports whether another operation waits for this one. If so, an operation that could do more work should end.
+// Awaited reports whether another operation waits for this one. If so, a long operation should end early.
 func (tx *Tx) Awaited() bool {
 	return !tx.alone || tx.Store.writer.waiting() > 0
 }

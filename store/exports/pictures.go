@@ -16,7 +16,7 @@ const maxPicture = 10 << 20
 
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
 
-// notePicture adds an entry that is a picture by its name. It reports whether the entry is one.
+// notePicture adds an entry that is a picture by its name. It reports whether it is a picture.
 func (e *Export) notePicture(file *zip.File) bool {
 	name := entryName(file)
 	if !slices.Contains(pictureEndings, strings.ToLower(path.Ext(name))) {

@@ -125,8 +125,8 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 	return posts, err
 }
 
-// setSite sets the address of the site from which the posts of an import come, also for those that are issues. Their
-// pictures that need it wait to be copied.
+// setSite sets the address of the site from which the posts of an import come, including those that are issues already.
+// Their pictures that need it wait to be copied.
 func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite, now core.Instant) error {
 	j.Site = site
 	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)

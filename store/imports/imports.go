@@ -72,7 +72,7 @@ type Import struct {
 	// rows are skipped and counted.
 	MayEnd, MaySuppress bool
 	// OnContradicted, if not nil, is called by Write for each row that is skipped because another row says that the
-	// subscriber has left. It gets the numbers of both lines. The order of the calls is undefined. If it returns an
+	// subscriber unsubscribed. It gets the numbers of both lines. The order of the calls is undefined. If it returns an
 	// error, Write ends.
 	OnContradicted func(line, left int) error
 
@@ -118,8 +118,8 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 // spoolDir returns the directory for unnamed files.
 func (s *Store) spoolDir() string { return filepath.Dir(s.Path()) }
 
-// Put adds a row. To bound memory, it keeps rows beyond some megabytes in unnamed files next to the database. Its error
-// can be one of the file system that an earlier row caused.
+// Put adds a row. To bound memory, it keeps rows beyond a few megabytes in unnamed files next to the database. Its
+// error can be a file system error that an earlier row caused.
 func (im *Import) Put(r ImportRow) error {
 	im.held++
 	if im.put = append(im.put, r); len(im.put) < ImportBatch {

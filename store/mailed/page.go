@@ -46,8 +46,8 @@ func KeyOf(id string) (k Key, ok bool) {
 	return keyAt(b[:], 0), ok
 }
 
-// putID writes the bytes of an id, or of the first part of one, whose missing digits become 0. It reports whether the
-// text is one.
+// putID writes the bytes of an id or of the beginning of one. Missing digits become 0. It reports whether the text is
+// an id or the beginning of one.
 func putID(b []byte, id string) bool {
 	var digits [2 * idBytes]byte
 	n := copy(digits[:], "00000000000000000000000000000000") - 2*idBytes

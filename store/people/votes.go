@@ -60,8 +60,8 @@ func (s *Store) Voting(ctx context.Context, b Ballot, now core.Instant) (v Votin
 	return v, err
 }
 
-// leftList is 1 if a person has unsubscribed from a list, on the member side or as the send side knows it. A person of
-// whom neither side knows has left, too.
+// leftList is 1 if a person has unsubscribed from a list, on the member side or as the send side knows it. It is also 1
+// for a person unknown to both sides.
 const leftList = `SELECT NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?1 AND id = ?2 AND word = 'active')
 	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = ?1 AND id = ?2 AND status = 'unsubscribed')`
 

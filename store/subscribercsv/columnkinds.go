@@ -10,7 +10,7 @@ import (
 type nameKind struct {
 	parts    []string
 	yes, no  standing
-	text     bool // any text means that the person has left, for example a reason or an unreadable time
+	text     bool // any text means that the person unsubscribed, for example a reason or an unreadable time
 	dateless bool // only yes and no have this meaning; dates in such a column mean something else
 }
 

@@ -115,8 +115,8 @@ func init() {
 	}
 }
 
-// noteEvidence notes a column with evidence of a consent. It reports whether the column is one. It uses only the first
-// column of each kind.
+// noteEvidence notes a column with evidence of a consent. It reports whether the column has evidence. It uses only the
+// first column of each kind.
 func (c *Reader) noteEvidence(i int, name string) bool {
 	col, ok := evidenceColumns[foldWord(name)]
 	if !ok && c.isDated(i) {

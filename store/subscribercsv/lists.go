@@ -11,7 +11,7 @@ import (
 
 // A cell of tags contains several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in
 // other exports, or a JSON array. A status cell can contain more than one word, too, as in "Unsubscribed (2021-03-01)"
-// or "vip / Unsubscribed". Any of the words can mean that the person has left.
+// or "vip / Unsubscribed". Any of the words can mean that the person unsubscribed.
 
 // maxListed is the number of bytes of a part of a list that are read. No status word is longer.
 const maxListed = 64
@@ -77,7 +77,7 @@ func listWord(cell string, about subject) (word, spelled string) {
 	return word, spelled
 }
 
-// withoutURLs removes the URLs from a cell, because an unsubscribe link doesn't mean that the person has left.
+// withoutURLs removes the URLs from a cell, because an unsubscribe link doesn't mean that the person unsubscribed.
 func withoutURLs(cell string) string {
 	at := strings.Index(cell, "://")
 	if at < 0 {

@@ -12,7 +12,7 @@ import (
 
 // Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
 // each faulty line to report, with the line's cells. Import.Write skips a line if another line says that its subscriber
-// has left. Load reports such a line without cells, so that an import of the reported lines can't add the address.
+// unsubscribed. Load reports such a line without cells, so that an import of the reported lines can't add the address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {

@@ -81,7 +81,7 @@ type Preview struct {
 	Samples [][]string // first lines, with long cells cut
 	// why the meaning of the columns can't be derived from their names; empty if it can
 	Problem string
-	// columns that may say who has unsubscribed and that are not in the mapping
+	// columns that may show who unsubscribed and that are not in the mapping
 	Questions []Question
 	AllLeft   bool // no person in the file is a subscriber; see Reader.AllLeft
 }

@@ -19,27 +19,27 @@ type Question struct {
 // shownValues is the maximum number of different cells shown with a question.
 const shownValues = 8
 
-// consentTimes lists columns with the time of a consent, which doesn't say who has left.
+// consentTimes lists columns with the time of a consent, which doesn't show who unsubscribed.
 var consentTimes = map[string]bool{
 	"emailmarketingconsenttimestamp": true, "consenttimestamp": true, "consentdate": true, "consenttime": true,
 	"consentedat": true, "optindate": true, "optinat": true, "optintimestamp": true, "doubleoptindate": true,
 }
 
 // bookkeeping reports whether a column contains only internal data of the exporting program. If such a column shows
-// that a person has left, another column shows it too.
+// that a person unsubscribed, another column shows it too.
 func (f *form) bookkeeping(name string) bool {
 	return slices.Contains(f.drop, name) && name != "NOTES" && name != f.quoted
 }
 
-// paysFor reports whether a column of a Substack file shows who pays. Another column shows who has left.
+// paysFor reports whether a column of a Substack file shows who pays. Another column shows who unsubscribed.
 func paysFor(name string, names []string) bool {
 	return foldWord(name) == "activesubscription" && slices.ContainsFunc(names, func(other string) bool {
 		return slices.Contains([]string{"plan", "expiry", "emaildisabled"}, foldWord(other))
 	})
 }
 
-// Questions returns the columns that may show who has left. It leaves out columns whose name or mapping declares their
-// use. s is the Survey of the same file.
+// Questions returns the columns that may show who unsubscribed. It leaves out columns whose name or mapping declares
+// their use. s is the Survey of the same file.
 func (c *Reader) Questions(s *Survey) (asked []Question) {
 	names := c.names()
 	for i := range s.Columns {

@@ -304,7 +304,7 @@ func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*
 	}
 }
 
-// looked copies a text to a pipe while it is read.
+// looked is a reader that copies what it reads to a pipe.
 type looked struct {
 	r  io.Reader
 	in *io.PipeWriter

@@ -16,7 +16,7 @@ import (
 	"newsletterd/worker"
 )
 
-// A Receiver is an http.RoundTripper that accepts requests to any address, also in fake time. It acts as the send
+// A Receiver is an http.RoundTripper that accepts requests to any address, even in fake time. It acts as the send
 // service, where it verifies each signature, and as tenants' webhook endpoints. It responds with 200 unless configured
 // otherwise.
 type Receiver struct {

@@ -231,7 +231,7 @@ func (w *World) suppress(rt *rapid.T) {
 	}
 }
 
-// lift lifts a block as an operator, some seconds later. After that time, it no longer matters whether the member
+// lift lifts a block as an operator, a few seconds later. After that time, it no longer matters whether the member
 // service's clock went back.
 func (w *World) lift(*rapid.T) {
 	time.Sleep(5 * time.Second)

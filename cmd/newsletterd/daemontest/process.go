@@ -218,7 +218,7 @@ func (p *Process) LeftNothing() {
 	}
 }
 
-// Open opens the database like a command, next to the daemon, and closes it when the test ends.
+// Open opens the database like a command, while the daemon runs, and closes it when the test ends.
 func (p *Process) Open() *store.Store {
 	p.Helper()
 	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Mode: db.Command})
@@ -227,7 +227,7 @@ func (p *Process) Open() *store.Store {
 	return s
 }
 
-// Number returns the number that a query reads. It opens the database next to the daemon.
+// Number returns the number that a query reads. It opens the database while the daemon runs.
 func (p *Process) Number(query string) (n int) {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -237,7 +237,7 @@ func (p *Process) Number(query string) (n int) {
 	return n
 }
 
-// Rows returns a digest of the contents of each table. It reads the database next to the daemon.
+// Rows returns a digest of the contents of each table. It reads the database while the daemon runs.
 func (p *Process) Rows() map[string]string {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
