@@ -17,7 +17,7 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {
 	im.OnContradicted = func(line, left int) error {
-		text := "line " + strconv.Itoa(left) + " says that this address has left"
+		text := "line " + strconv.Itoa(left) + " says that this person unsubscribed"
 		return report(LineError{Line: line, Text: text}, make([]string, len(c.header)))
 	}
 	for {
