@@ -62,7 +62,9 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
 		const page = "/operator/mail-server"
 		e.shows(strings.TrimSuffix(e.path(), "/"), banner, `href="/operator/mail-server"`)
-		e.shows(page, banner, "Amazon SES", "Postmark", "./mail")
+		if got := e.shows(page, banner, "Amazon SES", "Postmark", "./mail"); strings.Contains(got, "Set up mail server") {
+			t.Error("the banner links to its own page")
+		}
 		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`)
 		form := url.Values{
 			"host": {"refuses.example.org"}, "port": {"587"}, "tls": {"starttls"}, "username": {"u"}, "password": {"hunter2"},
@@ -84,11 +86,16 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 			strings.Contains(got, "hunter2") {
 			t.Error("the server is not in force, or its password is shown")
 		}
+		e.shows(page, `provider=own#server" aria-current="true"`, "Leave blank to keep the current password.")
+		e.shows(page+"?done=mail-server", `href="/console">Back to your newsletters`)
+		form.Set("host", "email-smtp.us-east-1.amazonaws.com")
+		e.sends(page, form)
+		e.shows(page, `provider=ses#server" aria-current="true"`, `value="email-smtp.us-east-1.amazonaws.com"`)
 		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/"),
 			`Test your mail server</a><span class="hidden-visually"> (done)`), banner) {
 			t.Error("the banner stays")
 		}
-		if e.seed.Audited("mail-server.set") != 1 {
+		if e.seed.Audited("mail-server.set") != 2 {
 			t.Error("it is not in the audit log")
 		}
 		e.sends(page, url.Values{"act": {"remove"}, "sure": {"1"}})

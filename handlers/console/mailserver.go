@@ -81,6 +81,8 @@ type mailServerPage struct {
 	State   core.RelayState
 	Presets []preset
 	Chosen  preset
+	Current bool // whether Chosen is the provider of the current server, and not one from the query
+	Saved   bool // whether the server has just been saved
 	Test    *relayResult
 }
 
@@ -106,6 +108,10 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 			d.Chosen = one
 		}
 	}
+	if d.Chosen.ID == "" && !d.Folder() {
+		d.Chosen, d.Current = presetOf(d.Presets, d.State.Host), true
+	}
+	d.Saved = !d.Folder() && p.Query("done") == "mail-server"
 	if f.values == nil {
 		f.values = p.mailServerValues(&d)
 	}
@@ -115,6 +121,18 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	}{d, f}
 	v.State = p.T("How this server sends email")
 	return p.Show("mail-server", v)
+}
+
+// presetOf returns the provider of a host: the one with the same domain, or else the last one, for other servers. The
+// hosts of a provider differ by region.
+func presetOf(all []preset, host string) preset {
+	for _, one := range all {
+		labels := strings.Split(one.Host, ".")
+		if n := len(labels); n > 2 && strings.HasSuffix(host, "."+strings.Join(labels[n-2:], ".")) {
+			return one
+		}
+	}
+	return all[len(all)-1]
 }
 
 // mailServerValues returns the initial values of the form: those of the chosen provider, or else those of the current
@@ -132,7 +150,7 @@ func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
 		return strconv.Itoa(n)
 	}
 	switch {
-	case c.ID != "":
+	case c.ID != "" && !d.Current:
 		values["host"], values["port"], values["tls"] = c.Host, number(c.Port), c.TLS
 		values["username"], values["per_day"] = c.Username, number(c.PerDay)
 	case !d.Folder():
@@ -194,12 +212,12 @@ type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
 }
 
-func newMailServerFields(s shown, f filled, c preset, hasPassword bool) mailServerFields {
+func newMailServerFields(s shown, f filled, c preset, keepsPassword bool) mailServerFields {
 	p := s.Page
 	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }
 	password := input("password", cmp.Or(c.Password, p.T("Password"))).Kind("password").Fill("new-password")
 	password.Value = ""
-	if hasPassword && c.ID == "" {
+	if keepsPassword {
 		password = password.Help(p.T("Leave blank to keep the current password."))
 	}
 	return mailServerFields{

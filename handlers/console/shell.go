@@ -25,6 +25,7 @@ type shell struct {
 	Operation string // URL of the operators' pages; empty for other users
 	Undo      []undoRow
 	Folder    bool // whether emails reach no one because there is no mail server
+	SetUp     bool // whether to link to the page where a server administrator sets one up
 }
 
 // navItem is an entry of the navigation.
@@ -84,6 +85,7 @@ func (p *Page) shell(v *View) shell {
 	}
 	s.Initial = initials(s.Name)
 	s.Folder = !v.Part && !v.Plain && p.folder()
+	s.SetUp = p.IsOperator() && p.Request.URL.Path != OperatorPath+mailServerPath
 	return s
 }
 
