@@ -58,8 +58,8 @@ func TestPlayersBecomeLinks(t *testing.T) {
 			`<a href="https://www.youtube.com/embed/videoseries?list=x&amp;y=z"` + rel + `▶ youtube.com</a></p>`,
 		`<VIDEO poster="https://e.org/p.jpg" controls><source src="https://e.org/a.mp4">Old browser</video>B`: `<p>` +
 			`<a href="https://e.org/a.mp4"` + rel + `<img src="https://e.org/p.jpg" alt=""><br>▶ e.org</a></p>B`,
-		`<audio src="https://e.org/a.mp3"></audio>`:                                    `<p><a href="https://e.org/a.mp3"` + rel + `▶ e.org</a></p>`,
-		`<iframe src="https://e.org/pixel" width="1" height="1"></iframe>`:             ``,
+		`<audio src="https://e.org/a.mp3"></audio>`:                        `<p><a href="https://e.org/a.mp3"` + rel + `▶ e.org</a></p>`,
+		`<iframe src="https://e.org/pixel" width="1" height="1"></iframe>`: ``,
 		`<video poster="/a.jpg"><source src="/content/a%20b.mp4"></video><audio src="/c.mp3" title="C"></audio>`: `<p>` +
 			`<a href="/content/a%20b.mp4"` + rel + `<img src="/a.jpg" alt=""><br>▶ a b.mp4</a></p>` +
 			`<p><a href="/c.mp3"` + rel + `▶ C (c.mp3)</a></p>`,
