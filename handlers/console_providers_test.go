@@ -16,6 +16,8 @@ import (
 func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
+		e.must(e.store.EnsureDefaultProvider(t.Context(), "generic", "secret", e.seed.Time()))
+		e.operates("/providers", http.StatusOK, "Custom · created automatically", "Not in use", "-No recent events")
 		page := e.operates("/providers", http.StatusOK, "Mail providers", "Amazon SES")
 		for _, kind := range report.Names() {
 			if !strings.Contains(page, `value="`+kind+`"`) {

@@ -35,6 +35,9 @@ type mailProvider struct {
 // Kept reports whether the provider is stored in the database and not set by the configuration.
 func (m *mailProvider) Kept() bool { return m.Source == "database" }
 
+// BuiltIn reports whether newsletterd created the provider when it started for the first time.
+func (m *mailProvider) BuiltIn() bool { return m.Kept() && m.Name == core.DefaultProvider }
+
 // HookURL returns the URL to enter at the provider, including the secret if it belongs there.
 func (m *mailProvider) HookURL() string {
 	if user, password, ok := strings.Cut(m.Secret, ":"); ok && (m.Kind == "postmark" || m.Kind == "mailjet") {
@@ -52,6 +55,8 @@ func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	switch {
 	case m.DisabledAt != 0:
 		return Badge{p.T("Disabled"), ""}
+	case m.LastEvent == nil && m.BuiltIn():
+		return Badge{p.T("Not in use"), ""}
 	case m.LastEvent == nil:
 		return Badge{p.T("No recent events"), "warn"}
 	}
