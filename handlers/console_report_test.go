@@ -82,7 +82,8 @@ func TestConsoleReportRuns(t *testing.T) {
 			e.at(e.path("/people?status=deferred"))+`">1 email being retried`,
 			e.at(e.path("/people?status=deferred&amp;code=4.2.2"))+`"`)
 		e.shows(e.path("/people?status=deferred"), http.StatusOK,
-			"The mailbox is full. newsletterd retries automatically.",
+			`<p class="small">The mailbox is full. newsletterd retries automatically.</p>`,
+			`<span class="sub">The mailbox is full. ·`, "-automatically. ·",
 			"next attempt today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||

@@ -87,6 +87,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	d := struct {
 		Campaign                  *campaignPage
 		People                    []shownRecipient
+		Advice                    []refusal // what to do about the refusals of the page's recipients
 		Statuses, Jobs            []option
 		Status, Text, Code, JobID string
 		Pager                     pager
@@ -135,7 +136,11 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		if r.Status == "sent" && transport != "" {
 			badge = p.sentBadge(transport)
 		}
-		d.People = append(d.People, shownRecipient{*r, badge, whyNotSent(r.Status, r.Reason)})
+		why := whyNotSent(r.Status, r.Reason)
+		d.People = append(d.People, shownRecipient{*r, badge, why})
+		if why.What != "" && why.Turn != turnNone && !slices.Contains(d.Advice, why.refusal) {
+			d.Advice = append(d.Advice, why.refusal)
+		}
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("recipients", v)
