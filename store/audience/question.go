@@ -41,13 +41,8 @@ func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 	return &asked{question, match}, err
 }
 
-// mailableOf selects the subscribers of a list who would get a campaign, in the order of their ids. Parameters 5 and 6
-// are those of campaigns.Barred.
-const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
-	AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?4"
-
 // profileColumns are the columns of a subscriber "s" that a rule can need.
 const profileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at, s.word_at"
 
 const peopleOf = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, " +
-	"s.changed_at, " + profileColumns + mailableOf
+	"s.changed_at, " + profileColumns + campaigns.MailableOf

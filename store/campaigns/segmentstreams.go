@@ -402,9 +402,12 @@ type Counted struct {
 	More         bool   // whether there are further subscribers
 }
 
-// mailableNext selects the next subscribers of a list who would get a campaign, up to an id.
-var mailableNext = linesOf(` FROM subscriber AS s ` + Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
-	AND ` + MayBeEmailed + " ORDER BY s.id LIMIT +?4")
+// MailableOf selects from the subscribers "s" of a list who would get a campaign, between two ids (both exclusive), in
+// the order of their ids. Parameters 5 and 6 are those of Barred.
+const MailableOf = ` FROM subscriber AS s ` + Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
+	AND ` + MayBeEmailed + " ORDER BY s.id LIMIT +?4"
+
+var mailableNext = linesOf(MailableOf)
 
 // CountNext counts the next subscribers of a list between two ids (both exclusive) who may be emailed and match. It
 // leaves out those whose address may be emailed through an earlier list. It reads up to most subscribers. If all is
