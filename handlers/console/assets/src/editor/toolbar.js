@@ -82,6 +82,7 @@ export class Toolbar {
       ["picture", act.askPicture(this.editor.pictures)],
       ["video", askVideo(this.editor.pictures)],
       ["button", act.askButton],
+      ...(this.editor.kind === "markdown" ? [["table", act.askTable]] : []),
       ["columns.2", act.columns(2)],
       ["columns.3", act.columns(3)],
       ["columns.none", act.columns(0)],
