@@ -89,9 +89,10 @@ func letters(s *storetest.Seeder, n int, origin string) {
 	}
 	began := s.Time()
 	for i := range n {
-		s.Now = began.Add(time.Duration(i-n) * 7 * 24 * time.Hour)
 		k := (n - 1 - i) % len(titles)
+		s.Now = began // the daemon removes uploads that began long ago
 		m := s.NewMedia(fmt.Sprintf("hills-%d", k), []string{drawn(uint8(60 + 40*k))})
+		s.Now = began.Add(time.Duration(i-n) * 7 * 24 * time.Hour)
 		source := fmt.Sprintf(letterText, origin+m.Mail.Path(m.Name))
 		if k == 3 {
 			source = "Green ones ripen indoors, if you know what they need. It isn't light."
