@@ -19,11 +19,11 @@ const retryRead = 200 * time.Millisecond
 // connection is one connection to a relay. It passes emails to its sessions with the relay, one session at a time, and
 // gets back the outcome of each email.
 type connection struct {
-	sender    *Sender
-	relay     *relay
-	queue     preparedQueue
-	refused   *tenantQueue // tenant whose sender the last reply refused permanently at MAIL; nil: none
-	throttled string       // address of the last reply, if it was 421 4.7.x
+	sender  *Sender
+	relay   *relay
+	queue   preparedQueue
+	refused *tenantQueue // tenant whose sender the last reply refused permanently at MAIL; nil: none
+	closed  string       // address whose transaction ended the session with 421; empty: none
 }
 
 func newConnection(s *Sender, r *relay) *connection {
@@ -45,7 +45,7 @@ func (c *connection) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		c.refused, c.throttled = nil, ""
+		c.refused, c.closed = nil, ""
 		err := r.sender.Deliver(ctx, src)
 		c.queue.end()
 		if err != nil {
@@ -81,15 +81,17 @@ func (c *connection) failed(ctx context.Context, err error, round uint64) {
 		re = &smtp.RelayError{Stage: "deliver", Err: err}
 	}
 	r.tally.fault(re.Fault)
-	if c.throttled != "" && re.Code == 421 && re.Stage != "MAIL" {
-		c.replied(c.throttled, true)
+	if !re.ClosedTransaction() {
+		c.closed = ""
+	} else if c.closed != "" && strings.HasPrefix(re.Enhanced, "4.7.") {
+		c.replied(c.closed, true)
 	}
 	if c.refused != nil && re.Stage == "MAIL" && re.Code/100 == 5 && re.Fault == smtp.FaultRefused {
 		r.worked()
 		c.senderRefused(ctx, c.refused, re)
 		return
 	}
-	if pause, fresh := r.failed(re, round, time.Now()); fresh {
+	if pause, fresh := r.failed(re, c.closed, round, time.Now()); fresh {
 		s.opts.Log.Warn("send: the route fails", slog.String("route", r.name), slog.String("tenant", r.group.owner),
 			slog.Any("error", err), slog.Duration("pause", pause))
 		s.reasons.look()
@@ -206,8 +208,8 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 		if o.Code/100 == 5 && c.refused == nil {
 			c.refused = it.job.tenant
 		}
-		if o.Code == 421 && c.throttled == "" && strings.HasPrefix(o.Enhanced, "4.7.") {
-			c.throttled = it.EmailKey
+		if o.Lost && o.Code == 421 && c.closed == "" {
+			c.closed = it.EmailKey
 		}
 		c.untouched(it, o)
 	case smtp.Ambiguous:

@@ -175,6 +175,18 @@ func TestMisbehavingRelays(t *testing.T) {
 			smtp.Client{},
 			fine,
 		},
+		{
+			"421 at RCPT always",
+			mailtest.Script{On: at("RCPT", 0, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})},
+			smtp.Client{},
+			failed(9, 0, "421 4.7.0 too many"),
+		},
+		{
+			"421 at the dot always",
+			mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "421 4.3.2 bye", Close: true})},
+			smtp.Client{},
+			failed(9, 0, "421 4.3.2 bye"),
+		},
 		{"one mail a connection", mailtest.Script{On: oneEach()}, smtp.Client{}, fine},
 		{"slow replies", mailtest.Script{On: slow}, smtp.Client{}, fine},
 		{"replies in pieces", mailtest.Script{Pieces: true}, smtp.Client{}, fine},

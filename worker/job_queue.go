@@ -25,7 +25,7 @@ type item struct {
 	core.Claim
 	job        *jobQueue
 	departures uint64 // number for the tenant before the claim; while it is unchanged, the claim's check is valid
-	lost       int    // consecutive connections that broke during this recipient's own transaction
+	lost       int    // consecutive connections that broke, or ended with 421, during this recipient's own transaction
 	slot       bool   // holds a slot of inflight
 	gated      bool   // counts among the unanswered messages of its group
 	timed      bool   // its destination permits the message now

@@ -338,7 +338,7 @@ func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core
 	return true
 }
 
-// lostLimit is the number of consecutive lost connections that count as a refusal of an email.
+// lostLimit is the number of consecutive connections that break, or end with 421, and count as a refusal of an email.
 const lostLimit = 3
 
 // judge returns the result to store for an email. counts is false if no relay has accepted or refused the email.
@@ -378,7 +378,9 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		if r.lost[rec.ID]++; r.lost[rec.ID] < lostLimit {
 			return rec, false
 		}
-		rec.Reason = "the connection was lost each time"
+		if o.Code == 0 {
+			rec.Reason = "the connection was lost each time"
+		}
 		fallthrough
 	default:
 		if now.Sub(res.mail.CreatedAt) < mailLife {

@@ -80,9 +80,11 @@ func TestFailuresHaveTheReply(t *testing.T) {
 			`"reply":452,"enhanced":"4.2.2","text":"mailbox full","again":true`,
 			"452 4.2.2 mailbox full",
 		},
+		{smtp.Outcome{Code: 421, Text: "bye", Lost: true}, `"reply":421,`, "421 bye"},
 		{smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "queued"}, "", ""},
 	} {
 		out.Reset()
+		r.lost[0] = lostLimit - 1
 		rec, _ := r.judge(mailResult{mail: &core.Mail{CreatedAt: now, Kind: "confirm"}, outcome: c.o}, now)
 		if rec.Reason != c.reason {
 			t.Errorf("%d: %q", c.o.Code, rec.Reason)

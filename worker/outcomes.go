@@ -9,8 +9,8 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// maxLost is the number of consecutive connections that may break during one recipient's own transaction. After that,
-// it counts as a temporary failure of the recipient.
+// maxLost is the number of consecutive connections that may break, or end with 421, during one recipient's own
+// transaction. The last of them counts as a temporary failure of the recipient.
 const maxLost = 3
 
 // record is an outcome that is not yet in the database.

@@ -35,7 +35,8 @@ type relayState struct {
 	before  []*relayState
 	over    *flag     // no work is left, so connections stop waiting
 	fails   int       // consecutive failures
-	downAt  time.Time // time of the first of these failures
+	downAt  time.Time // time of the first of these failures, without those that recipients caused
+	closed  string    // address that caused all these failures, because its transactions ended with 421; empty: none
 	until   time.Time // no connection tries before this time
 	probing bool      // one connection is trying
 	round   uint64    // number of failures recorded so far
@@ -121,13 +122,22 @@ func (r *relayState) left() {
 
 // failed records a failure and returns the pause that follows. If the connection started before the last recorded
 // failure, fresh is false, because it is the same event: 16 connections that break together count as one failure.
-func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
+// closed is the address whose transaction ended with 421; empty: none. If that happens to one address only, it fails
+// after its own tries, like one that breaks every connection. If it happens to several, the relay is down.
+func (r *relayState) failed(
+	e *smtp.RelayError, closed string, round uint64, now time.Time,
+) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if round != r.round {
 		return time.Until(r.until), false
 	}
-	if r.fails == 0 || lostAfterMAIL(e) {
+	if r.fails == 0 {
+		r.closed = closed
+	} else if r.closed != closed {
+		r.closed = ""
+	}
+	if r.fails == 0 || r.closed != "" || lostAfterMAIL(e) {
 		r.downAt = now
 	}
 	r.fails++

@@ -109,15 +109,15 @@ func TestClientOutcomes(t *testing.T) {
 		{"MAIL cut", mailtest.At("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
 		{"RCPT cut", mailtest.At("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
 		{
-			"RCPT 421", mailtest.At("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-",
+			"RCPT 421", mailtest.At("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "sL-", "sL-",
 			FaultRefused,
 			"RCPT",
 		},
 		{"RCPT 535 5.7.8", mailtest.At("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
 		{"DATA cut", mailtest.At("DATA", 2, cut), "sL-", "sL-", FaultConnect, "DATA"},
-		{"DATA 421", mailtest.At("DATA", 2, reply("421 bye")), "su-", "su-", FaultRefused, "DATA"},
+		{"DATA 421", mailtest.At("DATA", 2, reply("421 bye")), "sL-", "sL-", FaultRefused, "DATA"},
 		{"dot cut", mailtest.At("DOT", 2, cut), "sau", "sa-", FaultConnect, "dot"},
-		{"dot 421", mailtest.At("DOT", 2, reply("421 4.3.2 shutting down")), "suu", "su-", FaultRefused, "dot"},
+		{"dot 421", mailtest.At("DOT", 2, reply("421 4.3.2 shutting down")), "sLu", "sL-", FaultRefused, "dot"},
 		{"dot nonsense", mailtest.At("DOT", 2, reply("hello")), "sau", "sa-", FaultConnect, "dot"},
 		{"MAIL nonsense", mailtest.At("MAIL", 2, reply("25 what")), "sL-", "sL-", FaultProtocol, "MAIL"},
 	}

@@ -29,6 +29,7 @@
 //   - Each envelope that Next returns gets exactly one outcome, even after any failure.
 //   - At most one final dot is unanswered, or as many chunks as were sent in one write. If the connection breaks
 //     then, the outcome is Ambiguous. In all other cases it is known whether the server accepted the message.
-//   - A reply about the relay itself (greeting, MAIL, 421, AUTH, TLS) never counts against a recipient.
+//   - A reply about the relay itself (greeting, MAIL, 421, AUTH, TLS) never counts against a recipient. After 421 to
+//     its own RCPT, DATA or final dot, Outcome.Lost is set.
 //   - Credentials are only sent over TLS or to a loopback address.
 package smtp

@@ -37,7 +37,8 @@ type Outcome struct {
 	HardBounce bool
 	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it.
 	Doubtful bool
-	// Lost means, if the Result is Untouched, that the connection broke during this envelope's own transaction. If that
+	// Lost means, if the Result is Untouched, that the connection broke during this envelope's own transaction, or that
+	// the server answered 421 to its RCPT, DATA or final dot. The message was certainly not accepted. If that
 	// happens repeatedly, the message may be the cause.
 	Lost bool
 }

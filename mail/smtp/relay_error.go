@@ -32,7 +32,7 @@ func (f Fault) String() string {
 type RelayError struct {
 	Fault Fault
 	// Stage is the stage of the failure: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA",
-	// "content", "dot" or "write".
+	// "content", "dot", "BDAT" or "write".
 	Stage string
 	// Code, Enhanced and Text are the server's reply, if any.
 	Code     int
@@ -59,6 +59,20 @@ func (e *RelayError) Error() string {
 		s += ": " + e.Err.Error()
 	}
 	return s
+}
+
+// ClosedTransaction reports whether the server answered 421 to a command of a transaction after MAIL.
+func (e *RelayError) ClosedTransaction() bool {
+	switch e.Stage {
+	case "RCPT", "DATA", "dot", "BDAT":
+		return e.Code == 421
+	}
+	return false
+}
+
+// untouched returns the outcome of the envelope whose reply caused e.
+func (e *RelayError) untouched() Outcome {
+	return Outcome{Code: e.Code, Enhanced: e.Enhanced, Text: e.Text, Lost: e.ClosedTransaction()}
 }
 
 // Unwrap returns the cause.

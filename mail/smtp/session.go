@@ -215,7 +215,7 @@ func (s *session) lost(e *Envelope, stage string, err error) error {
 func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	err := s.fault(f, stage)
 	s.drop()
-	s.done(e, Outcome{Code: err.Code, Enhanced: err.Enhanced, Text: err.Text})
+	s.done(e, err.untouched())
 	return err
 }
 

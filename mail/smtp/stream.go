@@ -250,7 +250,7 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 		o, blame = classify(step.at, r.code, r.enhanced, r.string())
 		if blame || step.at == stageMail {
 			fault = s.fault(FaultRefused, step.name)
-			o = Outcome{Code: fault.Code, Enhanced: fault.Enhanced, Text: fault.Text}
+			o = fault.untouched()
 		}
 	}
 	if o.Result == Sent && !s.wire.chunked {

@@ -26,7 +26,7 @@ type Sender struct {
 	// Message is called with each email, and may block.
 	Message func(e *smtp.Envelope)
 	// Answer returns the outcome for the nth try of an address, starting at 1. smtp.Untouched ends the connection at
-	// RCPT TO, unless Outcome.Lost is set.
+	// RCPT TO, unless Outcome.Lost is set. It is set for the code 421.
 	Answer func(to string, nth int) smtp.Outcome
 
 	mu    sync.Mutex // guards the following fields
@@ -63,8 +63,10 @@ func (s *Sender) Deliver(ctx context.Context, src *smtp.Source) error {
 			continue
 		}
 		o := s.take(e)
+		ends := o.Result == smtp.Untouched && !o.Lost
+		o.Lost = o.Lost || ends && o.Code == 421
 		src.Done(e, o)
-		if o.Result == smtp.Untouched && !o.Lost {
+		if ends {
 			return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
 		}
 	}
