@@ -53,8 +53,9 @@ var invariants = []db.Contradiction{
 		INDEXED BY sqlite_autoindex_import_chunk_1 WHERE import_id = j.id AND kind = 0)`},
 	{What: "imports whose stored size differs from that of their posts and images", Count: `
 		SELECT count(*) FROM import_job AS j WHERE post_bytes <> (SELECT coalesce(sum(octet_length(body)), 0)
-		FROM import_post WHERE import_id = j.id) + (SELECT coalesce(sum(octet_length(data)), 0) FROM import_chunk
-		INDEXED BY sqlite_autoindex_import_chunk_1 WHERE import_id = j.id AND kind = 8)`},
+		FROM import_post INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = j.id) +
+		(SELECT coalesce(sum(octet_length(data)), 0) FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
+		WHERE import_id = j.id AND kind = 8)`},
 	{What: "sender domains whose verification differs from the tenant's domains", Count: `
 		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND
 		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
