@@ -163,7 +163,7 @@ func (b *consoleBrowser) pick(actions ...string) {
 	b.Helper()
 	for _, a := range actions {
 		selector := `.editor-toolbar [data-action="` + a + `"]`
-		if a == "picture" || a == "button" { // the menu has them, too
+		if a == "picture" || a == "button" || a == "table" { // the menu has them, too
 			selector += ":not([role])"
 		}
 		b.Click(selector)
