@@ -67,16 +67,25 @@ func Another(t testing.TB, hosts ...string) *Browser {
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(stop)
+	if err := chromedp.Do(ctx); err != nil { // the browser runs as long as the context of its first steps
+		t.Fatal(err)
+	}
 	return &Browser{t, ctx}
 }
 
 // In returns the browser for a subtest.
 func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx} }
 
-// Do runs steps in order. If one fails, the test ends and shows the page.
+// patience is how long steps may take. A step that waits for an element that never comes then names its own test, and
+// the browser goes on with the next.
+const patience = 2 * time.Minute
+
+// Do runs steps in order. If one fails, or all of them take longer than two minutes, the test ends and shows the page.
 func (b *Browser) Do(steps ...Step) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	if err := chromedp.Do(ctx, steps...); err != nil {
 		where, _ := chromedp.Run(b.ctx, chromedp.Location())
 		text, _ := chromedp.Run(b.ctx, chromedp.Text("body"))
 		b.Fatalf("%v, at %s:\n%s", err, where, text)
