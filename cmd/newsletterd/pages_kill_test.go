@@ -37,7 +37,7 @@ func TestKillWhilePagesAreWritten(t *testing.T) {
 		f.Kill()
 		during++
 	}
-	f.Start()
+	f.Serve()
 	f.Every(time.Millisecond, done)
 	f.Stop()
 	if during < kills {
