@@ -9,7 +9,8 @@ import (
 )
 
 // TestKillWhilePagesAreWritten kills the daemon while it stores the recipients of an ended job in pages. In the end
-// there are pages for all of them, each with the same ids as the rows.
+// there are pages for all of them, each with the same ids as the rows. How many kills come in time depends on the
+// machine, so only the test at full length counts them.
 func TestKillWhilePagesAreWritten(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 3, 15_000
@@ -40,7 +41,7 @@ func TestKillWhilePagesAreWritten(t *testing.T) {
 	f.Serve()
 	f.Every(time.Millisecond, done)
 	f.Stop()
-	if during < kills {
+	if daemontest.AtLength() && during < kills {
 		t.Errorf("%d kills were in time", during)
 	}
 	const differ = `SELECT (SELECT count(*) FROM recipient) - sum(length(states)) + sum((SELECT count(*) FROM recipient AS r
