@@ -215,7 +215,8 @@ func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.more.Broadcast()
 }
 
-// giveBack puts an item back at the head of its job's queue. No relay has accepted its message.
+// giveBack puts an item, whose message no relay has accepted, back at the head of its job's queue. If it ended a
+// connection, it goes to the end, so that the relay is asked about others first and its pause doesn't grow.
 func (d *dispatcher) giveBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -225,7 +226,11 @@ func (d *dispatcher) giveBack(it *item) {
 		d.signal()
 		return
 	}
-	j.unpop(it)
+	if it.lost > 0 {
+		j.push([]*item{it})
+	} else {
+		j.unpop(it)
+	}
 	d.more.Broadcast()
 }
 
