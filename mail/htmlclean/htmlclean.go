@@ -39,11 +39,11 @@ func newPolicy() *bluemonday.Policy {
 	p.RequireParseableURLs(true)
 	p.RequireNoReferrerOnLinks(true)
 	p.AddSpaceWhenStrippingTag(false)
-	// The content of other removed elements stays as text.
-	p.SkipElementsContent("title", "noscript", "noembed", "noframes", "template", "svg", "math", "select", "textarea",
-		"object", "audio", "video", "canvas")
+	// The content of these is removed before. bluemonday would also remove what follows if a tag is missing.
+	p.AllowElementsContent("frame", "frameset", "iframe", "noembed", "noframes", "noscript", "nostyle", "object",
+		"title")
 	return p
 }
 
 // Body returns the safe part of HTML, as a fragment for the body of a page.
-func Body(html string) string { return strings.TrimSpace(policy.Sanitize(linked(html))) }
+func Body(html string) string { return strings.TrimSpace(policy.Sanitize(kept(html))) }

@@ -77,6 +77,46 @@ func TestPlayersBecomeLinks(t *testing.T) {
 	}
 }
 
+// Nothing that has no end takes the text after it away.
+func TestBodyKeepsTextAfterUnclosedElements(t *testing.T) {
+	link := func(host string) string {
+		return `<p><a href="https://` + host + `/a" rel="noreferrer">▶ ` + host + `</a></p>`
+	}
+	for in, want := range map[string]string{
+		`A<video src="https://e.org/a"><p>B</p>`:                       `A` + link("e.org") + `<p>B</p>`,
+		"<video>\n<source src='https://e.org/a'><track>\n</p><p>B</p>": link("e.org") + `</p><p>B</p>`,
+		`<audio src="https://e.org/a" /><p>B</p>`:                      link("e.org") + `<p>B</p>`,
+		`<iframe src="https://e.org/a"><p>B</p>`:                       link("e.org") + `<p>B</p>`,
+		`<iframe src="https://e.org/a" /><p>B</p></iframe>`:            link("e.org"),
+		`<object data=x><p>B</p>`:                                      `<p>B</p>`,
+		`<svg><path><p>B</p><svg><g>C</g></svg>D`:                      `<p>B</p>D`,
+		`</object><p>A</p><svg>B</svg><p>C</p>`:                        `<p>A</p><p>C</p>`,
+		`<video src="https://e.org/a"><video></video></video><svg/>B`:  link("e.org") + `B`,
+		`<frame><frameset><nostyle><p>B</p>`:                           `<p>B</p>`,
+		`<script src=x><p>B</p><script>"<script>"; c()</script><p>D`:   `<p>B</p><p>D`,
+		`<title><p>B</p>`:                                              `<p>B</p>`,
+		`<style><p>B</p><style>`:                                       `<p>B</p>`,
+		`<script><!--<script></script><p>B</p>`:                        `<p>B</p>`,
+		`<plaintext><p>B</p><xmp><p>C</p></xmp>`:                       `<p>B</p><p>C</p>`,
+		`<p>A</p><!-- more <p>B</p><!--C`:                              `<p>A</p> more <p>B</p>C`,
+		`<p>A<a href="https://e.org/a>B</a> C</p><p title='>D</p><p>E`: `<p>AB</a> C</p>D</p><p>E`,
+		`<p>A</p><p`:                 `<p>A</p>`,
+		`1 <<svg></svg>svg><p>B</p>`: `1 &lt;svg&gt;<p>B</p>`,
+		`<video src="https://a.org/a"><p>B</p><video src="https://e.org/a">C</video>D`: link("a.org") + `<p>B</p>` +
+			link("e.org") + `D`,
+		`<iframe src="https://a.org/a"><p>B</p><iframe src="https://e.org/a">C</iframe>D`: link("a.org") + `<p>B</p>` +
+			link("e.org") + `D`,
+	} {
+		got := htmlclean.Body(in)
+		if got != want {
+			t.Errorf("%.80q\n got %.400q\nwant %.400q", in, got, want)
+		}
+		if again := htmlclean.Body(got); again != got {
+			t.Errorf("cleaning %.80q again changes it to %.200q", got, again)
+		}
+	}
+}
+
 // forbidden lists elements that no clean text has. The text is parsed as by a browser.
 const forbidden = " script style iframe frame form input button select textarea object embed svg math base meta link "
 
@@ -106,6 +146,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(`<noscript><p title="</noscript><img src=x onerror=alert(1)>">`)
 	f.Add(`<iframe title="'><script>" src=//youtube.com/embed/dQw4w9WgXcQ>`)
 	f.Add(`<video poster='https://e.org/"><script>'><source src="https://e.org/"></a>`)
+	f.Add(`<<svg></svg>script><!--<p title="><iframe><xmp><script/><a href="><img src=1 onerror=alert(1)>`)
 	f.Add(`<math><mtext><table><mglyph><style><img src=x onerror=x()>`)
 	f.Fuzz(func(t *testing.T, text string) {
 		got := htmlclean.Body(text)

@@ -10,40 +10,26 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// played matches the elements that linked replaces.
-var played = regexp.MustCompile(`(?i)<(?:iframe|video|audio)\b`)
+func isPlayer(p *piece) bool {
+	return p.starts() && (p.DataAtom == atom.Iframe || p.DataAtom == atom.Video || p.DataAtom == atom.Audio)
+}
 
-// linked returns HTML with links instead of frames, videos and recordings, which articles can't contain. Frames that
-// aren't visible are removed.
-func linked(page string) string {
-	if !played.MatchString(page) {
-		return page
-	}
-	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(page))
-	var now *player // the element that contains the next token
-	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
-		raw := string(z.Raw())
-		t := z.Token()
-		starts := kind == html.StartTagToken || kind == html.SelfClosingTagToken
-		switch {
-		case now != nil && kind == html.EndTagToken && t.DataAtom == now.kind:
-			b.WriteString(now.link())
-			now = nil
-		case now != nil:
-			if starts && t.DataAtom == atom.Source && now.address == "" {
-				now.address = playerOf(&t).address
-			}
-		case starts && (t.DataAtom == atom.Iframe || t.DataAtom == atom.Video || t.DataAtom == atom.Audio):
-			now = playerOf(&t)
-		default:
-			b.WriteString(raw)
+// playerAt returns the link for the player that starts at all[i], and the index of its last piece. If its end tag is
+// missing, it ends after its sources.
+func playerAt(all []piece, i int) (link string, last int) {
+	p := playerOf(&all[i].Token)
+	last = max(i, all[i].last)
+	if all[i].last == 0 && p.kind != atom.Iframe {
+		for last+1 < len(all) && all[last+1].isSource() {
+			last++
 		}
 	}
-	if now != nil {
-		b.WriteString(now.link())
+	for k := range all[i+1 : last+1] {
+		if in := &all[i+1+k]; in.starts() && in.DataAtom == atom.Source && p.address == "" {
+			p.address = playerOf(&in.Token).address
+		}
 	}
-	return b.String()
+	return p.link(), last
 }
 
 // player is an element that shows a video, a recording or another page.

@@ -1,0 +1,167 @@
+package htmlclean
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// verbatim maps elements that contain no HTML, and are removed with their content, to expressions for their tags.
+var verbatim = tagsOf(atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Script, atom.Style, atom.Textarea,
+	atom.Title)
+
+func tagsOf(names ...atom.Atom) map[atom.Atom]*regexp.Regexp {
+	tags := make(map[atom.Atom]*regexp.Regexp, len(names))
+	for _, name := range names {
+		tags[name] = regexp.MustCompile(`(?i)<(/?)` + name.String() + `[\s/>]`)
+	}
+	return tags
+}
+
+// isRemoved reports whether an element that can contain HTML is removed with its content.
+func isRemoved(name atom.Atom) bool {
+	switch name {
+	case atom.Audio, atom.Canvas, atom.Math, atom.Object, atom.Select, atom.Svg, atom.Template, atom.Video:
+		return true
+	}
+	return false
+}
+
+// maxBroken is the maximum number of tags and comments without an end. After that, the rest of the page is text.
+const maxBroken = 100
+
+// piece is a token of HTML.
+type piece struct {
+	html.Token
+	raw  string
+	last int // index of the end tag of an element that is removed; 0: the end tag is missing
+}
+
+func (p *piece) starts() bool {
+	return p.Type == html.StartTagToken || p.Type == html.SelfClosingTagToken
+}
+
+// isSource reports whether a piece can stand between the start tag of a video or recording and its content.
+func (p *piece) isSource() bool {
+	return p.DataAtom == atom.Source || p.DataAtom == atom.Track ||
+		p.Type == html.TextToken && strings.TrimSpace(p.raw) == ""
+}
+
+// kept returns HTML without elements that are removed with their content. Frames, videos and recordings, which articles
+// can't contain, become links. If the end tag of an element is missing, its content stays.
+func kept(page string) string {
+	all := pieces(page)
+	pair(all)
+	var b strings.Builder
+	for i := 0; i < len(all); i++ {
+		p := &all[i]
+		switch {
+		case p.Type == html.TextToken:
+			b.WriteString(strings.ReplaceAll(p.raw, "<", "&lt;")) // with the next text, it could start a tag
+		case isPlayer(p):
+			link, last := playerAt(all, i)
+			b.WriteString(link)
+			i = last
+		case isRemoved(p.DataAtom) || verbatim[p.DataAtom] != nil:
+			i = max(i, p.last)
+		default:
+			b.WriteString(p.raw)
+		}
+	}
+	return b.String()
+}
+
+// pair sets the end tags of the elements that are removed.
+func pair(all []piece) {
+	open := map[atom.Atom][]int{}
+	for i := range all {
+		p := &all[i]
+		if !isRemoved(p.DataAtom) {
+			continue
+		}
+		starts := open[p.DataAtom]
+		if p.Type == html.StartTagToken {
+			open[p.DataAtom] = append(starts, i)
+		} else if n := len(starts) - 1; p.Type == html.EndTagToken && n >= 0 {
+			all[starts[n]].last = i
+			open[p.DataAtom] = starts[:n]
+		}
+	}
+}
+
+// pieces splits HTML into tokens, without the content of verbatim elements. A tag without an end ends at the first >.
+// Of a comment without an end, only the start is removed.
+func pieces(page string) (all []piece) {
+	without := map[atom.Atom]bool{}
+	broken := 0
+	z := html.NewTokenizer(strings.NewReader(page))
+	for rest := page; ; {
+		kind := z.Next()
+		p := piece{raw: rest[:len(z.Raw())]}
+		if p.raw == "" {
+			return all
+		}
+		rest = rest[len(p.raw):]
+		if kind == html.ErrorToken || kind == html.CommentToken && rest == "" && isOpen(p.raw) {
+			rest = afterBroken(p.raw)
+			if broken++; broken > maxBroken {
+				return append(all, piece{Token: html.Token{Type: html.TextToken}, raw: rest})
+			}
+			z = html.NewTokenizer(strings.NewReader(rest))
+			continue
+		}
+		p.Token = z.Token()
+		switch {
+		case p.DataAtom == atom.Plaintext || p.DataAtom == atom.Xmp:
+			z.NextIsNotRawText()
+			continue
+		case p.starts() && verbatim[p.DataAtom] != nil:
+			if end := endOf(&p, rest, without); end >= 0 {
+				rest = rest[end:]
+				z = html.NewTokenizer(strings.NewReader(rest))
+			} else {
+				z.NextIsNotRawText()
+			}
+		}
+		all = append(all, p)
+	}
+}
+
+// isOpen reports whether a comment at the end of a page has no end.
+func isOpen(comment string) bool {
+	return strings.HasPrefix(comment, "<!--") && !strings.HasSuffix(comment, "-->") &&
+		!strings.HasSuffix(comment, "--!>")
+}
+
+// afterBroken returns what follows the start of a comment, or a tag, that has no end.
+func afterBroken(raw string) string {
+	if text, ok := strings.CutPrefix(raw, "<!--"); ok {
+		return text
+	}
+	_, text, _ := strings.Cut(raw, ">")
+	return text
+}
+
+// endOf returns the index in rest of the end tag of the verbatim element p, or -1 if it is missing. without holds the
+// elements that have no more end tags. If another element of the same kind starts first, the end tag is missing. Only
+// code can contain such a tag.
+func endOf(p *piece, rest string, without map[atom.Atom]bool) int {
+	isCode := p.Type == html.StartTagToken && (p.DataAtom == atom.Script || p.DataAtom == atom.Style) &&
+		playerOf(&p.Token).address == ""
+	for at := 0; !without[p.DataAtom]; {
+		m := verbatim[p.DataAtom].FindStringSubmatchIndex(rest[at:])
+		switch {
+		case m == nil:
+			without[p.DataAtom] = true
+		case m[2] < m[3]:
+			return at + m[0]
+		case !isCode:
+			return -1
+		default:
+			at += m[1]
+		}
+	}
+	return -1
+}
