@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestBackgroundTakesAShare checks that background operations get at most a tenth of the writer's time while other
+// TestBackgroundTakesAShare checks that background operations get at most a fifth of the writer's time while other
 // operations wait, and all of it otherwise.
 func TestBackgroundTakesAShare(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestBackgroundTakesAShare(t *testing.T) {
 			wg.Wait()
 		}
 		during(2*time.Second, 8)
-		if share := background.Seconds() / (background + others).Seconds(); share < 0.05 || share > 0.1 {
+		if share := background.Seconds() / (background + others).Seconds(); share < 0.1 || share > 0.2 {
 			t.Errorf("background operations took %v, others %v", background, others)
 		}
 		during(time.Second, 0)
@@ -80,7 +80,7 @@ func TestBackgroundDuringShortCommits(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		if share := background.Seconds() / long.Seconds(); share < 0.08 || share > 0.11 {
+		if share := background.Seconds() / long.Seconds(); share < 0.15 || share > 0.21 {
 			t.Errorf("background operations took %v of %v", background, long)
 		}
 	})

@@ -101,7 +101,7 @@ func (s *DB) BulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // Background is like Bulk, for work that may take long in total, such as a sync of a list. While other operations wait,
-// it gets at most a tenth of the writer's time.
+// it gets at most a fifth of the writer's time.
 func (s *DB) Background(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.background, &op{fn: fn, bulk: true, background: true})
 }
@@ -313,7 +313,7 @@ func (w *writer) commit() {
 // long, unless it is unused for a moment. Clients that send their next request after each response need less than that
 // moment.
 const (
-	othersShare = 9
+	othersShare = 4
 	unusedFor   = 2 * time.Millisecond
 )
 
