@@ -95,10 +95,18 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `name="act" value="tag"`, `-value="unsubscribe"`)
 		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}}
 		e.sends("/new-bulk", http.StatusOK, form, "Add a tag to 2 people?", `name="new_tag"`, `-name="tag"`)
-		e.sends("/people", http.StatusOK, e.chosen("untag", "grace@reader.example"), "There are no tags yet.", "-new_tag")
+		e.sends("/people", http.StatusOK, e.chosen("untag", "grace@reader.example"), "There are no tags yet.",
+			"-new_tag")
 		form.Set("sure", "1")
 		form.Set("new_tag", "New\u0007")
-		e.sends("/new-bulk", http.StatusBadRequest, form)
+		again := []string{
+			"Add a tag to", `name="sure"`, `id="f-new_tag"`, `value="New` + "\u0007" + `"`, `aria-invalid="true"`,
+		}
+		e.sends("/new-bulk", http.StatusBadRequest, form, again...)
+		one := e.chosen("tag", "grace@reader.example")
+		one.Set("sure", "1")
+		one.Set("new_tag", "New\u0007")
+		e.sends("/people", http.StatusBadRequest, one, again...)
 		form.Set("new_tag", " New ")
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		e.shows("/bulk/"+e.performs(), http.StatusOK, "Add the tag “New” to people on “Weekly”", "2</strong> tagged")
@@ -110,7 +118,8 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.must(err)
 		e.must(e.store.AddTag(t.Context(), vip, "user:ann"))
 		form.Set("sure", "1") // without a tag: asks again
-		e.sends("/new-bulk", http.StatusOK, form, `name="tag" value="`+vip.ID+`">`, ">VIP</span>")
+		e.sends("/new-bulk", http.StatusBadRequest, form, `name="tag" value="`+vip.ID+`">`, ">VIP</span>",
+			"Choose a tag.")
 		form.Set("tag", vip.ID)
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		at := "/bulk/" + e.performs()
@@ -121,10 +130,10 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 
 		e.shows("/people", http.StatusOK, `name="act" value="untag"`, `-name="act" value="unsubscribe"`,
 			`href="`+e.at("/bulk")+`"`)
-		one := e.chosen("untag", "grace@reader.example")
+		one = e.chosen("untag", "grace@reader.example")
 		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?", ">VIP</span>")
 		one.Set("sure", "1")
-		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?")
+		e.sends("/people", http.StatusBadRequest, one, "Remove a tag from 1 person?", "Choose a tag.")
 		one.Set("tag", vip.ID)
 		e.sends("/people", http.StatusSeeOther, one)
 		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP”", "1</strong> untagged")

@@ -102,9 +102,12 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 	for i := range tags {
 		options = append(options, option{tags[i].ID, tags[i].Name})
 	}
-	q.Tag = newChoice("tag", p.T("Tag"), "", options)
+	q.Tag = newChoice("tag", p.T("Tag"), p.Form["tag"], options)
 	if act == core.BulkTag {
-		q.New = field{Name: newTag, Label: p.T("New tag"), Max: 60, Complete: "off", Required: len(options) == 0}
+		q.New = field{
+			Name: newTag, Label: p.T("New tag"), Value: p.Form[newTag], Max: 60, Complete: "off",
+			Required: len(options) == 0,
+		}
 	} else {
 		q.Tag = q.Tag.Must()
 	}
@@ -114,26 +117,31 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 // newTag is the input for the name of a tag that the visitor doesn't choose from the list.
 const newTag = "new_tag"
 
-// isSure reports whether the visitor has confirmed an action, and has chosen a tag if it needs one.
-func (p *Page) isSure(act string) bool {
-	return p.Form["sure"] != "" && (!core.BulkTags(act) || p.Form["tag"] != "" || p.Form[newTag] != "")
+// readTag returns the id of the tag that the visitor has chosen for an action, and creates the tag if they have entered
+// a new one. asks is true if the page has to ask for confirmation. If it did before, v gets the error of the tag.
+func (p *Page) readTag(act string, v *View) (id string, asks bool, err error) {
+	switch {
+	case p.Form["sure"] == "":
+		return "", true, nil
+	case !core.BulkTags(act):
+		return "", false, nil
+	case p.Form[newTag] == "" || act != core.BulkTag:
+		if id = p.Form["tag"]; id == "" {
+			v.Fault, v.Status = p.T("Choose a tag."), http.StatusBadRequest
+		}
+		return id, id == "", nil
+	}
+	t, err := p.tagNamed(p.Form[newTag])
+	return t.ID, err != nil, p.blame(v, err)
 }
 
-// bulkBody returns the body of a request for a bulk action. It creates the tag if the visitor has entered a new one.
-func (p *Page) bulkBody(list, act string) (map[string]any, error) {
+// bulkBody returns the body of a request for a bulk action. tag is the id of its tag, if it needs one.
+func bulkBody(list, act, tag string) map[string]any {
 	body := map[string]any{"list_id": list, "action": act}
-	if !core.BulkTags(act) {
-		return body, nil
+	if tag != "" {
+		body["tag"] = tag
 	}
-	body["tag"] = p.Form["tag"]
-	if name := p.Form[newTag]; name != "" && act == core.BulkTag {
-		t, err := p.tagNamed(name)
-		if err != nil {
-			return nil, err
-		}
-		body["tag"] = t.ID
-	}
-	return body, nil
+	return body
 }
 
 func (p *Page) listName(id string) string {
@@ -281,7 +289,11 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if !p.isSure(d.Act) {
+	tag, asks, err := p.readTag(d.Act, v)
+	if err != nil {
+		return "", err
+	}
+	if asks {
 		d.Sure = true
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *cmp.Or(d.N.Exact, d.N.About))
 		if d.Act == core.BulkUnsubscribe {
@@ -292,11 +304,7 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		return "", err
 	}
 	var a core.BulkAction
-	body, err := p.bulkBody(d.List, d.Act)
-	if err != nil {
-		return "", err
-	}
-	if err := p.Do(http.MethodPost, bulkPath, d.whom(body), &a); err != nil {
+	if err := p.Do(http.MethodPost, bulkPath, d.whom(bulkBody(d.List, d.Act, tag)), &a); err != nil {
 		return "", err
 	}
 	return p.Path("bulk", a.ID), nil

@@ -93,19 +93,23 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 	}
-	if !p.isSure(d.Act) {
+	tag, asks, err := p.readTag(d.Act, &v)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if asks {
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, n)
-		var err error
 		if d.tagChoice, err = p.askTag(d.Act); err != nil {
 			return web.HTML{}, err
 		}
 		return p.Show("people-bulk", v)
 	}
-	do := p.startChosen
 	if direct {
-		do = p.doBulk
+		err = p.doBulk(&d)
+	} else {
+		err = p.startChosen(&d, tag)
 	}
-	if err := do(&d); err != nil {
+	if err != nil {
 		return web.HTML{}, err
 	}
 	if d.To != "" {
@@ -201,9 +205,9 @@ func (p *Page) doBulk(d *bulkData) error {
 	return nil
 }
 
-// startChosen starts a bulk action on the chosen people, one for each of their lists. People who are on no list are
-// added to Failed.
-func (p *Page) startChosen(d *bulkData) error {
+// startChosen starts a bulk action on the chosen people, one for each of their lists. tag is the id of its tag. People
+// who are on no list are added to Failed.
+func (p *Page) startChosen(d *bulkData, tag string) error {
 	var order []string
 	ids := map[string][]string{}
 	for _, one := range d.People {
@@ -224,10 +228,7 @@ func (p *Page) startChosen(d *bulkData) error {
 	}
 	for _, list := range order {
 		var a core.BulkAction
-		body, err := p.bulkBody(list, d.Act)
-		if err != nil {
-			return err
-		}
+		body := bulkBody(list, d.Act, tag)
 		body["ids"] = ids[list]
 		if err := p.Do(http.MethodPost, bulkPath, body, &a); err != nil {
 			return err
