@@ -36,7 +36,7 @@ func (j *SendJob) FirstFault(refused int64) string {
 	case j.HardBounced*firstBounces > tried:
 		return fmt.Sprintf(PauseFirst+": %d of %d addresses don't exist", j.HardBounced, tried)
 	case refused*firstPolicies > tried:
-		return fmt.Sprintf(PauseFirst+": %d of %d emails were refused for policy reasons", refused, tried)
+		return fmt.Sprintf(PauseFirst+": %d of %d emails were rejected for policy reasons", refused, tried)
 	}
 	return ""
 }

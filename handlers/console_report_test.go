@@ -84,7 +84,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.shows(e.path("/people?status=deferred"), http.StatusOK,
 			`<p class="small">The mailbox is full. newsletterd retries automatically.</p>`,
 			`<span class="sub">The mailbox is full. ·`, "-automatically. ·",
-			"next attempt today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
+			"next attempt today, 01:05 · 1 attempt so far", "Server response:", "<code>452 4.2.2 full</code>", "-5.1.1")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
 			strings.Contains(part, `id="later"`) ||

@@ -171,8 +171,8 @@ func (p *Page) describe(d *domainPage, id string) {
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
 			row.Badge = Badge{p.T("Don't send yet"), "bad"}
-			row.Note = p.T("This policy tells receiving servers to reject unauthenticated emails. Turn on DKIM signing " +
-				"before you send.")
+			row.Note = p.T("This policy asks receiving servers to reject unauthenticated emails. Turn on DKIM " +
+				"signing before you send.")
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -287,7 +287,7 @@ func (p *Page) domainState(d *domainPage) string {
 	case d.Complete:
 		return p.T("Setup complete. Emails from this domain are signed with DKIM.")
 	case d.Refusal != "":
-		return p.T("Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or " +
+		return p.T("Don't send yet. The domain's DMARC policy asks receiving servers to reject unsigned emails or " +
 			"treat them as spam.")
 	case d.Start:
 		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")

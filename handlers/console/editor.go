@@ -169,7 +169,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	if n, err := strconv.ParseInt(p.Query("tested"), 10, 64); err == nil && n > 0 {
 		v.Done = p.N("Test sent to 1 address|Test sent to {{n}} addresses", n)
 		if p.folder() {
-			v.Done = p.T("Test saved to a folder on the server. Nobody received it.")
+			v.Done = p.T("Test saved to a folder on the server. No one received it.")
 		}
 	}
 	if d.Conflict = core.KindOf(fault) == core.PreconditionFailed; d.Conflict {

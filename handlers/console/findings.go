@@ -29,7 +29,7 @@ var findingTexts = map[string]string{
 	"image_without_alt":      "An image has no alt text.",
 	"image_too_wide":         "An image is wider than the text column.",
 	"image_local":            "An image wasn't uploaded. Upload it or remove it.",
-	"image_embedded":         "An embedded image won't show in many email apps. Upload it instead.",
+	"image_embedded":         "An embedded image won't show in many email programs. Upload it instead.",
 	"tracking_totals":        "Your settings only allow totals, so opens and clicks aren't tracked per subscriber.",
 	"tracking_off":           "Tracking is turned off in Settings.",
 	"pixel_in_short_mail":    "The email is very short. Short emails that track opens are more often marked as spam.",

@@ -90,7 +90,7 @@ var refusals = map[string]refusal{
 	"451": {"The receiving server has a technical problem.", turnAgain},
 	"452": {"The receiving server is out of storage.", turnAgain},
 	"535": {"Your mail server rejected the password.", turnOperator},
-	"550": {"The mailbox doesn't exist or refuses your email.", turnNone},
+	"550": {"The mailbox doesn't exist or rejects your email.", turnNone},
 	"551": {"The mailbox has moved, and its new address is unknown.", turnNone},
 	"552": {"The mailbox is full.", turnNone},
 	"553": {"The address was rejected.", turnNone},

@@ -299,7 +299,7 @@ func (p *Page) reportState(d *reportData) string {
 	case j.Status == core.JobPending:
 		return p.T("Scheduled for {{at}}.", "at", p.Date(j.StartsAt)+", "+p.ClockIn(j.StartsAt))
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
-		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
+		return p.T("Saved to a folder on the server {{at}}. No one received it.", "at", p.When(j.StartedAt))
 	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Some emails were saved to a folder on the server {{at}}. Those people didn't receive them.",
 			"at", p.When(j.StartedAt))
@@ -309,7 +309,7 @@ func (p *Page) reportState(d *reportData) string {
 		return p.T("Canceled before sending started. No one received it.")
 	case j.Status == core.JobCancelled:
 		if j.Transport == core.TransportFolder {
-			return p.T("Canceled {{at}}. Nobody received it.", "at", p.When(j.FinishedAt))
+			return p.T("Canceled {{at}}. No one received it.", "at", p.When(j.FinishedAt))
 		}
 		return p.T("Canceled {{at}}. Already sent to: {{n}}.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
 	case j.Status == core.JobFailed:

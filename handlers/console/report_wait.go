@@ -70,8 +70,8 @@ func (p *Page) firstProblem(detail string) string {
 	if v, ok := valuesOf("%d of %d addresses don't exist", detail); ok {
 		return p.T("{{n}} of {{all}} addresses don't exist", "n", v[0], "all", v[1])
 	}
-	if v, ok := valuesOf("%d of %d emails were refused for policy reasons", detail); ok {
-		return p.T("{{n}} of {{all}} emails were refused for policy reasons", "n", v[0], "all", v[1])
+	if v, ok := valuesOf("%d of %d emails were rejected for policy reasons", detail); ok {
+		return p.T("{{n}} of {{all}} emails were rejected for policy reasons", "n", v[0], "all", v[1])
 	}
 	return detail
 }

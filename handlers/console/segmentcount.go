@@ -133,7 +133,7 @@ func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	rule.Leaves("rule", func(_ string, leaf *core.Rule) {
 		if leaf.Opened != nil || leaf.Clicked != nil {
 			note = p.T("This condition counts only campaigns that track opens and clicks per subscriber. If there " +
-				"are none, nobody matches.")
+				"are none, no one matches.")
 		}
 	})
 	return note

@@ -181,7 +181,7 @@ func (p *Page) lookAt(d *sendData) error {
 	}
 	d.Faults, d.Warnings = slices.Clone(found.Matters[:found.Errors]), found.Matters[found.Errors:]
 	if p.folder() {
-		no := matter{Text: p.T("No mail server is set up, so nobody would receive this email."), Bad: true}
+		no := matter{Text: p.T("No mail server is set up, so no one would receive this email."), Bad: true}
 		if p.IsOperator() {
 			no.Mend = Link{p.T("Set up mail server"), operatorPath("mail-server")}
 		}

@@ -196,7 +196,7 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 		sender.Verified()
 	if p.folder() && p.IsOperator() {
 		return domain, step{
-			Title: p.T("Set up mail server"), Text: p.T("Until then, nobody receives your emails."),
+			Title: p.T("Set up mail server"), Text: p.T("Until then, no one receives your emails."),
 			To: operatorPath("mail-server"), may: true,
 		}, nil
 	}
