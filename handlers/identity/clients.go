@@ -46,7 +46,7 @@ func (r *Room) clientSecretRoutes(t *web.Table) {
 		Refuses(web.TwoSecrets, web.Clash("Public clients have no secret"))
 	t.Add("POST", item+"/end-old-secret", web.Admin(core.ActionClientSecret), web.Member,
 		one(web.Path(a.endOld)).Fails(core.Conflict),
-		"End the previous secret of an OAuth client").Named("endOldOAuthClientSecret").
+		"Revoke the previous secret of an OAuth client").Named("endOldOAuthClientSecret").
 		Refuses(web.Clash("Public clients have no secret"))
 }
 

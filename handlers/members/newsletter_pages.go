@@ -21,7 +21,7 @@ type newsletterPages struct{ newsletter }
 type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []page.Reason // to choose from
-	Named                       bool          // the subscriber can withdraw consent to tracking by name instead
+	Named                       bool          // the subscriber can withdraw consent to tracking per subscriber instead
 }
 
 type linkForm struct {
@@ -67,8 +67,8 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 	t.Add("POST", "/undo", web.Public(), web.Page,
 		web.Form(mailed.undo).Fails(core.Forbidden, core.NotFound), "Undo an unsubscribe")
 	t.Add("GET", "/api/newsletter/unsubscribe", web.Public(), web.Page,
-		web.Query(mailed.askUnsubscribe), "Show the unsubscribe page, for email apps that open List-Unsubscribe in a "+
-			"browser").
+		web.Query(mailed.askUnsubscribe), "Show the unsubscribe page, for email programs that open List-Unsubscribe "+
+			"in a browser").
 		Named("showUnsubscribePage")
 }
 

@@ -59,7 +59,7 @@ func (r *Room) dkimRoutes(t *web.Table) {
 			web.Refused("domain", "Not a domain name, or not one of the tenant's domains"),
 			web.Refused("selector", "Not a valid selector, or the domain isn't verified"),
 			web.Refused("status", "The domain isn't verified"),
-			web.Refused("algorithm", "The domain has no RSA key, which large receivers require"),
+			web.Refused("algorithm", "The domain has no RSA key, which large email providers require"),
 			web.Clashing("already_exists", "", "The domain already has a key with this selector"),
 			web.Clash("The tenant has reached its limit for keys"),
 		)

@@ -75,7 +75,7 @@ func (r *Room) endpointRoutes(t *web.Table) {
 		Example(web.Object{"overlap_seconds": 7200}).
 		Refuses(web.TwoSecrets)
 	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member, one(web.Path(e.endOld)),
-		"End the previous secret of a webhook endpoint").Named("endOldWebhookEndpointSecret")
+		"Revoke the previous secret of a webhook endpoint").Named("endOldWebhookEndpointSecret")
 }
 
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {

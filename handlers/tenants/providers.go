@@ -66,7 +66,7 @@ func (r *Room) mailProviderRoutes(t *web.Table) {
 		Named("deleteMailProvider").
 		Refuses(web.Clash("The provider is set in the configuration file or created at startup"))
 	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
-		"Rotate the secret of a mail provider; the previous one stays valid until you end it").
+		"Rotate the secret of a mail provider; the previous one stays valid until you revoke it").
 		Named("rotateMailProviderSecret").
 		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
 		Refuses(
@@ -75,7 +75,7 @@ func (r *Room) mailProviderRoutes(t *web.Table) {
 			web.Clash("This kind has no secret, or the configuration file sets it"),
 		)
 	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
-		"End the previous secret of a mail provider").Named("endOldMailProviderSecret").
+		"Revoke the previous secret of a mail provider").Named("endOldMailProviderSecret").
 		Refuses(web.Clash("The provider is set in the configuration file"))
 }
 

@@ -38,11 +38,11 @@ func (r *Room) webhookClientRoutes(t *web.Table) {
 	rows.Update.Example(web.Object{"name": "Shop", "disabled": false})
 	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
-		"Rotate the secret of a webhook source; the previous one stays valid until you end it").
+		"Rotate the secret of a webhook source; the previous one stays valid until you revoke it").
 		Named("rotateWebhookClientSecret").
 		Refuses(web.TwoSecrets)
 	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member,
-		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the previous secret of a webhook source").
+		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "Revoke the previous secret of a webhook source").
 		Named("endOldWebhookClientSecret")
 }
 

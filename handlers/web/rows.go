@@ -29,7 +29,7 @@ var (
 	FixedID     = Refused("id", "This field can't be changed")
 	FixedTenant = Refused("tenant_id", "This field can't be changed")
 	ThereIsOne  = Clashing("already_exists", "", "The record already exists")
-	TwoSecrets  = Clash("The previous secret is still valid: end it first")
+	TwoSecrets  = Clash("The previous secret is still valid: revoke it first")
 	UnusedToken = Coded("invalid_token", "token", "The token is unknown, used, or for another purpose")
 	PastToken   = Coded("token_expired", "token", "The token has expired")
 	BadEmail    = Coded("invalid_email", "email", "Not a valid email address")
