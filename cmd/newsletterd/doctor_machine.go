@@ -285,9 +285,8 @@ func (d *doctor) listens(key, addr string) {
 				"%s: %s",
 				key, err)
 		case d.store == nil && errors.Is(err, syscall.EADDRINUSE):
-			d.warn("ports", which, "%s: a program uses %s; without a database newsletterd can't tell if it is the "+
-				"daemon",
-				key, addr)
+			d.warn("ports", which, "%s: a program uses %s; without a database newsletterd can't check "+
+				"whether it is the daemon", key, addr)
 		default:
 			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is used by %s", key, addr,
 				terminal.PortHolder(addr))

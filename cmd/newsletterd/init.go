@@ -47,7 +47,7 @@ const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
-		Name: "init", Usage: "set up an installation",
+		Name: "init", Usage: "set up newsletterd",
 		Description: `Asks for your settings on a terminal, or takes them as flags: host name,
 email address, HTTPS, mail server, and who can create an account. Your
 address becomes the first server administrator; without one, init prints a
@@ -224,7 +224,7 @@ func (s *setup) free() error {
 	if s.Packaged != nil {
 		start = fmt.Sprintf(" To start it: %s.", s.Packaged.start())
 	}
-	return fmt.Errorf("these files already exist, and init overwrites nothing: %s.%s For another installation, "+
+	return fmt.Errorf("these files already exist, and init overwrites nothing: %s.%s To set up another server, "+
 		"choose another folder with --config FILE", strings.Join(there, ", "), start)
 }
 

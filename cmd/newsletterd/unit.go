@@ -67,7 +67,7 @@ func unitUserFlag() cli.Flag {
 }
 
 func unitBinaryFlag() cli.Flag {
-	return cli.String("binary", "newsletterd program `FILE` (default: this one)")
+	return cli.String("binary", "newsletterd binary `FILE` (default: this one)")
 }
 
 // unitOf returns the unit file for a configuration.

@@ -60,8 +60,8 @@ func (p commands) webhookClientCommands() *cli.Command {
 	update := p.Command("update", "rename or disable a webhook source, or rotate its secret", []cli.Flag{
 		cli.ID(people.NounWebhookClient), cli.String("name", "new `NAME`"),
 		cli.Bool("disabled", "reject its requests with 403 (=false: accept them again)"),
-		cli.Bool("new-secret", "create a new secret; the previous one stays valid until you end it"),
-		cli.Bool("end-old-secret", "end the previous secret"),
+		cli.Bool("new-secret", "create a new secret; the previous one stays valid until you revoke it"),
+		cli.Bool("end-old-secret", "revoke the previous secret"),
 	}, []string{"id"}, p.updateWebhookClient)
 	del := p.Command("delete", "delete a webhook source", []cli.Flag{cli.ID(people.NounWebhookClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -206,7 +206,7 @@ func (p commands) daemonIssuer(c *cli.Context, s *store.Store, own string) (stri
 		return own, err
 	}
 	_, err = fmt.Fprintf(p.Err,
-		"note: The token is for %s, the URL the daemon last started with, but this configuration says %s. After you "+
+		"note: The token is for %s, the URL the daemon last started with, but this configuration sets %s. After you "+
 			"restart the daemon with it, create a new token.\n", issuer, own)
 	return issuer, err
 }

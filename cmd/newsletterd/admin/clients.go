@@ -85,7 +85,7 @@ func (p commands) clientCommands() *cli.Command {
 		append([]cli.Flag{
 			cli.ID(people.NounClient), cli.Bool("new-secret", "create a new secret; the previous one stops working"),
 			cli.String("overlap", "with --new-secret: keep the previous secret for `DURATION`, for example 2h or 7d"),
-			cli.Bool("end-old-secret", "end the previous secret now"),
+			cli.Bool("end-old-secret", "revoke the previous secret now"),
 			cli.Bool("disabled", "disable the client and revoke its tokens (=false: enable it; tokens stay revoked)"),
 		}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""

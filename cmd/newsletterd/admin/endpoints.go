@@ -70,7 +70,7 @@ secret. To send to a private address or over plain http, add its host:port to
 			Name: "overlap", Usage: "with --new-secret: sign with both secrets for `DURATION`, for example 2h or 7d",
 			Value: config.Duration(core.EndpointOverlap).String(),
 		},
-		cli.Bool("end-old-secret", "end the previous secret now"),
+		cli.Bool("end-old-secret", "revoke the previous secret now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
 	del := p.Command("delete", "delete a webhook endpoint and its queued events", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -45,7 +45,7 @@ without a known open or click. On a long list, only a sample is checked;
 		cli.String("who", "`GROUP` to ask: unconfirmed or silent (inactive)"),
 	}, []string{"id", "who"}, p.askAgain)
 	ask.Description = `Each person gets one email with a confirmation link, at ten emails a second.
-Nobody is asked twice, and people who unsubscribed are never asked.
+No one is asked twice, and people who unsubscribed are never asked.
 
    newsletterd admin list ask-again --id $LIST --who silent`
 	end := p.Command("unsubscribe-silent", "unsubscribe people who didn't answer the reminder within 14 days",

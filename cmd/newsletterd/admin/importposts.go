@@ -23,15 +23,15 @@ func (p commands) postCommands() []*cli.Command {
 		cli.Reference("list", people.NounList, "list (`ID` or name)"),
 		cli.String("file", "export to read: a zip `FILE` or Ghost's JSON file, or - for standard input"),
 		cli.Bool("drafts", "also import posts that were never published"),
-		cli.Bool("paid", "also import posts that only members or paying subscribers could read"),
+		cli.Bool("paid", "also import posts that only members or paid subscribers could read"),
 		cli.String("site", "`URL` of the old site, for links between posts and for links and images that lack it"),
 		cli.Strings("post", "import only the post with this `NUMBER` in the dry run (repeatable)"),
 		cli.Bool("dry-run", "dry run: list the posts, without importing"),
 	}, []string{"list", "file"}, p.importPosts)
 	posts.Description = `Reads the posts in an export of Substack, Ghost, Buttondown, beehiiv or
 Mailchimp and adds them to the archive, with title, date, author and text.
-Nobody gets an email. Importing the same export again adds no post twice.
-Drafts and posts for paying subscribers are left out, because everyone can
+No one gets an email. Importing the same export again adds no post twice.
+Drafts and posts for paid subscribers are left out, because everyone can
 read the archive. Links between posts lead to the imported issues if you pass
 the URL of your old site. Ghost's file doesn't contain it. To import the
 people in an export: newsletterd admin subscriber import
@@ -149,7 +149,7 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paying subscribers, "+
+	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paid subscribers, "+
 		"and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
 		cli.Counted(sum.Paid, "post"), skipped)
 	p.askSite(sum.Relative, in.Site, "")

@@ -30,10 +30,9 @@ func (p commands) outboxCommands() *cli.Command {
 		cli.OneOf("state", "filter by `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
 		cli.Limit("show at most `N`, oldest first", cli.PageSize),
 	}, nil, p.listOutbox)
-	all.Description = `An event is listed until its receiver accepts it. If the receiver rejects
-the event (410, 422) or fails for 72 hours, the event becomes a dead letter.
-Dead letters are kept for 30 days, can be retried, and don't delay later
-events.
+	all.Description = `An event is listed until it is delivered. If its endpoint rejects the event
+(410, 422) or fails for 72 hours, the event becomes a dead letter. Dead
+letters are kept for 30 days, can be retried, and don't delay later events.
 
    newsletterd admin outbox list --state dead`
 	endpoint := func(usage string) cli.Flag { return cli.Reference("endpoint", people.NounEndpoint, usage) }

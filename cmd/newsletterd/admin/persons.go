@@ -99,7 +99,7 @@ history, sent emails, and reports from mail providers.
 		})
 	erase.Description = `Immediately deletes everything that "export" prints. Suppression entries of
 the address are kept as a hash that only this database can compute, so no
-import can bring the address back. The person can still sign up again. Older
+import can add the address again. The person can still sign up again. Older
 backups and snapshots contain the data until they are replaced.
 
    newsletterd admin user erase --email ann@acme.example`
@@ -119,7 +119,7 @@ func (p commands) eraseSubscriber() *cli.Command {
 			return p.erasePerson(c, s, who)
 		})
 	cmd.Description = `Suppression entries of the address are kept as a hash that only this database
-can compute, so no import can bring the address back. The tenant's webhook
+can compute, so no import can add the address again. The tenant's webhook
 endpoints get an event that the address unsubscribed.
 
    newsletterd admin subscriber erase --email ann@acme.example --tenant ID`

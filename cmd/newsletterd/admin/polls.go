@@ -45,7 +45,7 @@ func (p commands) campaignPollsCommand() *cli.Command {
 }
 
 func (p commands) closePollCommand() *cli.Command {
-	return p.Command("close-poll", "close a poll of a sent campaign; you can't reopen it", []cli.Flag{
+	return p.Command("close-poll", "close a poll in a sent campaign; you can't reopen it", []cli.Flag{
 		cli.ID(people.NounCampaign), cli.String("poll", "`NUMBER` of the poll, as listed by \"polls\""),
 	}, []string{"id", "poll"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		number, err := strconv.Atoi(c.String("poll"))

@@ -217,8 +217,8 @@ func (p commands) providerUpdateCommand() *cli.Command {
 	return p.oneProvider("update", "update a mail provider", []cli.Flag{
 		cli.Bool("disabled", "reject its requests with 403 (=false: accept them again)"),
 		cli.Tenant("limit the provider to a tenant (`ID` or name; empty: all tenants)"), topicFlag(),
-		cli.Bool("new-secret", "create a new secret; the previous one stays valid until you end it"), secretFlag(),
-		cli.Bool("end-old-secret", "end the previous secret"),
+		cli.Bool("new-secret", "create a new secret; the previous one stays valid until you revoke it"), secretFlag(),
+		cli.Bool("end-old-secret", "revoke the previous secret"),
 	}, func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error {
 		if cfg.Providers[name] != nil {
 			return errors.New("the provider " + name + " is set in the configuration file. Change it there")

@@ -53,8 +53,9 @@ TAGS. A column named tags or labels contains tags, separated by commas or
 semicolons. People keep the tags that they have. Unknown tags are created.
 
 STATUS. People the file marks as unsubscribed are imported as unsubscribed.
-Bounced, complained and suppressed people join the tenant's suppression list.
-People who never confirmed are skipped, or asked again with --status pending.
+People who bounced, marked emails as spam or are blocked join the tenant's
+suppression list. People who never confirmed are skipped, or asked again with
+--status pending.
 Columns such as status, unsubscribed, email_opt_out and unsubscribed_at are
 recognized. If it isn't clear whether a column contains unsubscribes, nothing
 is imported and the command names the column. If rows contradict each other,

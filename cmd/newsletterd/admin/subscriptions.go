@@ -54,8 +54,8 @@ newsletterd admin subscriber export --email ADDRESS`
 			core.SubscriptionPending, core.SubscriptionActive).ByDefault(core.SubscriptionPending),
 		cli.String("source", "source `TEXT` for the consent history (default: the account that runs the command)"),
 	}, []string{"list", "email"}, p.addSubscriber)
-	add.Description = `Addresses that unsubscribed, bounced, complained or are blocked can't be
-added.
+	add.Description = `Addresses that unsubscribed, bounced, marked emails as spam or are blocked
+can't be added.
 
    newsletterd admin subscriber add --list ID --email ann@acme.example --source "signed at the fair"`
 	end := p.Command("unsubscribe", "unsubscribe an address from a list, or from all lists of a tenant",

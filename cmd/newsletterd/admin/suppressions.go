@@ -35,7 +35,7 @@ prevents new ones. Running send jobs skip the address.
 	all := p.Command("list", "list blocked addresses with the reasons", []cli.Flag{
 		cli.Tenant("only suppression entries that apply to this tenant (`ID`)"),
 		cli.Reference("list", people.NounList,
-			"only subscribers of this list (`ID`) that bounced, complained or are suppressed"),
+			"only subscribers of this list (`ID`) that bounced, marked emails as spam or are blocked"),
 		cli.OneOf("kind", "filter by `KIND`: "+strings.Join(suppressionKinds, ", "),
 			cli.Optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)

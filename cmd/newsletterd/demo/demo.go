@@ -108,7 +108,7 @@ func (d *run) startDaemon(ctx context.Context) (err error) {
 	if err := d.daemon.get(ctx, "/healthz", &health); err != nil {
 		return err
 	}
-	d.say("healthz says %s", health.Status)
+	d.say("healthz: %s", health.Status)
 	return nil
 }
 
