@@ -36,12 +36,12 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 // Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
 // request. If the address already has an account, the owner gets an email instead; these emails are counted per origin.
 // The response then takes the same work and has the same form, but contains a user that doesn't exist. The errors are
-// weak_password, forbidden if registration is closed, and already_exists if the configuration enables it.
+// weak_password, forbidden if sign-up is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
 ) (core.User, error) {
 	if p.ClosedRegistration {
-		return core.User{}, core.Forbiddenf("Registration is closed. Ask an administrator for an invitation.")
+		return core.User{}, core.Forbiddenf("Sign-up is closed. Ask an administrator for an invitation.")
 	}
 	if err := p.rules.Check("password", password); err != nil {
 		return core.User{}, err
@@ -96,7 +96,7 @@ func (p *Provider) CheckAddressToken(
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The password from the registration verifies the address.
+// ProveAddress redeems a mailed verify token with a password. The password from the sign-up verifies the address.
 // Any other password becomes the new password and ends every session: the account then belongs to the owner of the
 // mailbox, even if another person registered it. If a role is pending, the given password is always set. field names
 // the password's input in the error for a weak one.

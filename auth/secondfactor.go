@@ -90,7 +90,7 @@ func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err err
 // FactorNeeded is the error of SignIn if the password is correct and a second factor is required.
 type FactorNeeded struct{ Pending PendingSignIn }
 
-func (*FactorNeeded) Error() string { return "the sign-in wants a second factor" }
+func (*FactorNeeded) Error() string { return "the sign-in requires a second factor" }
 
 // Demands reports whether a user must have a second factor. It returns false for a user with an unverified address,
 // which may belong to another person.
@@ -110,7 +110,7 @@ func (p *Provider) Demands(u *core.User) bool {
 }
 
 // needsPasskey reports whether a correct password is useless by itself: a second factor is required, and the user has
-// only a passkey. A passkey is a complete sign-in and not a second step.
+// only a passkey. A passkey is a complete sign-in and not a second factor.
 func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }

@@ -57,7 +57,7 @@ func checkSlug(s string) error {
 	}
 	if _, id := ParseID(s); id || len(s) > maxSlug || s != Slug(s) {
 		return Invalidf("slug",
-			"slug must have 1 to %d characters: lower-case letters a–z, digits, and single hyphens between them.",
+			"slug must have 1 to %d characters: lowercase letters a–z, digits, and single hyphens between them.",
 			maxSlug)
 	}
 	return nil
@@ -131,7 +131,7 @@ func SearchWords(query string) []string {
 // beginning.
 const minBeginning = 3
 
-// FindsLonger reports whether a search word also finds longer words that begin with it. Accents don't count as letters:
+// FindsLonger reports whether a search word also finds longer words that start with it. Accents don't count as letters:
 // the index ignores them, or splits words at them.
 func FindsLonger(word string) bool {
 	all := []rune(word)

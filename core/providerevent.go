@@ -245,7 +245,7 @@ func CheckProviderName(name string) error {
 		c := name[i]
 		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || i > 0 && (c == '_' || c == '-')) {
 			return Invalidf("name",
-				"name must start with a letter or digit and contain only lower-case letters, digits, _ and -.")
+				"name must start with a letter or digit and contain only lowercase letters, digits, _ and -.")
 		}
 	}
 	if takenProviderNames[name] {

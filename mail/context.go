@@ -247,18 +247,18 @@ func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 	case beforeValue, inValueBare:
 		return 0, "a placeholder in an attribute needs quotes around the value"
 	case inComment, inMarkup, inBogus:
-		return 0, "no placeholder may stand in a comment"
+		return 0, "placeholders aren't allowed in comments"
 	case inRaw:
-		return 0, "no placeholder may stand in <" + c.tag + ">"
+		return 0, "placeholders aren't allowed in <" + c.tag + ">"
 	}
-	return 0, "a placeholder in a tag may stand only inside a quoted attribute value"
+	return 0, "a placeholder in a tag is only allowed inside a quoted attribute value"
 }
 
 func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem string) {
 	switch {
 	case strings.HasPrefix(c.attr, "on") || c.attr == "style" || c.attr == "srcset" ||
 		c.attr == "srcdoc" || c.attr == "ping":
-		return 0, "no placeholder may stand in the attribute " + c.attr
+		return 0, "placeholders aren't allowed in the attribute " + c.attr
 	case c.tag == "meta" && c.attr == "http-equiv":
 		return 0, inMetaEquiv
 	case c.tag == "meta" && c.attr == "content":
@@ -271,7 +271,7 @@ func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem str
 	return how, problem
 }
 
-const inMetaEquiv = "no placeholder may stand in a <meta> with http-equiv: it could lead the reader elsewhere"
+const inMetaEquiv = "placeholders aren't allowed in a <meta> with http-equiv, because they could redirect the recipient"
 
 // fault describes an error of the last placeholder that only the text after it reveals. It returns "" if there is none.
 func (c *htmlContext) fault() string {

@@ -53,7 +53,7 @@ func dropMarks(s string) string {
 // unmark replaces the marks by their tags.
 func unmark(text string, tokens []token) []token {
 	var out []token
-	src := &source{"text made of the HTML", text}
+	src := &source{"text generated from the HTML", text}
 	if len(tokens) > 0 {
 		src = tokens[0].src
 	}

@@ -167,7 +167,7 @@ func TestTemplateErrors(t *testing.T) {
 		{PartHTML, `<a href="{% if email %}java{% else %}https://a.example/{% endif %}script:{{ preferences.a }}">`, 1, 74, "scheme"},
 		{PartHTML, `<a href="{% if email %}{{ email }}{% else %}javascript:{% endif %}{{ preferences.a }}">`, 1, 67, "scheme"},
 		{PartHTML, `<a href="{% unless email %}data:{% endunless %}text/html,{{ preferences.a | url_encode }}">`, 1, 58, "scheme"},
-		{PartHTML, `<a href="{% if email %}https://a.example/{% endif %}{{ preferences.a }}">`, 1, 53, "begins the URL in one branch"},
+		{PartHTML, `<a href="{% if email %}https://a.example/{% endif %}{{ preferences.a }}">`, 1, 53, "starts the URL in one branch"},
 		{PartHTML, "<p>\n<a href=\"{{ preferences.a }}:{{ preferences.b }}\">", 2, 30, "scheme"},
 		{PartHTML, `<a href="{{ preferences.a }}:alert(1)"><b>x</b>`, 1, 10, "could become the scheme"},
 		{PartHTML, `<a href="{{ preferences.a }}&#58alert(1)"><b>x</b>`, 1, 10, "could become the scheme"},

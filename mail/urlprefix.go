@@ -86,7 +86,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 		case urlHarmless:
 			return scheme
 		case urlForeign, urlForged:
-			problem = "no placeholder may stand in a URL of this scheme"
+			problem = "placeholders aren't allowed in URLs of this scheme"
 			return scheme
 		}
 		return text + urlValue
@@ -95,7 +95,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 	case problem != "":
 		return u, 0, problem
 	case begins && goesOn:
-		return u, 0, "the placeholder begins the URL in one branch and goes on with it in another"
+		return u, 0, "the placeholder starts the URL in one branch and continues it in another"
 	case begins:
 		return next, escapeURLStart, ""
 	case encoded:

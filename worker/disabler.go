@@ -95,7 +95,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 	if reason == "" {
 		return d.Store.FinishPendingDisable(ctx, r.ID)
 	}
-	d.Log.Warn("disabler: the member service couldn't be told about an address", slog.Int64("request", r.ID),
+	d.Log.Warn("disabler: the member service couldn't be notified about an address", slog.Int64("request", r.ID),
 		slog.Int("tries", r.Tries+1), slog.String("reason", reason))
 	return d.Store.PostponePendingDisable(ctx, r.ID, reason,
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))

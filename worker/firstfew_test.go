@@ -96,7 +96,7 @@ func TestFirstFewStop(t *testing.T) {
 		"1.2 % of policy": {
 			smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"},
 			80,
-			"6 of 500 emails were refused",
+			"6 of 500 emails were rejected",
 		},
 		"1 % of policy": {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 100, ""},
 	} {

@@ -76,7 +76,7 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
 			return err
 		}
-		f.log.Info("full sync begins", slog.String("sync", y.ID), slog.String("list", y.ListID),
+		f.log.Info("full sync started", slog.String("sync", y.ID), slog.String("list", y.ListID),
 			slog.Int("batches", y.BatchTotal))
 	}
 	for after := 0; !f.loop.stoppingOr(ctx); {

@@ -310,7 +310,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 		d.urged(ctx) // this attempt serves all requests to resend so far
 		d.rest(r.after)
 		d.broken = true
-		d.log.Warn("outbox: the receiver doesn't respond", slog.String("reason", r.reason))
+		d.log.Warn("outbox: the endpoint doesn't respond", slog.String("reason", r.reason))
 	}
 	if len(chain) > 0 && (r.done || r.dead) && !d.broken {
 		d.chains[key] = chain[1:]
@@ -395,7 +395,7 @@ func (o *outbox) probe(ctx context.Context) bool {
 	if r.down {
 		o.rest(r.after)
 	} else {
-		o.log.Info("outbox: the receiver answers again", slog.String("endpoint", o.endpoint))
+		o.log.Info("outbox: the endpoint responds again", slog.String("endpoint", o.endpoint))
 		o.down = 0
 	}
 	if !o.finish(ctx, []tenants.EventResult{o.outcome(r, now)}, now) {

@@ -117,7 +117,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 		return 0, err
 	}
 	if heal {
-		c.log.Warn("self-check: the last full sync of a list failed; it begins anew", slog.String("list", l.ID))
+		c.log.Warn("self-check: the last full sync of a list failed; it starts again", slog.String("list", l.ID))
 	}
 	if !c.remote {
 		d, err := c.store.Drift(ctx, l.ID, 0)

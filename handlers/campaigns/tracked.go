@@ -256,7 +256,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 // outdatedView is the error for a link to earlier content of a campaign.
 type outdatedView struct{ of core.Campaign }
 
-func (*outdatedView) Error() string { return "the campaign has changed since the link was made" }
+func (*outdatedView) Error() string { return "the campaign has changed since the link was created" }
 
 // showOutdated explains that the link is outdated and links to the approval page. It doesn't show anything of the
 // campaign.

@@ -315,7 +315,7 @@ var faultSentences = []string{
 	"Enter a name with at most {{1}} characters and no line breaks.",
 	"The parameters are malformed. Check the URL encoding.",
 	"The link is broken. Check that it's complete.",
-	"The parameters are malformed. Write a semicolon as %%3B.",
+	"The parameters are malformed. Encode semicolons as %%3B.",
 	"The link is broken. Check that it's complete.",
 	"The parameters must be UTF-8 without NUL.",
 	"The link contains characters that can't be read. Check it.",

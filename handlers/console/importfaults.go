@@ -42,7 +42,7 @@ var lineFaults = []struct {
 	{`a quote (") %s`, func(p *Page, _ []string) string {
 		return p.T("A quotation mark (\") isn't closed or is inside a cell.")
 	}},
-	{"line %d says that this person unsubscribed", func(p *Page, v []string) string {
+	{"line %d shows that this person unsubscribed", func(p *Page, v []string) string {
 		return p.T("Unsubscribed according to line {{n}}.", "n", v[0])
 	}},
 	{"%q in column %s is not a date.", nil},

@@ -104,7 +104,7 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 				do = "write " + t.Write
 			}
 			f := core.Warningf("placeholder_foreign", at(t.At), "To send it as it is, put it between {% raw %} "+
-				"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do)
+				"and {% endraw %}.", "%s is a merge tag from another newsletter service: %s.", t.Text, do)
 			f.Name, f.Write = t.Text, t.Write
 			found = append(found, f)
 		}

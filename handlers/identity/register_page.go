@@ -42,7 +42,7 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 		return web.HTML{}, err
 	}
 	if m.auth.ClosedRegistration {
-		return web.HTML{}, core.Forbiddenf("Registration is closed. Ask an administrator for an invitation.")
+		return web.HTML{}, core.Forbiddenf("Sign-up is closed. Ask an administrator for an invitation.")
 	}
 	v := page.View{
 		Title: page.WordsOf(c).SignUp, Brand: f.brand,

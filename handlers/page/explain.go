@@ -48,7 +48,7 @@ func (w *Words) explanations() map[string]string {
 		"The password must have at least 8 characters.":                             w.FaultShort,
 		"The password must have at most 256 characters.":                            w.FaultLong,
 		"This password is too common. Choose another one.":                          w.FaultCommon,
-		"Registration is closed. Ask an administrator for an invitation.":           w.FaultClosed,
+		"Sign-up is closed. Ask an administrator for an invitation.":                w.FaultClosed,
 		"Too many failed sign-ins from this IP address. Try again later.":           w.LoginsText,
 		"Too many failed sign-ins to this account. Try again later.":                w.LoginsText,
 		"Too many wrong codes for this account. Try again later.":                   w.CodesText,

@@ -111,7 +111,7 @@ func formValues(s string) (map[string]string, error) {
 func unescapePair(pair string) (name, value string, err error) {
 	name, value, _ = strings.Cut(pair, "=")
 	if strings.Contains(pair, ";") {
-		return "", "", core.Invalidf("", "The parameters are malformed. Write a semicolon as %%3B.")
+		return "", "", core.Invalidf("", "The parameters are malformed. Encode semicolons as %%3B.")
 	}
 	if strings.ContainsAny(pair, "%+") {
 		if name, err = url.QueryUnescape(name); err == nil {

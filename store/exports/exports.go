@@ -29,7 +29,7 @@ type Export struct {
 }
 
 // ErrUnknown is returned for a file that is not an export.
-var ErrUnknown = errors.New("not an export of a newsletter program")
+var ErrUnknown = errors.New("not an export of a newsletter service")
 
 // headBytes is the number of bytes that Open reads from the beginning of a file to recognize it.
 const headBytes = 64 << 10

@@ -335,7 +335,7 @@ func askOnce(
 			return 0, err
 		}
 		row := core.NewID()
-		r := members.SubscribeRequest{Origin: core.Origin{Source: "asked once more"}}
+		r := members.SubscribeRequest{Origin: core.Origin{Source: "reminder"}}
 		if err := members.AddConfirmToken(tx, sub, row, false, &r, now); err != nil {
 			return 0, err
 		}

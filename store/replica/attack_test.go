@@ -50,7 +50,7 @@ func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
 	if _, err := l.take(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("take: %v", err)
 	}
-	if n := strings.Count(log.String(), "this machine goes on trying"); n != 3 {
+	if n := strings.Count(log.String(), "this machine keeps trying"); n != 3 {
 		t.Errorf("%d warnings in 170 seconds:\n%s", n, &log)
 	}
 }

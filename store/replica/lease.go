@@ -176,7 +176,8 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 			return before, context.Cause(ctx)
 		case err != nil:
 			if !failed || l.clock()-warned >= warnEvery {
-				l.log.Warn("replica: the lease can't be read or taken; this machine goes on trying", slog.Any("error", err))
+				l.log.Warn("replica: the lease can't be read or taken; this machine keeps trying",
+					slog.Any("error", err))
 				failed, warned = true, l.clock()
 			}
 		default:

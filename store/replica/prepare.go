@@ -53,7 +53,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 			n.Confirmed)
 	}
 	if least := r.lease.txid.Load(); s.head() < least {
-		return at, fmt.Errorf("%w: it seems to end at %d, but %s says that it reaches %d",
+		return at, fmt.Errorf("%w: it seems to end at %d, but according to %s it reaches %d",
 			ErrGap, s.head(), lockKey, least)
 	}
 	if s.generation >= r.lease.generation() {

@@ -11,13 +11,14 @@ import (
 )
 
 // Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
-// each faulty line to report, with the line's cells. Import.Write skips a line if another line says that its subscriber
-// unsubscribed. Load reports such a line without cells, so that an import of the reported lines can't add the address.
+// each faulty line to report, with the line's cells. Import.Write skips a line if, according to another line, its
+// subscriber unsubscribed. Load reports such a line without cells, so that an import of the reported
+// lines can't add the address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {
 	im.OnContradicted = func(line, left int) error {
-		text := "line " + strconv.Itoa(left) + " says that this person unsubscribed"
+		text := "line " + strconv.Itoa(left) + " shows that this person unsubscribed"
 		return report(LineError{Line: line, Text: text}, make([]string, len(c.header)))
 	}
 	for {

@@ -24,7 +24,7 @@ const (
 
 var (
 	errRedirects = errors.New("too many redirects")
-	errAddress   = errors.New("not the address of a picture")
+	errAddress   = errors.New("not an image URL")
 )
 
 // following returns a client like client that follows redirects. It sends neither cookies nor a referrer.

@@ -158,7 +158,7 @@ func library(dir string) (about, license string, err error) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "LICEN[SC]E*"))
 	if err != nil || len(files) == 0 {
-		return "", "", fmt.Errorf("%s has no text of a licence (%v)", p.Name, err)
+		return "", "", fmt.Errorf("%s has no license text (%v)", p.Name, err)
 	}
 	text, err = os.ReadFile(files[0])
 	return p.Name + " " + p.Version, strings.ReplaceAll(string(text), "\r\n", "\n"), err

@@ -312,8 +312,8 @@ func TestRefusalsAreExplained(t *testing.T) {
 	say("bucket", "there is no bucket", nil)
 
 	for answer, want := range map[string]string{
-		"301 eu-2": "the bucket is in the region eu-2: say region=eu-2 in its address",
-		"307 ":     "it sends us elsewhere",
+		"301 eu-2": "the bucket is in the region eu-2. Set region=eu-2 in its address",
+		"307 ":     "it redirects elsewhere",
 		"400 ":     "put key: the storage answers 400 Echo: it was (secret) of (secret)",
 	} {
 		status, region, _ := strings.Cut(answer, " ")

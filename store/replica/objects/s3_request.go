@@ -259,13 +259,13 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 		f.again = true
 		f.doubt(r.cond)
 	case said.Region != "" && said.Region != b.signer.region:
-		f.text = "the bucket is in the region " + b.clean(said.Region) + ": say region=" + b.clean(said.Region) +
+		f.text = "the bucket is in the region " + b.clean(said.Region) + ". Set region=" + b.clean(said.Region) +
 			" in its address"
 	case f.code == "ExpiredToken":
 		f.again = b.keys.forget()
 		f.text = "the keys to the storage have expired"
 	case a.status/100 == 3:
-		f.text = "it sends us elsewhere, which we don't follow: the address of the endpoint is another"
+		f.text = "it redirects elsewhere, which newsletterd doesn't follow. Correct the address of the endpoint"
 	case a.status == http.StatusForbidden, a.status == http.StatusUnauthorized:
 		f.kind = fs.ErrPermission
 		if skew := b.skew(a.header); skew != "" {

@@ -64,7 +64,7 @@ func (b *s3) PutStream(ctx context.Context, key string, r io.Reader) (Info, erro
 // begin starts an upload and returns its id.
 func (b *s3) begin(ctx context.Context, key string) (string, error) {
 	a, err := b.do(ctx, &request{
-		op: "begin upload", method: http.MethodPost, key: key, params: map[string]string{"uploads": ""},
+		op: "start upload", method: http.MethodPost, key: key, params: map[string]string{"uploads": ""},
 	})
 	if err != nil {
 		return "", err
