@@ -16,7 +16,7 @@ import (
 	"newsletterd/core"
 )
 
-// Sealer makes stateless tokens: XChaCha20-Poly1305 over a plaintext, in base64url. The nonce is an HMAC of purpose
+// Sealer creates stateless tokens: XChaCha20-Poly1305 over a plaintext, in base64url. The nonce is an HMAC of purpose
 // and plaintext under a separate key (as in SIV modes), so the same plaintext always gives the same token. An email
 // that is sent again after a crash therefore has the same bytes. An observer can only see whether two tokens are
 // equal. A Sealer is safe for concurrent use.

@@ -59,7 +59,7 @@ func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
 }
 
 // AppendUnsubscribe appends the text of the token to dst. Unlike SealUnsubscribe, it allocates no string, which suits a
-// worker that makes a token for each email.
+// worker that creates a token for each email.
 func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
 	st := s.nonces.Get().(*sealState)
 	defer s.nonces.Put(st)

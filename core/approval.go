@@ -63,8 +63,7 @@ type CampaignPermissions struct {
 	Mend    bool `json:"mend"` // fix links of sent emails and correct web pages
 }
 
-// Permissions returns the caller's permissions for a campaign of the tenant. by holds the acting user and others, as in
-// Accepts.
+// Permissions returns the caller's permissions for a campaign of the tenant. by names the actors, as in Accepts.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil

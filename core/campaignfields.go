@@ -70,7 +70,7 @@ type CampaignFields struct {
 // ownKeys maps keys of a send job's template to the campaign fields that replace them.
 var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
 
-// FieldsOf returns the fields of a campaign that was created by its job, made from the job's copy.
+// FieldsOf returns the fields of a campaign that was created by its job, derived from the job's copy.
 func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	f := CampaignFields{
 		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,

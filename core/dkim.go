@@ -125,7 +125,7 @@ func (k *DKIMKey) Signs(domains []string) bool {
 }
 
 // ChooseDKIM returns the keys that sign emails from a domain. It takes the nearest domain with an active RSA key, and
-// the newest key of each algorithm. Ed25519 never signs without RSA, because large receivers do not verify it. A
+// the newest key of each algorithm. Ed25519 never signs without RSA, because large providers do not verify it. A
 // tenant's own keys take precedence over the daemon's.
 func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
 	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool {

@@ -112,7 +112,7 @@ func dmarcTags(texts ...string) map[string]string {
 	return tags
 }
 
-// IsDMARC reports whether receivers accept a text as a DMARC record. It must have a policy or request reports, which
+// IsDMARC reports whether servers accept a text as a DMARC record. It must have a policy or request reports, which
 // implies the policy none (RFC 7489 section 6.6.3).
 func IsDMARC(text string) bool {
 	const version = "v=DMARC1"

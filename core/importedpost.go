@@ -12,7 +12,7 @@ type ImportedPost struct {
 	Kind     string  `db:"kind" json:"kind"` // as the tool names it, such as newsletter or page
 	PostedAt Instant `db:"posted_at" json:"posted_at,omitzero"`
 	Draft    bool    `db:"draft" json:"draft"` // it was never published
-	Paid     bool    `db:"paid" json:"paid"`   // only members or paying readers could read it
+	Paid     bool    `db:"paid" json:"paid"`   // only members or paid subscribers could read it
 	// path of the issue that it has become, below that of the archive; empty if none
 	Issue string `db:"issue" json:"issue"`
 }
@@ -21,7 +21,7 @@ type ImportedPost struct {
 type PostsInput struct {
 	Posts  *[]int64 `json:"posts"`  // numbers of the posts; drafts and paid don't matter then
 	Drafts bool     `json:"drafts"` // also posts that were never published
-	Paid   bool     `json:"paid"`   // also posts that only members or paying readers could read
+	Paid   bool     `json:"paid"`   // also posts that only members or paid subscribers could read
 	// address of the site at the other tool: for links between posts, and for links and images without an address
 	Site OldSite `json:"site" like:"line" max:"2000"`
 }

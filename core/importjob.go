@@ -97,10 +97,10 @@ var toolNames = map[string]string{
 	"substack": "Substack",
 }
 
-// ToolName returns the name of the program whose export the file is, or an empty string if it is unknown.
+// ToolName returns the name of the service whose export the file is, or an empty string if it is unknown.
 func (j *ImportJob) ToolName() string { return ToolName(j.Tool) }
 
-// ToolName returns the name of a program whose exports are recognized, or an empty string for others.
+// ToolName returns the name of a service whose exports are recognized, or an empty string for others.
 func ToolName(tool string) string { return toolNames[tool] }
 
 // Ended reports whether the import is completed, failed or cancelled.
@@ -113,7 +113,7 @@ type ImportCounts struct {
 	Added     int64 `db:"added" json:"added"`
 	Updated   int64 `db:"updated" json:"updated"`
 	Unchanged int64 `db:"unchanged" json:"unchanged"`
-	// unsubscribed, blocked or erased: no file brings them back
+	// unsubscribed, blocked or erased: no file can subscribe them again
 	Kept         int64 `db:"kept" json:"kept"`
 	Contradicted int64 `db:"contradicted" json:"contradicted"` // skipped: another row says they unsubscribed
 	Pending      int64 `db:"pending" json:"pending"`           // skipped: never joined or confirmed in the other system

@@ -16,7 +16,7 @@ const maxJSONKeys = 10_000
 
 // JSONScanner reads one JSON text (RFC 8259) in a single pass. It is stricter than encoding/json: the text must be
 // valid UTF-8 without NUL and lone surrogates, and have no duplicate keys at any level. An object has at most
-// maxJSONKeys keys, and values are nested at most MaxJSONDepth levels deep. All errors are made by Fail.
+// maxJSONKeys keys, and values are nested at most MaxJSONDepth levels deep. All errors are created by Fail.
 type JSONScanner struct {
 	Text    []byte
 	At      int    // next byte to read

@@ -107,7 +107,7 @@ type ListInput struct {
 	SignupTagID *string `json:"signup_tag_id" about:"ID or name of a tag that people get when they confirm a signup; empty: none"`
 }
 
-// NewList returns a new list made from in. It ignores an id in the input, but requires a tenant_id.
+// NewList returns a new list created from in. It ignores an id in the input, but requires a tenant_id.
 func NewList(in ListInput, now Instant) (List, error) {
 	l := List{ID: NewID(), Status: ListActive, SyncRemovesAbsent: true, CreatedAt: now}
 	take(&l.TenantID, in.TenantID)

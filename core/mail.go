@@ -33,7 +33,7 @@ const (
 )
 
 // Mail is a transactional email in the queue. It never contains a token: TokenID is the row from which the mailer
-// makes the token when it renders the email.
+// creates the token when it renders the email.
 type Mail struct {
 	ID        int64   `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind"`

@@ -56,7 +56,7 @@ type Outcome struct {
 	DueAt      Instant // of RecipientDeferred
 	GivesUpAt  Instant // of RecipientDeferred: time of the last try
 	Reason     string  // reason or the relay's reply; stored with the recipient
-	Ambiguous  bool    // the reply to this message was lost; it is sent once more
+	Ambiguous  bool    // the reply to this message was lost; it is sent again
 	HardBounce bool    // the address itself is invalid
 	Doubtful   bool    // the address is probably invalid (DoubtfulBounce)
 	SoftBounce bool    // the mailbox was still full at the last try

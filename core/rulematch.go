@@ -39,10 +39,10 @@ type Mailing struct {
 	Marks  Marks
 }
 
-// History describes the mailings of each subscriber that a matcher needs: the last ones, and all since an instant. The
-// zero value means that no mailings are needed.
+// History describes the sent campaigns of each subscriber that a matcher needs: the last ones, and all since an
+// instant. The zero value means that no campaigns are needed.
 type History struct {
-	Last  int     // number of mailings that track opens, and of those that track clicks
+	Last  int     // number of campaigns that track opens, and of those that track clicks
 	Since Instant // 0: none by time
 	Marks Marks   // marks of which at least one decides a condition
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // PauseRestored is the prefix of the reason for jobs, including pending ones, that are held because the database was
-// copied or restored. It is unknown which emails they sent since that copy was made.
+// copied or restored. It is unknown which emails they sent since that copy was created.
 const PauseRestored = "restored"
 
 // HoldQuota returns the reason for a job that waits for the next day's quota. whose is "tenant" or "relay".

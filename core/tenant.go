@@ -98,7 +98,7 @@ type TenantInput struct {
 	SendLimits *SendLimits `json:"send_limits" like:"period"`
 }
 
-// NewTenant returns a new tenant made from in. It ignores an id in the input.
+// NewTenant returns a new tenant created from in. It ignores an id in the input.
 func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	t := Tenant{
 		ID: NewID(), Status: TenantActive, Domains: Strings{}, Approval: ApprovalNone, CreatedAt: now, UpdatedAt: now,

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// ForeignTag is a merge tag of another newsletter program. Subscribers would see it literally.
+// ForeignTag is a merge tag of another newsletter service. Subscribers would see it literally.
 type ForeignTag struct {
 	Text  string // literal text
 	At    int    // octet offset in the text

@@ -58,7 +58,7 @@
 //	│            │ returns to the dispatcher
 //	└─────┬──────┘
 //	      ▼  a record: sent, failed, skipped, or deferred with the time of the next try. If the reply was lost: queued
-//	      │  once more (the second time: failed)
+//	      │  again (the second time: failed)
 //	┌─ recorder ─┐ collects records and passes them to the store's writer, which commits many together. Then it frees
 //	│            │ their slots and counts them off their jobs (recorder.go). The same commit counts the job's figures,
 //	│            │ ends the job with its last outcome, and marks subscribers as bounced

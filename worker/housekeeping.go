@@ -46,7 +46,7 @@ const (
 )
 
 // Issues returns the loop that stores the texts of issues that were sent by a version which didn't store any. Later
-// issues get their text when they are sent. The function text makes the text of an issue.
+// issues get their text when they are sent. The function text generates the text of an issue.
 func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.IssueText, error),
 	log *slog.Logger,
 ) *Loop {

@@ -27,7 +27,7 @@ func outcome(it *item, state int, reason string, tried bool) record {
 	}}
 }
 
-// ambiguous returns the record of an item whose reply was lost. The message is sent once more with the same
+// ambiguous returns the record of an item whose reply was lost. The message is sent again with the same
 // Message-ID. If that reply is lost too, the item fails.
 func ambiguous(it *item, o smtp.Outcome) record {
 	if it.Ambiguous > 0 {

@@ -232,7 +232,7 @@ func (r *recorder) release(recs []record) {
 		if recs[i].State == core.RecipientDeferred {
 			it.job.deferred.Store(true)
 		}
-		if recs[i].State == core.RecipientQueued { // ambiguous: send once more
+		if recs[i].State == core.RecipientQueued { // ambiguous: send again
 			it.Ambiguous++
 			r.dispatcher.giveBack(it)
 		} else {

@@ -109,7 +109,7 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 // errNotMade means that the replica could not be tested. It is not a finding.
 var errNotMade = errors.New("the restore test could not run")
 
-// mend ships the whole database again if it is undamaged, and then tests the replica once more.
+// mend ships the whole database again if it is undamaged, and then tests the replica again.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	faults, err := r.store.Check(ctx)
 	if err != nil {

@@ -69,7 +69,7 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 // noURL is the API's message for a link without a URL. FindingText already says all of that.
 const noURL = "A link has no URL."
 
-// FindingDetail returns the API's message if it says more than FindingText, or else an empty string.
+// FindingDetail returns the API's message if it has more details than FindingText, or else an empty string.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // the text lacks only the name in the message
 		return f.Name

@@ -118,8 +118,8 @@ func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, er
 	return fields.FromName, err
 }
 
-// ArticleOf makes the article that archives show of a campaign, for a subscriber with no details. fields has the text
-// to show, content what its emails are made from. title is already shown above the article.
+// ArticleOf creates the article that archives show of a campaign, for a subscriber with no details. fields has the text
+// to show, content what its emails are generated from. title is already shown above the article.
 func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
 	mended map[string]string, title string, at core.Instant,
 ) (*article.Article, error) {

@@ -9,7 +9,7 @@
 //	clients.go clients_made.go               OAuth clients; those of a user when their sessions end
 //	users.go invitations.go signingkeys.go   accounts and teams, invitations, token signing keys
 //	authorize.go login.go register_page.go   the authorization endpoint; sign-in, consent, sign-out, registration
-//	twostep.go qr.go passkeys.go passkey.js proof.go   the second step of a sign-in; QR codes; passkeys;
+//	twostep.go qr.go passkeys.go passkey.js proof.go   two-factor authentication; QR codes; passkeys;
 //	                                         reauthentication
 //	password.go accountpage.go setup.go      pages that account emails link to; the account page; the first
 //	                                         administrator

@@ -134,8 +134,8 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	return html, nil
 }
 
-// signIn signs a browser in with a password. It then redirects to the purpose, or to the second step if one is
-// required.
+// signIn signs a browser in with a password. It then redirects to the purpose, or to the page that asks for
+// a code if two-factor authentication is required.
 func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (web.HTML, error) {
 	browser, device, err := p.SignIn(c, auth.SignInRequest{
 		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie),

@@ -16,7 +16,7 @@ const (
 	twoStepPath = "/account/two-step"
 )
 
-// codeForm is the form for the second step of a sign-in.
+// codeForm is the form for the code of a sign-in with two-factor authentication.
 type codeForm struct {
 	Continue string `form:"continue"`
 	Code     string `form:"code"`
@@ -35,7 +35,7 @@ type twoStepView struct {
 	Left             int      // number of unused recovery codes
 }
 
-// twoStepRoutes adds the second step of a sign-in, and the page that sets it up.
+// twoStepRoutes adds the page that asks for the code of a sign-in, and the page that sets up two-factor authentication.
 func (r *Room) twoStepRoutes(t *web.Table) {
 	a, own := authorizations{r.Auth}, accountPages{r.Auth, r.ShowAccount}
 	t.Add("GET", codePath, web.Public(), web.Page,
@@ -48,7 +48,7 @@ func (r *Room) twoStepRoutes(t *web.Table) {
 		web.Form(Proved(r.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
-// codePage asks for the code of a sign-in whose password was correct, or has the user set up an app for codes.
+// codePage asks for the code of a sign-in whose password was correct, or has the user set up an authenticator app.
 func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
 }

@@ -34,7 +34,7 @@ type manageData struct {
 	Leave       bool // there is a subscription to end
 	Others      bool // there are several subscriptions to end
 	Subscribe   string
-	Named       bool              // the subscriber agrees to tracking by name
+	Named       bool              // the subscriber agrees to tracking per subscriber
 	Tracking    *page.TrackingBox // checkbox for agreeing
 }
 

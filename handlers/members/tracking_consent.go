@@ -61,7 +61,7 @@ func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked strin
 	return p.showPreferences(c, h, page.View{Notice: said}, 0, nil, "")
 }
 
-// named reports whether the subscriber of an unsubscribe link has consented to tracking by name.
+// named reports whether the subscriber of an unsubscribe link has consented to tracking per subscriber.
 func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.UnsubscribeToken) bool {
 	if list == nil || t.Kind != auth.UnsubscribeMailed {
 		return false

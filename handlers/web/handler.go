@@ -44,7 +44,7 @@ type Options struct {
 	// Inside returns the path of the table that a path outside of it stands for; empty: none. It is asked before Moved,
 	// for GET and HEAD. Nil: no path stands for another.
 	Inside func(c *Call, path string) (string, error)
-	// Moved returns the URL to which a path that is not in the table was moved for good; empty: none. It is asked
+	// Moved returns the URL to which a path that is not in the table was moved permanently; empty: none. It is asked
 	// before Fallback. Nil: no path was moved.
 	Moved func(c *Call, path string) (string, error)
 	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.

@@ -10,7 +10,7 @@ import (
 // scanner reads a body into structs. core.JSONScanner parses the JSON.
 type scanner struct{ core.JSONScanner }
 
-// JSONReader returns a function that reads a JSON object as strictly as endpoints made by JSON.
+// JSONReader returns a function that reads a JSON object as strictly as endpoints created by JSON.
 func JSONReader[T any]() func(b []byte) (T, error) {
 	o := newObject(reflect.TypeFor[T]())
 	return func(b []byte) (v T, err error) {

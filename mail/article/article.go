@@ -17,7 +17,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// Source is what an article is made from.
+// Source is the input for an article.
 type Source struct {
 	Kind, Text string
 	Polls      []core.Poll
@@ -45,7 +45,7 @@ type Article struct {
 	Pictures []Picture
 }
 
-// New makes an article from a source. If the source can't be compiled, it returns the error.
+// New creates an article from a source. If the source can't be compiled, it returns the error.
 func New(s *Source) (*Article, error) {
 	page, err := s.page()
 	if err != nil {

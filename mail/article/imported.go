@@ -20,7 +20,7 @@ type Old struct {
 // maxOldLinks is the maximum number of links of a post that can lead to other issues.
 const maxOldLinks = 500
 
-// Imported makes the article of a post that was published with another tool. page is clean HTML. Relative links and
+// Imported creates the article of a post that was published with another tool. page is clean HTML. Relative links and
 // images get the address of the site; if it is unknown, only the words of the links are left. Imported returns an error
 // if the page is nested too deeply, and those of old.Issues.
 func Imported(title, page string, old *Old) (*Article, error) {

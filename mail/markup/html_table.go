@@ -144,7 +144,7 @@ func (w *htmlWriter) table(t *table) {
 	w.WriteString("</table>")
 }
 
-// cell writes a cell of a table. In a wide table, the cell names its column for readers who see each row as a
+// cell writes a cell of a table. In a wide table, the cell names its column for people who see each row as a
 // paragraph.
 func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans []span) {
 	align, class, right := "left", "c-text l-line", look.space

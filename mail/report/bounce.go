@@ -54,7 +54,7 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 		b.status()
 	case b.junk: // spam complaint from Outlook.com (JMRP)
 		b.add(complained)
-	case b.to("u+") != "": // sent by a mail program, whose user may not have seen it (RFC 2369 section 3.2)
+	case b.to("u+") != "": // sent by an email program, whose user may not have seen it (RFC 2369 section 3.2)
 		b.at = now // with another clock, the request could appear older than the subscription
 		b.add(unsubscribed, b.to("u+"))
 	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // not sent to our return address, so it may be any message

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Draft is a version of a campaign with everything from which its emails would be made now.
+// Draft is a version of a campaign with everything from which its emails would be generated now.
 type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion

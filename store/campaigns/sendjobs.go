@@ -310,7 +310,7 @@ func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCop
 	return c, err
 }
 
-// Content returns everything from which a job's emails to its first list are made. This is the campaign copy, the
+// Content returns everything from which a job's emails to its first list are generated. This is the campaign copy, the
 // content frozen with it and, for everything else, the current list and tenant. If the list or the tenant no longer
 // exists, or the template or its layout does not exist yet, it returns core.ErrNotFound.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
@@ -356,7 +356,7 @@ func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (
 }
 
 // CancelSendJob cancels a job that has not ended and returns the job. An ended job stays unchanged. After CancelSendJob
-// returns, only emails that were already being sent still go out. If there is no such job, it returns
+// returns, only emails that were already in progress are still sent. If there is no such job, it returns
 // core.ErrJobNotFound.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "job.cancel", "", id, func(tx *db.Tx) error {

@@ -50,7 +50,7 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy makes a complete copy of a database. The function write writes the database to a new file. The file is
+// WriteCopy creates a complete copy of a database. The function write writes the database to a new file. The file is
 // marked as a copy, checked and synced before it appears under the name to, with mode 0600. No other user can read it
 // before that. If the file to exists, WriteCopy returns ErrExists.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {

@@ -13,7 +13,7 @@ type RecordCache[R any] struct {
 
 const maxRecords = 10_000
 
-// Drop removes all records. It also increments the age, so that reads that began before it aren't kept.
+// Drop removes all records. It also increments the age, so that reads that started before it aren't kept.
 func (c *RecordCache[R]) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

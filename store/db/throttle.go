@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// Throttle counts a request for key in a window that begins with the first request. If the window contains more than
+// Throttle counts a request for key in a window that starts with the first request. If the window contains more than
 // limit requests, it returns how long to wait, otherwise 0. The only error is core.ErrStorage.
 func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Duration,
 	now core.Instant,
@@ -35,7 +35,7 @@ func (tx *Tx) Throttle(key string, limit int, window time.Duration, now core.Ins
 	return wait, err
 }
 
-// Tally increments the count for key in a window that begins with the first call. It returns the count and the end of
+// Tally increments the count for key in a window that starts with the first call. It returns the count and the end of
 // the window.
 func (tx *Tx) Tally(key string, window time.Duration, now core.Instant) (n int, until core.Instant, err error) {
 	var row struct {

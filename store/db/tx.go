@@ -35,7 +35,7 @@ type Tx struct {
 	broken error
 }
 
-// Topic is a kind of work that a commit may make due.
+// Topic is a kind of background work that a commit can trigger.
 type Topic uint8
 
 // The topics. Loops and caches subscribe to a topic with OnKick.

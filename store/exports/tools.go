@@ -47,7 +47,7 @@ var eventColumns = []string{
 	"timestamp", "openedat", "clickedat",
 }
 
-// eventWords are words in names of files with events that are not about leaving a list.
+// eventWords are words in names of files with events other than unsubscribes.
 var eventWords = strings.Fields(`open opens opened click clicks clicked deliver delivers delivered delivery deliveries
 	send sends sent view views read reads`)
 
@@ -56,7 +56,7 @@ func isEvents(header []string) bool {
 	return slices.ContainsFunc(header, func(name string) bool { return slices.Contains(eventColumns, name) })
 }
 
-// isEventName reports whether the name of a file shows other events than leaving a list.
+// isEventName reports whether the name of a file shows other events than unsubscribes.
 func isEventName(name string) bool {
 	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(eventWords, word) })
 }

@@ -16,7 +16,7 @@ const clientCreator = `, coalesce((SELECT ` + tenants.UserName + ` FROM user AS 
 	AND client.created_by LIKE 'user:%'), '') AS created_by_name` + tenants.RecordKeepers
 
 var (
-	// SelectClients begins a query for clients, to be followed by a condition.
+	// SelectClients is the start of a query for clients, followed by a condition.
 	SelectClients = "SELECT " + clientTable.Columns + " FROM client WHERE "
 	selectClient  = SelectClients + "id = ? AND deleted_at = 0"
 	clientList    = tenants.ListByTenant(clientTable.Columns+clientCreator, "client", "client_tenant", "deleted_at = 0",

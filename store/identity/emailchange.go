@@ -33,7 +33,7 @@ type EmailChange struct {
 
 // AskEmailChange stores a user's request for another address and replaces an earlier one. It emails the link to the new
 // address and a notice to the old one. If the new address has an account, it gets a different email. The amount of work
-// is the same, so the caller can't tell that the account exists. If a limit is exceeded, AskEmailChange sends no
+// is the same, so the caller can't find out that the account exists. If a limit is exceeded, AskEmailChange sends no
 // emails, but does everything else. epoch is the user's epoch when the password was checked. If it has changed since,
 // AskEmailChange returns core.ErrNotFound.
 func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,

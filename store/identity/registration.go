@@ -49,9 +49,9 @@ type Registration struct {
 }
 
 // Register adds a user and queues the email that verifies the address. If the address already has an account, the
-// account stays unchanged and its owner gets an email. For a verified account, the email says that the account exists.
-// For an unverified one, it explains how to claim the account. These emails are counted by origin, so that a stranger's
-// requests don't use up the owner's limit.
+// account stays unchanged and its owner gets an email. For a verified account, the email states that the account
+// exists. For an unverified one, it explains how to claim the account. These emails are counted by origin, so
+// that a stranger's requests don't use up the owner's limit.
 //
 // Callers must not reveal added, the only difference between the cases. Every case runs the same number of statements
 // and writes, so all wait for the disk. If r.Conflict is set and the address has an account, Register returns

@@ -230,7 +230,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// WithdrawPosts removes the issues made of the posts of an import, in steps. An interrupted call can be repeated.
+// WithdrawPosts removes the issues created from the posts of an import, in steps. An interrupted call can be repeated.
 // Copies of their pictures are removed later, by StepPictures. If the posts are no longer stored, it returns a
 // core.Conflict error.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {

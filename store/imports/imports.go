@@ -68,12 +68,12 @@ type Import struct {
 	// KeepFields keeps the preferences of existing subscribers unchanged.
 	KeepFields bool
 	// MayEnd allows the import to unsubscribe people whom the file lists as unsubscribed. MaySuppress allows it to add
-	// bounced, complained and suppressed addresses to the tenant's suppression list. Without these permissions, the
-	// rows are skipped and counted.
+	// addresses that bounced, marked emails as spam or are suppressed to the tenant's suppression list. Without these
+	// permissions, the rows are skipped and counted.
 	MayEnd, MaySuppress bool
-	// OnContradicted, if not nil, is called by Write for each row that is skipped because another row says that the
-	// subscriber unsubscribed. It gets the numbers of both lines. The order of the calls is undefined. If it returns an
-	// error, Write ends.
+	// OnContradicted, if not nil, is called by Write for each row that is skipped because, according to another row,
+	// the subscriber unsubscribed. It gets the numbers of both lines. The order of the calls is undefined. If it
+	// returns an error, Write ends.
 	OnContradicted func(line, left int) error
 
 	// By is the actor in the audit log for tags that the import creates.

@@ -23,7 +23,7 @@ type UnsubscribeRequest struct {
 
 // NoticeUnsubscribed queues the email about an unsubscribe. It runs the same number of statements in all cases, so that
 // response times don't reveal the case. The row of the email has the instant of the unsubscribe, from which the undo
-// token is made. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
+// token is created. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
 // total, because the contents of the caches vary between calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,

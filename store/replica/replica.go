@@ -314,7 +314,7 @@ func (r *Replica) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Committed tells the replica that something was committed. It is cheap to call.
+// Committed notifies the replica of a commit. It is cheap to call.
 func (r *Replica) Committed() { r.ship.note() }
 
 // After calls fn when everything committed so far is in the bucket and the lease was still held afterwards. It calls fn
@@ -322,7 +322,7 @@ func (r *Replica) Committed() { r.ship.note() }
 func (r *Replica) After(fn func(error)) { r.ship.after(fn) }
 
 // Wait waits until After would call its function, or until ctx is done. Afterwards the waiting goroutine checks the
-// lease once more, because the machine can freeze just before the goroutine continues.
+// lease again, because the machine can freeze just before the goroutine continues.
 func (r *Replica) Wait(ctx context.Context) error {
 	done := make(chan error, 1)
 	for {

@@ -61,7 +61,7 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 	return asked
 }
 
-// AllLeft reports whether no person in the file is a subscriber, because a status column says so in every row. s is the
+// AllLeft reports whether no person in the file is a subscriber, according to a status column in every row. s is the
 // Survey of the same file. A column with many different cells that are not dates doesn't count.
 func (c *Reader) AllLeft(s *Survey) bool {
 	return s.Rows > 0 && slices.ContainsFunc(c.status, func(col statusColumn) bool {

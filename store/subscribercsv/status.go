@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/imports"
 )
 
-// ErrLeft is returned for the line of a person who is not a subscriber because they unsubscribed, bounced, complained
-// or never joined.
+// ErrLeft is returned for the line of a person who is not a subscriber because they unsubscribed, bounced, marked an
+// email as spam or never joined.
 var ErrLeft = errors.New("unsubscribed")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.

@@ -67,7 +67,7 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
-// SenderDomainViews returns the views of the sender domains ds. Each view says whether a DKIM key signs the tenant's
+// SenderDomainViews returns the views of the sender domains ds. Each view shows whether a DKIM key signs the tenant's
 // emails from the domain. The only error is core.ErrStorage.
 func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) ([]core.SenderDomainView, error) {
 	tenants, views := make([]string, len(ds)), make([]core.SenderDomainView, len(ds))

@@ -234,7 +234,7 @@ func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// DroppingEndpoints returns the number of endpoints that have not been told about all their dropped events yet. The
+// DroppingEndpoints returns the number of endpoints that have not been notified of all their dropped events yet. The
 // only error is core.ErrStorage.
 func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")

@@ -11,8 +11,8 @@ const (
 	erasedDisabled = "disabled" // blocked; see Disable
 )
 
-// ErasedHash returns the keyed hash of a folded address, made with the key that derives subscription ids. The hash is
-// useless without the database. Someone with the database can only use it to check an address that they already know.
+// ErasedHash returns the keyed hash of a folded address, derived with the key of subscription ids. The hash is useless
+// without the database. Someone with the database can only use it to check an address that they already know.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
 // KeepErased stores the hash of an erased address. It doesn't change a stored hash.

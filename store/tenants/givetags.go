@@ -134,7 +134,7 @@ func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (b
 	return n > 0, err
 }
 
-// UnusedTag reports whether a tag was never renamed and no person or list has it. It doesn't look at segments. The only
+// UnusedTag reports whether a tag was never renamed and no person or list has it. It doesn't check segments. The only
 // error is core.ErrStorage.
 func UnusedTag(q db.Querier, t *core.Tag) (unused bool, err error) {
 	list, err := ListWithTag(q, t)

@@ -26,7 +26,7 @@ func Keep(tx *db.Tx, record, actor string) error {
 // statement reads.
 const RecordKeepers = ", (SELECT json_group_array(actor) FROM keeper INDEXED BY sqlite_autoindex_keeper_1 WHERE record = id) AS keepers"
 
-// KeptBy begins a statement with the table kept: the ids of the clients and webhook endpoints that an actor ?1 keeps
+// KeptBy starts a statement with the table kept: the ids of the clients and webhook endpoints that an actor ?1 keeps
 // directly or through other clients. It includes clients that are disabled or deleted now.
 const KeptBy = `WITH RECURSIVE hand(actor) AS (SELECT ?1 UNION SELECT 'client:' || c.id FROM hand
 	CROSS JOIN keeper AS k INDEXED BY keeper_actor ON k.actor = hand.actor CROSS JOIN client AS c ON c.id = k.record),

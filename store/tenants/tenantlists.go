@@ -11,7 +11,7 @@ import (
 // Among, the tenants.
 type TenantList struct{ All, Among string }
 
-// NewestFirst is the argument of ListByTenant for a list that begins with the greatest id.
+// NewestFirst is the argument of ListByTenant for a list that starts with the greatest id.
 const NewestFirst = true
 
 // ListByTenant returns the statements for the records of a table that meet the SQL condition live, sorted by id. index

@@ -168,7 +168,7 @@ func areNeeded(flags ...string) string {
 	return strings.Join(flags, ", ") + verb
 }
 
-// Missing adds the name of the record to an error that says the record doesn't exist. It returns other errors
+// Missing adds the name of the record to a NotFound error. It returns other errors
 // unchanged.
 func Missing(err error, noun, id string) error {
 	if errors.Is(err, core.ErrNotFound) {

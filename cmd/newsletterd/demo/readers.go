@@ -99,7 +99,7 @@ func (d *run) firstJob(ctx context.Context) error {
 	return d.sendJob(ctx, "First issue", d.subscribers())
 }
 
-// leave unsubscribes one reader with the one-click link of a mail program (RFC 8058).
+// leave unsubscribes one subscriber with the one-click link of an email program (RFC 8058).
 func (d *run) leave(ctx context.Context) error {
 	reader := importedReader(7)
 	d.head("A subscriber unsubscribes with one click")

@@ -24,8 +24,8 @@ var smallHeapUse struct {
 const smallHeapPercent = 25
 
 // SmallHeap makes the garbage collector run more often until release is called. It is for work that leaves MiB of
-// garbage, such as password hashes and large request bodies. It stops the world briefly when the first task begins and
-// the last one ends. If the operator has set a lower GOGC, that stays.
+// garbage, such as password hashes and large request bodies. It stops the world briefly when the first task starts and
+// the last one ends. A lower GOGC from the environment is kept.
 func SmallHeap() (release func()) {
 	smallHeapUse.Lock()
 	defer smallHeapUse.Unlock()
