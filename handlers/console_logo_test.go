@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,17 @@ func TestConsoleRefusedLogo(t *testing.T) {
 		}
 		refused("Our logo.pdf", []byte("%PDF-1.7 the logo"), "Choose an image for the logo")
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandLogoURL: new("https://a.example/logo.png")})
+		for at, id := range map[string]string{"upload": "f-file", "upload-dark": "f-file-2"} {
+			for _, file := range []string{"%PDF-1.7 the logo", "no image"} {
+				page := e.uploads(e.path("settings", "logo", at), "logo", []byte(file)).Body.String()
+				wrong := regexp.MustCompile(`id="([\w-]+)"[^>]* aria-invalid="true"`).FindStringSubmatch(page)
+				if wrong == nil || wrong[1] != id {
+					t.Errorf("%s of %q: wrong is %q", at, file, wrong)
+				}
+			}
+		}
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandLogoURL: new("")})
 			of.PublicURL = "http://news.acme.example"
 			return nil
 		})

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -121,20 +122,25 @@ func (p *Page) uploadLogo(field string) (web.HTML, error) {
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
 		p.Request.Header.Get("Content-Type"), &arriving{p: p, r: p.Request.Body, head: noLimit}, &made)
 	if err != nil {
-		return p.showLogo(err)
+		return p.showLogo(ofLogo(err, field))
 	}
 	if strings.HasPrefix(made.Type, "image/") {
 		err = p.setLogo(field, made.URL)
 	} else {
-		if field == "brand_logo_url" {
-			field = "file"
-		}
-		err = core.Invalidf(field, "The file is a document. Choose an image for the logo.")
+		err = core.Invalidf("file", "The file is a document. Choose an image for the logo.")
 	}
 	if err != nil {
 		if err := p.Do(http.MethodDelete, "/api/media/"+made.ID, nil, nil); err != nil {
 			p.LogError(err)
 		}
 	}
-	return p.logoSet(err)
+	return p.logoSet(ofLogo(err, field))
+}
+
+// ofLogo returns err with the field of the logo instead of that of the uploaded file. The page has a form for each.
+func ofLogo(err error, field string) error {
+	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Field == "file" {
+		return fault.On(field)
+	}
+	return err
 }
