@@ -73,9 +73,10 @@ func TestConsoleLogo(t *testing.T) {
 		}
 		e.refuses(e.path("settings", "logo"), url.Values{"logo": {"http://a.example/x.png"}}, http.StatusBadRequest,
 			"https://")
-		e.sends(e.path("settings", "logo"), url.Values{"logo": {""}})
-		if got := e.now().BrandLogoURL; got != "" {
-			t.Errorf("%q", got)
+		e.sends(e.path("settings", "logo"), url.Values{"dark": {chosen}})
+		e.sends(e.path("settings", "logo"), url.Values{"logo": {""}}) // otherwise, the next logo would get the dark one
+		if got := e.now(); got.BrandLogoURL != "" || got.BrandDarkLogoURL != "" {
+			t.Errorf("%q, %q", got.BrandLogoURL, got.BrandDarkLogoURL)
 		}
 	})
 }

@@ -98,8 +98,12 @@ func (p *Page) plateLogo() error {
 	return p.setLogo("brand_logo_url", made.URL)
 }
 
+// setLogo stores the URL of a logo in a field of the tenant. Without a logo there is none for dark backgrounds either.
 func (p *Page) setLogo(field, address string) error {
 	body := map[string]any{field: address}
+	if field == "brand_logo_url" && address == "" {
+		body["brand_dark_logo_url"] = ""
+	}
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
