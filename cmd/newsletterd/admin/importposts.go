@@ -144,6 +144,9 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 		return nil
 	})
 	if err == nil {
+		err = hasAll(in, rows, func(r dryPost) int64 { return r.No })
+	}
+	if err == nil {
 		err = cli.List(p.Printer(c), rows, "no", "posted_at", "title", "author", "draft", "paid", "import")
 	}
 	if err != nil {
@@ -156,11 +159,24 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	return nil
 }
 
+// hasAll returns an error if a post that the flags name is not among the posts of the export.
+func hasAll[P any](in core.PostsInput, posts []P, number func(P) int64) error {
+	if in.Posts == nil {
+		return nil
+	}
+	for _, no := range *in.Posts {
+		if !slices.ContainsFunc(posts, func(p P) bool { return number(p) == no }) {
+			return core.NoPost(no)
+		}
+	}
+	return nil
+}
+
 // askSite says that posts need the address of their site, unless it is known. first is the command to run before.
 func (p commands) askSite(posts int64, site core.OldSite, first string) {
 	if posts > 0 && site == "" {
-		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, %s"+
-			"add --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), first)
+		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, "+
+			"%sadd --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), first)
 	}
 }
 
@@ -181,10 +197,12 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if up.Job().Posts == 0 {
 		return core.Invalidf("", "The export has no posts with content.")
 	}
-	if in.Posts != nil {
-		if last := slices.Max(*in.Posts); last > up.Job().Posts {
-			return core.NoPost(last)
-		}
+	posts, err := s.ImportedPosts(c.Context, up.Job().ID)
+	if err == nil {
+		err = hasAll(in, posts, func(p core.ImportedPost) int64 { return p.No })
+	}
+	if err != nil {
+		return err
 	}
 	j, err := up.Commit(c.Context, now())
 	if err != nil {
@@ -197,8 +215,7 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if err != nil {
 		return err
 	}
-	posts, err := s.ImportedPosts(c.Context, j.ID)
-	if err != nil {
+	if posts, err = s.ImportedPosts(c.Context, j.ID); err != nil {
 		return err
 	}
 	row := postsRow{ID: j.ID, Tool: j.Tool, Skipped: j.PostsSkipped, Relative: j.RelativePosts, Site: in.Site}
