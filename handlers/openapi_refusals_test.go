@@ -75,6 +75,8 @@ func TestRefusalsAreTold(t *testing.T) {
 		"updateDevice":  {Kind: core.Conflict, Code: "conflict", Field: "representative"},
 		"patchCampaign": {Kind: core.PreconditionRequired, Code: "precondition_required", Field: "If-Match"},
 		"postVerify":    {Kind: core.Invalid},
+
+		"publishImportedPosts": {Kind: core.Invalid, Code: "invalid_request", Field: "posts"},
 	} {
 		status := web.StatusOf(web.Member, want.Kind)
 		if operation == "sendCampaign" {

@@ -83,7 +83,11 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 		one(web.JSON(a.publishPosts).BodyOptional()).Fails(core.Conflict, core.TooLarge),
 		"Add the posts of an export to the archive of the list").Named("publishImportedPosts").
 		Example(web.Object{"drafts": false, "paid": false, "site": "https://blog.example.org"}).
-		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
+		Refuses(
+			web.Refused("posts", "Contains a number that no post has"),
+			web.Refused("site", "Not the URL of a site"),
+			web.Clash("The import has no posts, or it ended over a week ago"),
+		)
 	t.Add("POST", item+"/posts/undo", may, web.Member, one(web.Path(a.withdrawPosts)).Fails(core.Conflict),
 		"Remove the posts of an export from the archive").Named("withdrawImportedPosts").
 		Refuses(web.Clash("The import has no posts, or it ended over a week ago"))
