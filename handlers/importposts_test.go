@@ -202,22 +202,25 @@ func TestChosenPosts(t *testing.T) {
 		if n := strings.Count(page, `name="post.`); n != 3 || strings.Count(page, `value="1" checked`) != 1 {
 			t.Errorf("%d posts in %s", n, page)
 		}
-		add := func(form url.Values, issues string) {
+		add := func(form url.Values, issues, notice string) {
 			t.Helper()
 			form.Set("do", "add")
 			form.Set("chosen", "1")
-			e.sends(at+"/posts", http.StatusSeeOther, form)
+			if to := e.sends(at+"/posts", http.StatusSeeOther, form); to != at+notice {
+				t.Errorf("%s, not %s", to, at+notice)
+			}
 			var titles string
-			e.must(e.store.Get(t.Context(), &titles, "SELECT coalesce(group_concat(title, '+' ORDER BY title), '') FROM issue"))
+			e.must(e.store.Get(t.Context(), &titles,
+				"SELECT coalesce(group_concat(title, '+' ORDER BY title), '') FROM issue"))
 			if titles != issues {
 				t.Errorf("%s, not %s", titles, issues)
 			}
 		}
 		e.sends(at, http.StatusBadRequest, url.Values{"do": {"try"}}, `name="post.1" value="1" checked`)
-		add(url.Values{}, "")
-		add(url.Values{"post.2": {"1"}}, "Secrets")
+		add(url.Values{}, "", "?done=none-chosen")
+		add(url.Values{"post.2": {"1"}}, "Secrets", "")
 		e.shows(at, http.StatusOK, "-post.2", "In the archive")
-		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets")
+		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets", "")
 		e.shows(at, http.StatusOK, "-post.", "URL of your old site")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"old.example"}})
 		e.shows(at, http.StatusOK, "-URL of your old site", "Remove posts")

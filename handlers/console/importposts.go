@@ -195,7 +195,7 @@ func (p *Page) addPosts() (notice string, err error) {
 		chosen := []int64{}
 		for i := range all {
 			post := &all[i]
-			if i < shownPosts && p.Form["post."+strconv.FormatInt(post.No, 10)] != "" || i >= shownPosts && in.Wants(post) {
+			if i < shownPosts && p.Ticked(post) || i >= shownPosts && in.Wants(post) {
 				chosen = append(chosen, post.No)
 			}
 		}
@@ -203,7 +203,14 @@ func (p *Page) addPosts() (notice string, err error) {
 	}
 	var posts []core.ImportedPost
 	err = p.Do(http.MethodPost, p.importPath("posts"), in, &posts)
-	if err == nil && !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }) {
+	none := in.Posts != nil && len(*in.Posts) == 0
+	switch {
+	case err != nil:
+	case none && in.Site != "":
+		notice = "saved"
+	case none:
+		notice = "none-chosen"
+	case !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }):
 		notice = "no-posts"
 	}
 	return notice, err

@@ -126,6 +126,7 @@ var notices = map[string]string{
 	"added":        "Added",
 	"tag-deleted":  "Tag deleted",
 	"no-posts":     "No posts were imported: all of them are already in the archive or were skipped.",
+	"none-chosen":  "No posts were imported, because none are selected.",
 	"asked":        "Person added. The confirmation email is on its way.",
 	"known":        "This address is already on the list. Nothing changed.",
 	"ended":        "Person unsubscribed",
