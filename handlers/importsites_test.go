@@ -52,7 +52,7 @@ func TestAddressesOfOldSites(t *testing.T) {
 		shows("feed.xml", "-"+here+"may&#34; rel")
 
 		e.sends(at+"/posts", http.StatusBadRequest, url.Values{"do": {"add"}, "site": {"not a site"}},
-			"site must be the URL of your old site", `value="not a site"`)
+			"Enter the URL of your old site, for example", `value="not a site"`)
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"blog.example/"}})
 		e.shows(at, http.StatusOK, "-URL of your old site")
 		e.counts("SELECT count(*) FROM import_job WHERE site = 'https://blog.example'", 1)

@@ -221,6 +221,8 @@ var faultsOfFields = []string{
 	"selector must consist of letters, digits and hyphens, in parts separated by dots. A part must not start or " +
 		"end with a hyphen.",
 	"Enter a selector with letters, digits and hyphens only. It can't start or end with a hyphen.",
+	"site must be the URL of your old site, for example https://blog.example.org.",
+	"Enter the URL of your old site, for example https://blog.example.org.",
 	"slug must have 1 to %d characters: lowercase letters a–z, digits, and single hyphens between them.",
 	"Web address: use 1 to {{1}} lowercase letters (a–z), digits and single hyphens, with a letter or digit at both " +
 		"ends.",
