@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,5 +77,32 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 		// A list without a custom text uses the text in the settings.
 		e.sends(general, url.Values{subject: {"Really?"}})
 		e.shows(page, `value="Really?"`)
+	})
+}
+
+var textAreas = regexp.MustCompile(`(?s)<textarea.*?</textarea>`)
+
+// The texts of automatic emails offer their fields by label, to insert them and to show them as in the editor. The page
+// itself contains no placeholder.
+func TestConsoleNamesFieldsOfMails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		for _, at := range []string{e.path("lists", e.list.ID, "mails"), e.path("settings", "mails")} {
+			for lang, labels := range map[string][3]string{
+				"en": {"Email address", "List name", "Organization name"},
+				"de": {"E-Mail-Adresse", "Name der Liste", "Name der Organisation"},
+			} {
+				e.lang = lang
+				page := e.shows(at, "/console/editor.js", "/console/editor.css",
+					`data-fields="[{"name":"email","label":"`+labels[0]+`"}`, `data-insert="{{list.name}}"`+
+						` data-into="f-mail_texts-confirm-subject">`+labels[1])
+				if said := textOf(textAreas.ReplaceAllString(page, "")); strings.Contains(said, "{{") {
+					t.Errorf("%s: a placeholder in %s", at, said)
+				}
+			}
+		}
+		e.lang = ""
+		e.refuses(e.path("settings", "mails"), url.Values{"mail_texts.confirm.text": {"Hello {{name}}"}},
+			http.StatusBadRequest, "Use only the fields that “Insert field” offers here.")
 	})
 }

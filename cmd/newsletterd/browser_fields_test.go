@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
 )
 
 // TestFieldsOfReadersInABrowser checks that the dialog of fields offers the subscribers' fields, including imported
@@ -54,9 +56,38 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.Click(".editor-line .editor-field", chromedp.WaitVisible(".editor-dialog"))
 	w.Do(chromedp.SetValue(".editor-dialog [name=fallback]", "gardener"))
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
-	w.expect(`document.querySelector("#f-subject").value`, `Dear {{ preferences.first_name | default: "gardener" }}, hello`)
+	w.expect(`document.querySelector("#f-subject").value`,
+		`Dear {{ preferences.first_name | default: "gardener" }}, hello`)
 	daemontest.Await(t, "the subject is saved", func() bool {
 		return strings.Contains(w.kept(c.ID).Subject, "gardener")
+	})
+}
+
+// TestFieldsOfMailTextsInABrowser checks that the texts of automatic emails show fields by their labels, and that the
+// menus below them insert one at the cursor, also between lines.
+func TestFieldsOfMailTextsInABrowser(t *testing.T) {
+	w := newWriter(t)
+	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID,
+		core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID}, false, now()))
+	w.Open(w.at("/settings/mails"), chromedp.WaitVisible(".editor-line"))
+	const all = `[...document.querySelectorAll(".editor-line")].slice(0, 2)`
+	w.expect(all+`.map(e => e.innerText.trim()).join("|")`, "Confirm your subscription to List name|Hello,\n\n"+
+		"Please confirm that you want to get List name at Email address.")
+	w.expect(`document.body.innerText.includes("{{")`, "false")
+	w.Look("mail-texts")
+	w.Click(".textarea.editor-line")
+	w.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\rYours, "))
+	const menu = `[data-into="f-mail_texts-confirm-text"][data-insert="{{tenant.name}}"]`
+	w.Click(".menu:has("+menu+") > summary", chromedp.WaitVisible(menu))
+	w.Click(menu)
+	w.Do(chromedp.KeyEvent("!"))
+	const want = "Hello,\n\nPlease confirm that you want to get {{list.name}} at {{email}}.\nYours, {{tenant.name}}!"
+	w.expect(`document.querySelector("#f-mail_texts-confirm-text").value`, want)
+	w.Eval(`document.querySelector(".mail-text .button.primary").click()`)
+	daemontest.Await(t, "the text is saved", func() bool {
+		tenant, err := w.d.store.Tenant(t.Context(), w.tenant.ID)
+		w.d.Must(err)
+		return tenant.MailTexts.Confirm != nil && *tenant.MailTexts.Confirm == (core.MailText{Text: want})
 	})
 }
 

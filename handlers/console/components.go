@@ -48,9 +48,10 @@ type field struct {
 	Mode                        string // attribute inputmode, for on-screen keyboards
 	Hint, Wrong                 string
 	Required, Area              bool
-	Calm                        bool   // whether the field is wrong but another field has the focus
-	List                        string // id of a datalist
-	Fields                      string // id of a text input; the editor script offers the same subscriber fields here
+	Calm                        bool         // whether the field is wrong but another field has the focus
+	List                        string       // id of a datalist
+	Fields                      string       // id of a text input; the editor script offers its subscriber fields here
+	Chips                       fieldChoices // the only fields that the text can contain; the editor script shows them
 	Max, Rows                   int
 	Options                     []option
 }
@@ -99,6 +100,24 @@ func (f field) Like(text string) field { f.Placeholder = text; return f }
 
 // FieldsOf makes the field offer the same subscriber fields as the editor of the text input with the given id.
 func (f field) FieldsOf(text string) field { f.Fields = text; return f }
+
+// Only sets the fields that the text can contain, without fallbacks. With scripts, they are shown by their labels.
+func (f field) Only(fields fieldChoices) field { f.Chips = fields; return f }
+
+// insertMenu is the data of the component "insert": a menu that inserts a field into an input.
+type insertMenu struct {
+	Label, Into string // Into is the id of the input
+	Fields      []option
+}
+
+// Insert returns the menu for the fields that the text can contain.
+func (f field) Insert(label string) insertMenu {
+	m := insertMenu{Label: label, Into: f.ID()}
+	for _, o := range f.Chips {
+		m.Fields = append(m.Fields, option{"{{" + o.Name + "}}", o.Label})
+	}
+	return m
+}
 
 // From sets the id of a datalist with suggestions.
 func (f field) From(list string) field { f.List = list; return f }

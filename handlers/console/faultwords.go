@@ -39,7 +39,7 @@ var faultSentences = []string{
 	"%s must be at most %d.",
 	"{{1}}: enter at most {{2}}.",
 	"%s may only contain the placeholders {{email}}, {{list.name}} and {{tenant.name}}.",
-	"Use only the placeholders {{email}}, {{list.name}} and {{tenant.name}} here.",
+	"Use only the fields that “Insert field” offers here.",
 	"%s must be a hex color such as #1d6b52.",
 	"{{1}}: enter a hex color, for example #1d6b52.",
 	"%s must be an RFC 3339 date and time, for example 2026-01-31T08:00:00Z.",

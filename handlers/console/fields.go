@@ -81,6 +81,17 @@ func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	return all
 }
 
+// SubjectMenu returns the menu below the subject of a campaign. It inserts a field with its fallback.
+func (p *Page) SubjectMenu(fields fieldChoices) insertMenu {
+	m := insertMenu{Label: p.T("Insert field"), Into: "f-subject"}
+	for _, f := range fields {
+		if !f.Poll() {
+			m.Fields = append(m.Fields, option{f.Placeholder(p), f.Label})
+		}
+	}
+	return m
+}
+
 // Poll reports whether the choice is a poll, which a subject can't contain.
 func (o fieldChoice) Poll() bool { return strings.HasPrefix(o.Name, "poll.") }
 

@@ -135,9 +135,8 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 		return p.previewMail(&w, name)
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts you don't change here use the defaults "+
-			"from Settings."),
-			true
+		v.State = p.T("Sent to subscribers automatically. Texts you don't change here use the defaults from Settings.")
+		v.Frames, v.Script = true, editorScript
 		return p.showList("list-mails", &l, v, f, p.mailKindsOf(&w))
 	}
 	if p.isGet() {
@@ -157,20 +156,24 @@ func (p *Page) mailPreviewed() string {
 
 // mailTextsPart is the data of the component "mail-texts".
 type mailTextsPart struct {
-	Form  filled
-	Kinds []mailKind
-	May   bool
+	Form   filled
+	Kinds  []mailKind
+	May    bool
+	Fields fieldChoices // that the texts can contain
 
-	Subject, Text, Help, Save, Preview, Reset, Default string
+	Subject, Text, Insert, Save, Preview, Reset, Default string
 }
 
 // MailTextsPart returns the data of the component "mail-texts".
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
-		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
-		p.T("Available placeholders: {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list",
-			"{{list.name}}",
-			"tenant",
-			"{{tenant.name}}"), p.T("Save"), p.T("Update preview"), p.T("Reset to default"), p.T("Default text"),
+		f, kinds, may,
+		fieldChoices{
+			{Name: "email", Label: p.T("Email address")},
+			{Name: "list.name", Label: p.T("List name")},
+			{Name: "tenant.name", Label: p.T("Organization name")},
+		},
+		p.T("Subject"), p.T("Text above the link"), p.T("Insert field"), p.T("Save"), p.T("Update preview"),
+		p.T("Reset to default"), p.T("Default text"),
 	}
 }

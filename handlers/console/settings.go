@@ -194,7 +194,8 @@ func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 		return p.previewMail(&w, name)
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State, v.Frames = p.T("Automatic emails for all lists. Each list can have its own texts."), true
+		v.State = p.T("Automatic emails for all lists. Each list can have its own texts.")
+		v.Frames, v.Script = true, editorScript
 		return p.showSettings("settings-mails", "mails", v, f, p.mailKindsOf(&w))
 	}
 	if p.isGet() {

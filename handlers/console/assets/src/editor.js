@@ -476,8 +476,8 @@ function keys(editor) {
 
 onContent((root) => {
   for (const textarea of root.querySelectorAll("textarea[data-editor]")) textarea.editor ??= new Editor(textarea);
-  for (const input of root.querySelectorAll("input[data-fields-line]")) {
-    const text = document.getElementById(input.dataset.fieldsLine);
+  for (const input of root.querySelectorAll("[data-fields-line]")) {
+    const text = input.dataset.fields ? input : document.getElementById(input.dataset.fieldsLine);
     if (text) input.line ??= new Line(input, fieldsOf(text).filter((f) => !isPoll(f.name)));
   }
 });

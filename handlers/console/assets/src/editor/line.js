@@ -1,4 +1,4 @@
-// A line with fields, such as a subject: <input data-fields-line="source"> shows those of the textarea with that id. The input is the truth, as the textarea of the text is: without this script the line is edited there.
+// A line with fields, such as a subject: <input data-fields-line="source"> shows those of the textarea with that id. <textarea data-fields-line data-fields="…"> has lines of its own, and fields that have no fallback. The input is the truth, as the textarea of the text is: without this script the line is edited there.
 import { history, redo, undo } from "prosemirror-history";
 import { keymap } from "prosemirror-keymap";
 import { baseKeymap } from "prosemirror-commands";
@@ -41,19 +41,23 @@ export class Line {
   constructor(input, fields) {
     this.input = input;
     const label = input.labels?.[0];
-    const mount = make("div", { className: "input editor-line" });
+    const tall = input.localName === "textarea";
+    const look = tall ? "textarea editor-line" : "input editor-line";
+    const mount = make("div", { className: look });
     input.before(mount);
     const labels = new Map(fields.map((f) => [f.name, f.label ?? f.name]));
-    const ask = askField(fields);
+    const ask = input.dataset.fields ? () => false : askField(fields);
     this.view = new EditorView(
       { mount },
       {
         state: this.read(),
         nodeViews: { field: views(null, labels).field },
+        editable: () => !input.matches(":disabled"),
         attributes: () => ({
           role: "textbox",
           "aria-label": label?.textContent.trim() ?? "",
-          class: `input editor-line${this.input.value ? "" : " unfilled"}`,
+          class: `${look}${this.input.value ? "" : " unfilled"}`,
+          ...(tall ? { "aria-multiline": "true" } : {}),
           "data-placeholder": input.placeholder,
           ...(input.getAttribute("aria-describedby") ? { "aria-describedby": input.getAttribute("aria-describedby") } : {}),
           ...(input.getAttribute("aria-invalid") ? { "aria-invalid": "true" } : {}),
@@ -73,12 +77,17 @@ export class Line {
         },
         handleKeyDown: (view, event) => {
           if (event.key !== "Enter") return false;
+          if (tall) {
+            view.dispatch(view.state.tr.insertText("\n").scrollIntoView());
+            return true;
+          }
           const chosen = view.state.selection instanceof NodeSelection;
           if (!chosen || !ask(view.state, view.dispatch, view)) this.submit();
           return true;
         },
         handlePaste: (_, event) => {
-          this.insert((event.clipboardData?.getData("text/plain") ?? "").replace(/\s*[\r\n]+\s*/g, " "));
+          const text = event.clipboardData?.getData("text/plain") ?? "";
+          this.insert(tall ? text.replace(/\r\n?/g, "\n") : text.replace(/\s*[\r\n]+\s*/g, " "));
           return true;
         },
         handleDrop: () => true,
@@ -95,7 +104,7 @@ export class Line {
 
   read() {
     return EditorState.create({
-      doc: n.heading.create(null, nodesOf(this.input.value)),
+      doc: n.lines.create(null, nodesOf(this.input.value)),
       plugins: [
         keymap({ "Mod-z": undo, "Mod-y": redo, "Shift-Mod-z": redo }),
         keymap(baseKeymap),

@@ -118,6 +118,8 @@ export const schema = new Schema({
       toDOM: (n) => ["pre", { class: "editor-locked", "data-json": String(n.attrs.json) }, n.attrs.source],
     }),
 
+    // What a subject or a plain text is edited as; no part of a text of blocks.
+    lines: { content: "(text | field)*", whitespace: "pre", marks: "", toDOM: () => ["div", 0] },
     text: { group: "inline" },
     hard_break: {
       group: "inline",
