@@ -35,7 +35,9 @@ func (h *Handler) table() []*web.Route {
 	if o.Store != nil {
 		h.inside, h.moved = sends.Inside, sends.Moved
 	}
-	(&identity.Room{Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount}).Routes(&t)
+	(&identity.Room{
+		Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount, ZoneOf: pages.ZoneOf,
+	}).Routes(&t)
 	(&tenants.Room{
 		Store: o.Store, Sealer: h.sealer, Origin: h.publicURL, ConfirmToken: o.Newsletter.ConfirmToken,
 		LookupTXT: o.LookupTXT, DNS: o.DNS, Relay: &o.Relay, Providers: o.Providers,

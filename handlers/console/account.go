@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/page"
@@ -12,23 +13,42 @@ import (
 // v.Data is for templates/account.html. v.Lang can be a language that the console doesn't have. A user who works for
 // only one tenant sees its navigation.
 func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) {
-	p, err := o.page(c, who)
+	p, err := o.accountPage(c, who)
 	if err != nil {
 		return web.HTML{}, err
-	}
-	if tenant := p.onlyTenant(); tenant != "" {
-		if err := p.enter(tenant, core.ActionTenantRead); err != nil {
-			if core.KindOf(err) != core.NotFound { // the tenant was deleted
-				return web.HTML{}, err
-			}
-			p.Tenant = core.Tenant{}
-		}
 	}
 	p.Lang = v.Lang
 	return p.Show("account", View{
 		Title: v.Title, State: p.T("For every newsletter you work on"), Fault: v.Fault, Done: v.Notice, Status: status,
 		Data: v.Data,
 	})
+}
+
+// ZoneOf returns the time zone of the times on a user's account page: that of the tenant if the user works for only one
+// tenant, or else that of the browser.
+func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) {
+	p, err := o.accountPage(c, who)
+	if err != nil {
+		return nil, err
+	}
+	return p.Zone, nil
+}
+
+// accountPage returns the Page of an account page, in the tenant of a user who works for only one.
+func (o *Console) accountPage(c *web.Call, who core.Visitor) (*Page, error) {
+	p, err := o.page(c, who)
+	if err != nil {
+		return nil, err
+	}
+	if tenant := p.onlyTenant(); tenant != "" {
+		if err := p.enter(tenant, core.ActionTenantRead); err != nil {
+			if core.KindOf(err) != core.NotFound { // the tenant was deleted
+				return nil, err
+			}
+			p.Tenant = core.Tenant{}
+		}
+	}
+	return p, nil
 }
 
 // onlyTenant returns the id of the tenant in which the visitor has a role, if there is exactly one.

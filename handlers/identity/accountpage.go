@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html/template"
 	"strings"
+	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -17,6 +18,16 @@ import (
 type accountPages struct {
 	auth *auth.Provider
 	page func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) // Room.ShowAccount
+	zone func(c *web.Call, who core.Visitor) (*time.Location, error)                     // Room.ZoneOf
+}
+
+func (r *Room) accountPages() accountPages { return accountPages{r.Auth, r.ShowAccount, r.ZoneOf} }
+
+// times returns a function that formats instants for a user, in words of the page's language.
+func (a accountPages) times(c *web.Call, who core.Visitor) (when func(core.Instant) string, err error) {
+	zone, err := a.zone(c, who)
+	w := page.WordsOf(c)
+	return func(at core.Instant) string { return w.When(at, zone) }, err
 }
 
 // accountRow is a browser, a sign-in or a consent on the page.
@@ -57,7 +68,7 @@ func (*accountView) Strong(text string, pairs ...any) template.HTML {
 
 // accountPageRoutes adds the account page.
 func (r *Room) accountPageRoutes(t *web.Table) {
-	own := accountPages{r.Auth, r.ShowAccount}
+	own := r.accountPages()
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.account)), "Show the account page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
@@ -91,31 +102,32 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	factor, err5 := s.SecondFactor(c, who.User.ID)
 	keys, err6 := s.Passkeys(c, who.User.ID)
 	created, err7 := ownClients(c, who.User)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+	when, err8 := a.times(c, who)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		return web.HTML{}, err
 	}
 	data := accountView{
 		W: w, Opened: sent.Action,
 		Name: who.User.Name, Language: who.User.Language, Email: who.User.Email, Verified: who.User.EmailVerified,
 		Change:      change.Email,
-		ChangeUntil: w.When(change.ExpiresAt, nil), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
+		ChangeUntil: when(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,
 		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
-		data.TwoStep, data.Recovery = w.When(factor.TOTPAt, nil), factor.RecoveryCodes
+		data.TwoStep, data.Recovery = when(factor.TOTPAt), factor.RecoveryCodes
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", w.When(b.AuthAt, nil)),
+			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", when(b.AuthAt)),
 				w.Ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
 			ID: f.ID, Name: f.ClientName, Where: joined(w.BrowserName(f.UserAgent), f.Remote,
-				page.FillIn(w.Since, "when", w.When(f.CreatedAt, nil)), w.Ago(c.Now, f.UsedAt)),
+				page.FillIn(w.Since, "when", when(f.CreatedAt)), w.Ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {

@@ -28,7 +28,7 @@ var passkeyScript = page.Script{Path: "/passkey.js", Body: passkeyJS}
 
 // passkeyRoutes adds sign-in with a passkey, and the page that adds, renames and removes passkeys.
 func (r *Room) passkeyRoutes(t *web.Table) {
-	a, own := authorizations{r.Auth}, accountPages{r.Auth, r.ShowAccount}
+	a, own := authorizations{r.Auth}, r.accountPages()
 	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
 		"Script for passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
@@ -138,8 +138,9 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 	if fault == nil {
 		v.Notice = notice
 	}
-	keys, err := c.Store().Passkeys(c, who.User.ID)
-	if err != nil {
+	keys, err1 := c.Store().Passkeys(c, who.User.ID)
+	when, err2 := a.times(c, who)
+	if err := errors.Join(err1, err2); err != nil {
 		return web.HTML{}, err
 	}
 	data := struct {
@@ -152,7 +153,7 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 			used = w.Ago(c.Now, k.UsedAt)
 		}
 		data.Rows = append(data.Rows, accountRow{
-			ID: k.ID, Name: k.Name, Where: joined(page.FillIn(w.Since, "when", w.When(k.CreatedAt, nil)), used),
+			ID: k.ID, Name: k.Name, Where: joined(page.FillIn(w.Since, "when", when(k.CreatedAt)), used),
 		})
 	}
 	if !who.User.EmailVerified && data.Missing == "" {

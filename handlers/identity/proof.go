@@ -19,7 +19,7 @@ const proofPath = "/login/confirm"
 
 // proofRoutes adds the page on which users reauthenticate.
 func (r *Room) proofRoutes(t *web.Table) {
-	own := accountPages{r.Auth, r.ShowAccount}
+	own := r.accountPages()
 	t.Add("GET", proofPath, web.Public(), web.Page,
 		web.Query(web.Visited(own.provePage)), "Show the page to confirm it's you")
 	t.Add("POST", proofPath, web.Public(), web.Page,

@@ -37,7 +37,7 @@ type twoStepView struct {
 
 // twoStepRoutes adds the page that asks for the code of a sign-in, and the page that sets up two-factor authentication.
 func (r *Room) twoStepRoutes(t *web.Table) {
-	a, own := authorizations{r.Auth}, accountPages{r.Auth, r.ShowAccount}
+	a, own := authorizations{r.Auth}, r.accountPages()
 	t.Add("GET", codePath, web.Public(), web.Page,
 		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
 	t.Add("POST", codePath, web.Public(), web.Page,
@@ -196,13 +196,14 @@ func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, 
 	if err != nil {
 		return web.HTML{}, err
 	}
-	factor, err := c.Store().SecondFactor(c, who.User.ID)
-	if err != nil {
+	factor, err1 := c.Store().SecondFactor(c, who.User.ID)
+	when, err2 := a.times(c, who)
+	if err := errors.Join(err1, err2); err != nil {
 		return web.HTML{}, err
 	}
 	data := twoStepView{Email: who.User.Email, Left: factor.RecoveryCodes}
 	if factor.Set() {
-		data.Since = w.When(factor.TOTPAt, nil)
+		data.Since = when(factor.TOTPAt)
 	} else if data.Setup, data.QR, err = newApp(c, a.auth, who.User.ID, who.User.Email); err != nil &&
 		!errors.Is(err, core.ErrNotFound) {
 		return web.HTML{}, err

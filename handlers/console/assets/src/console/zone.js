@@ -1,7 +1,10 @@
-// The time zone of the browser goes along with each request, so that pages show times in it.
+// The time zone of the browser goes along with each request of the console and the account page, so that they show
+// times in it.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const name = "newsletterd-zone";
 if (zone && !document.cookie.split("; ").includes(`${name}=${encodeURIComponent(zone)}`)) {
   const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `${name}=${encodeURIComponent(zone)}; path=/console; max-age=31536000; samesite=lax${secure}`;
+  for (const path of ["/console", "/account"]) {
+    document.cookie = `${name}=${encodeURIComponent(zone)}; path=${path}; max-age=31536000; samesite=lax${secure}`;
+  }
 }
