@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
@@ -53,11 +52,15 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.Do(chromedp.KeyEvent(", hello"))
 	w.expect(`document.querySelector("#f-subject").value`, `Dear {{ preferences.first_name | default: "friend" }}, hello`)
 	w.expect(`document.querySelector(".editor-line").textContent`, "Dear First name · else “friend”, hello")
+	const emoji = `[data-emoji] [data-insert="🎉"]`
+	w.Click(".form > .menu > summary", chromedp.WaitVisible(emoji))
+	w.Click(emoji)
+	w.expect(`document.querySelector(".editor-line").textContent`, "Dear First name · else “friend”, hello🎉")
 	w.Click(".editor-line .editor-field", chromedp.WaitVisible(".editor-dialog"))
 	w.Do(chromedp.SetValue(".editor-dialog [name=fallback]", "gardener"))
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	w.expect(`document.querySelector("#f-subject").value`,
-		`Dear {{ preferences.first_name | default: "gardener" }}, hello`)
+		`Dear {{ preferences.first_name | default: "gardener" }}, hello🎉`)
 	daemontest.Await(t, "the subject is saved", func() bool {
 		return strings.Contains(w.kept(c.ID).Subject, "gardener")
 	})
@@ -75,8 +78,14 @@ func TestFieldsOfMailTextsInABrowser(t *testing.T) {
 		"Please confirm that you want to get List name at Email address.")
 	w.expect(`document.body.innerText.includes("{{")`, "false")
 	w.Look("mail-texts")
-	w.Click(".textarea.editor-line")
-	w.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\rYours, "))
+	w.Eval(`(e => {
+		e.focus();
+		getSelection().selectAllChildren(e);
+		getSelection().collapseToEnd();
+		document.dispatchEvent(new Event("selectionchange"));
+	})(document.querySelector(".textarea.editor-line"))`)
+	w.settle()
+	w.Do(enter, chromedp.KeyEvent("Yours, "))
 	const menu = `[data-into="f-mail_texts-confirm-text"][data-insert="{{tenant.name}}"]`
 	w.Click(".menu:has("+menu+") > summary", chromedp.WaitVisible(menu))
 	w.Click(menu)

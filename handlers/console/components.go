@@ -108,6 +108,7 @@ func (f field) Only(fields fieldChoices) field { f.Chips = fields; return f }
 type insertMenu struct {
 	Label, Into string // Into is the id of the input
 	Fields      []option
+	Emoji       bool // whether it offers emoji, too
 }
 
 // Insert returns the menu for the fields that the text can contain.

@@ -81,9 +81,9 @@ func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	return all
 }
 
-// SubjectMenu returns the menu below the subject of a campaign. It inserts a field with its fallback.
+// SubjectMenu returns the menu below the subject of a campaign. It inserts an emoji, or a field with its fallback.
 func (p *Page) SubjectMenu(fields fieldChoices) insertMenu {
-	m := insertMenu{Label: p.T("Insert field"), Into: "f-subject"}
+	m := insertMenu{Label: p.T("Insert field or emoji"), Into: "f-subject", Emoji: true}
 	for _, f := range fields {
 		if !f.Poll() {
 			m.Fields = append(m.Fields, option{f.Placeholder(p), f.Label})

@@ -9,6 +9,7 @@
 //                                                the same on a button asks when that one submits
 //   <button data-copy="#id" hidden>              copies the text or value of #id, and says data-copied
 //   <button type="button" data-insert="text" data-into="id">  puts the text into the field #id, where the cursor was
+//   <div data-emoji="id">                        gets buttons that put an emoji there; see console/emoji.js
 //   <div data-poll="2" hx-get="…" hx-trigger="poll">  fetched again every 2 seconds, in tabs that are seen; a part that
 //                                                comes without data-poll is polled no more
 //   <form data-upload="#list">                   files dropped on the form are sent, with <progress>; the answer
@@ -30,6 +31,7 @@ import "./console/dialogs.js";
 import "./console/menus.js";
 import "./console/copy.js";
 import "./console/insert.js";
+import "./console/emoji.js";
 import "./console/poll.js";
 import "./console/upload.js";
 import "./console/chosen.js";
