@@ -80,6 +80,18 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 	})
 }
 
+// The preview of an automatic email has both logos of the tenant, for light and dark mode.
+func TestConsolePreviewsMailsInDarkMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{
+			BrandLogoURL: new("https://acme.example/logo.png"), BrandDarkLogoURL: new("https://acme.example/dark.png"),
+		})
+		e.shows(e.path("settings", "mails")+"?preview=confirm",
+			`background="https://acme.example/logo.png"`, `background-image:url("https://acme.example/dark.png")`)
+	})
+}
+
 var textAreas = regexp.MustCompile(`(?s)<textarea.*?</textarea>`)
 
 // The texts of automatic emails offer their fields by label, to insert them and to show them as in the editor. The page

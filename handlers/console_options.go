@@ -37,7 +37,7 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 				Language: language, Own: own,
 				Brand: notice.Brand{
 					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
-					PostalAddress: t.PostalAddress,
+					DarkLogoURL: t.BrandDarkLogoURL, PostalAddress: t.PostalAddress,
 				},
 			})
 			return subject, html, err

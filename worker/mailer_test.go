@@ -28,6 +28,11 @@ func TestMailerSendsConfirmations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
 		h := workertest.New(t, s)
+		_, err := h.UpdateTenant(h.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
+			t.BrandLogoURL, t.BrandDarkLogoURL = "https://a.example/logo.png", "https://a.example/dark.png"
+			return nil
+		})
+		h.Must(err)
 		h.Run(h.Mailer())
 		token := h.Pending(h.List.ID, "a@example.org")
 		coretest.Settle(time.Second)
@@ -36,6 +41,9 @@ func TestMailerSendsConfirmations(t *testing.T) {
 			!strings.Contains(s.Texts()[0], "http://news.test/confirm?token="+token) {
 			h.Errorf("%d mails: %s", s.Sum(), s.Texts())
 			return
+		}
+		if !strings.Contains(strings.ReplaceAll(s.Texts()[0], "=\r\n", ""), "https://a.example/dark.png") {
+			h.Errorf("no logo for dark mode: %s", s.Texts()[0])
 		}
 		for i := range 600 {
 			h.Pending(h.List.ID, core.Email(fmt.Sprintf("b%d@example.org", i)))

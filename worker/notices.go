@@ -215,7 +215,7 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, sk
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
 	b := notice.Brand{
 		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
-		PostalAddress: t.PostalAddress,
+		DarkLogoURL: t.BrandDarkLogoURL, PostalAddress: t.PostalAddress,
 	}
 	from.Name = t.SenderName()
 	if t.MailFrom != "" {

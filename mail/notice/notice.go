@@ -58,7 +58,10 @@ type Brand struct {
 	// Color is the color of buttons, #rgb or #rrggbb; any other value means the built-in color.
 	Color string
 	// LogoURL is an absolute https URL; if empty, the name is shown instead.
-	LogoURL       string
+	LogoURL string
+	// DarkLogoURL is the logo for dark mode. If it is empty, the email has no dark mode, because a dark logo would be
+	// invisible on a dark background.
+	DarkLogoURL   string
 	PostalAddress string
 }
 

@@ -66,6 +66,26 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// In dark mode, an email with a logo for dark backgrounds shows that one, on a dark background. Other emails have no
+// dark mode.
+func TestDarkLogo(t *testing.T) {
+	d := Data{
+		To: "anna@reader.example", URL: "https://news.example/", Valid: time.Hour,
+		Brand: Brand{Name: "Garden", LogoURL: "https://garden.example/logo.png"},
+	}
+	for _, dark := range []string{"", "https://garden.example/dark.png"} {
+		d.Brand.DarkLogoURL = dark
+		_, _, page, err := Confirm.Render(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rules, has := strings.Cut(page, "@media (prefers-color-scheme:dark)")
+		if has != (dark != "") || has && !strings.Contains(rules, `background-image:url("`+dark+`") !important`) {
+			t.Errorf("%q: %s", dark, page)
+		}
+	}
+}
+
 // Times in an email are in words and in the time zone of the newsletter.
 func TestTimesInWords(t *testing.T) {
 	zone, err := core.ParseZone("Europe/Berlin")
