@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// Invite stores an invitation and emails its link. language applies if the tenant has none. It returns the errors of
-// store.AddInvitation.
+// Invite stores an invitation and emails its link, in a language or else in that of the tenant. It returns the errors
+// of store.AddInvitation.
 func (p *Provider) Invite(
 	ctx context.Context, in core.InvitationInput, language, actor string, now core.Instant,
 ) (core.Invitation, error) {

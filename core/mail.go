@@ -73,7 +73,9 @@ func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest
 // MailStyle is the style of emails about an account.
 type MailStyle struct {
 	TenantID string // tenant whose language, name and color they use; empty: the daemon's
-	Language string // one of Languages, used if the tenant has none; empty means the first
+	// Language is one of Languages. It applies if the tenant has none, and to an invitation in any case. If neither is
+	// set, the first language applies.
+	Language string
 }
 
 // OfTeam reports whether an email goes to members of a tenant's team, or to people invited to join it. They know the

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -160,6 +161,24 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 	})
 }
 
+// invitesIn checks that the team page suggests the visitor's language for an invitation, and that the email has the
+// language that the form sends.
+func (e *tenantConsole) invitesIn(lang string) {
+	e.Helper()
+	page, at := e.path("settings", "team"), core.At(time.Now())
+	e.shows(page, `<option value="en" selected>English`)
+	e.sends(page, url.Values{"email": {"lea@user.example"}, "role": {"viewer"}, "language": {lang}})
+	mails, err := e.store.DueMails(e.Context(), at, 100)
+	e.must(err)
+	for _, m := range mails {
+		var of core.AccountMail
+		if e.must(json.Unmarshal([]byte(m.Params), &of)); m.Email == "lea@user.example" && of.Language == lang {
+			return
+		}
+	}
+	e.Errorf("no invitation in %s: %+v", lang, mails)
+}
+
 // People are invited, get other roles and lose them. Only administrators can do that.
 func TestConsoleTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -168,6 +187,7 @@ func TestConsoleTeam(t *testing.T) {
 		e.sends(page, url.Values{"email": {"new@user.example"}, "role": {"publisher"}})
 		e.shows(page, "1 member", "new@user.example", "Publisher: can write and send campaigns", "Invite person")
 		e.refuses(page, url.Values{"email": {"nobody"}, "role": {"viewer"}}, http.StatusBadRequest, `value="nobody"`)
+		e.invitesIn("de")
 		open, err := e.store.Invitations(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
 		e.must(err)
 		e.sends(e.path("settings", "invitations", open[0].ID, "delete"), url.Values{})

@@ -239,6 +239,13 @@ func TestInvitationPage(t *testing.T) {
 	if _, page = e.page("POST", "/invitation", form); !strings.Contains(page, `lang="de"`) {
 		t.Errorf("another language after a fault: %s", textOf(page))
 	}
+	form.Set("new_password", "correct horse battery")
+	if status := e.ask("POST", "/invitation", form).StatusCode; status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	if _, page = e.page("GET", "/account", nil); !strings.Contains(page, `lang="de"`) {
+		t.Errorf("another language after joining: %s", textOf(page))
+	}
 }
 
 // The pages of an invitation show the brand of the tenant, as its other pages do, and keep the language of the email.

@@ -178,28 +178,34 @@ func TestMailerInvites(t *testing.T) {
 		carl := core.NewUser("carl@example.org", now)
 		carl.Name = "Win at evil.example"
 		h.Must(h.AddUser(h.Context(), carl, "", now))
+		style := core.MailStyle{}
 		invite := func(by string) core.Invitation {
 			id := core.NewID()
 			i, err := h.AddInvitation(h.Context(), core.InvitationInput{
 				TenantID: h.List.TenantID, Role: core.RolePublisher, Email: core.Email("eve-" + id + "@example.org"),
-			}, identity.UserToken{ID: id, Hashes: map[string][]byte{identity.TokenInvitation: []byte(id)}}, by, now)
+			}, identity.UserToken{
+				ID: id, Hashes: map[string][]byte{identity.TokenInvitation: []byte(id)}, Style: style,
+			}, by, now)
 			h.Must(err)
 			return i
 		}
 		invite(core.UserActor(bob.ID))
 		invite(core.UserActor(carl.ID))
 		invite("command:test")
+		style.Language = "en"
+		invite(core.UserActor(bob.ID))
 		h.Must(h.DeleteInvitation(h.Context(), invite(core.UserActor(bob.ID)).ID, "test", now))
 		h.Run(h.Mailer())
 		coretest.Settle(time.Second)
-		if s.Sum() != 3 {
+		if s.Sum() != 4 {
 			h.Fatalf("%d mails", s.Sum())
 		}
 		all, err := new(mime.WordDecoder).DecodeHeader(strings.Join(s.Texts(), ""))
 		h.Must(err)
 		all = strings.ReplaceAll(strings.ReplaceAll(all, "=\r\n", ""), "=3D", "=")
 		for want, n := range map[string]int{
-			"From: Garden <noreply@example.net>\r\n": 3, "&ui_locales=de": 3, "Ihre Rolle: Senden (": 3,
+			"From: Garden <noreply@example.net>\r\n": 4, "&ui_locales=en": 1, "&ui_locales=de": 3,
+			"Ihre Rolle: Senden (": 3,
 			"Subject: Bob Brown lädt Sie in das Team von Garden ein\r\n": 1,
 			"Subject: carl@example.org lädt Sie ":                        1, "Subject: Garden lädt Sie ": 1, "evil": 0,
 		} {

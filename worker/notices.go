@@ -174,7 +174,9 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	if err != nil {
 		return err
 	}
-	d.Language = cmp.Or(tenant.Language, d.Language)
+	if q.Kind != core.MailInvitation || d.Language == "" { // an invitation keeps the language chosen for it
+		d.Language = cmp.Or(tenant.Language, d.Language)
+	}
 	if d.Zone, err = tenant.ZoneOf(""); err != nil {
 		return err
 	}

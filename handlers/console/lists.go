@@ -77,8 +77,12 @@ func (p *Page) ListBadge(l core.List) Badge {
 
 // PageLanguages returns the languages for pages and emails to subscribers, with none as the text for no choice.
 func (p *Page) PageLanguages(none string) []option {
+	return append([]option{{"", none}}, p.Languages()...)
+}
+
+// Languages returns the languages for pages and emails.
+func (*Page) Languages() (all []option) {
 	names := map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
-	all := []option{{"", none}}
 	for _, lang := range core.Languages {
 		all = append(all, option{lang, cmp.Or(names[lang], lang)})
 	}

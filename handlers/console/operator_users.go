@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -79,9 +80,9 @@ func (o *Console) newUser(p *Page) (web.HTML, error) {
 	v := View{Title: p.T("Invite person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
 	v.State = p.T("Sends an email with a link to create an account")
 	if p.IsForm() {
-		err := p.Do(http.MethodPost, "/api/admin/invitations", map[string]string{
+		err := p.sendInvitation(map[string]string{
 			"email": p.Form["email"], "role": p.Form["role"], "tenant_id": p.Form["tenant_id"],
-		}, nil)
+		})
 		if err == nil {
 			return p.Redirect(operatorPath("users"), "invited")
 		}
@@ -93,7 +94,7 @@ func (o *Console) newUser(p *Page) (web.HTML, error) {
 	tenants, _, err := p.tenantOptions()
 	v.Data = map[string]any{
 		"Tenants": tenants, "Roles": p.roleOptions(), "Email": p.Form["email"], "Role": p.Form["role"],
-		"Tenant": p.Form["tenant_id"],
+		"Tenant": p.Form["tenant_id"], "Language": cmp.Or(p.Form["language"], p.InvitationLanguage()),
 	}
 	if err != nil {
 		return web.HTML{}, err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 
@@ -121,6 +122,10 @@ func (p *Page) RoleOptions() []option {
 	}
 }
 
+// InvitationLanguage returns the language that the form suggests for an invitation: that of the tenant, or else that of
+// the visitor.
+func (p *Page) InvitationLanguage() string { return cmp.Or(p.Tenant.Language, p.Lang) }
+
 // Me returns the name of the visitor, or else the address.
 func (p *Page) Me() string { return personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email) }
 
@@ -133,10 +138,19 @@ func (p *Page) IsMe(id string) bool { return p.Who.User.ID == id }
 func (o *Console) invite(p *Page) (web.HTML, error) {
 	body := p.sent("email", "role")
 	body["tenant_id"] = p.Tenant.ID
-	if err := p.Do("POST", "/api/admin/invitations", body, nil); err != nil {
+	if err := p.sendInvitation(body); err != nil {
 		return p.refused(err, p.showTeam)
 	}
 	return p.Redirect(p.Path("settings", "team"), "invited")
+}
+
+// sendInvitation invites a person, in the language that the visitor has chosen.
+func (p *Page) sendInvitation(body any) error {
+	_, err := p.Ask(web.Question{
+		Method: "POST", Path: "/api/admin/invitations", Body: body,
+		Header: map[string]string{"Accept-Language": cmp.Or(p.Form["language"], p.InvitationLanguage())},
+	})
+	return err
 }
 
 // teamAgain shows the team page after a failed action on one person.

@@ -175,6 +175,18 @@ func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	return err == nil && i.Proved && who.User.ID == i.UserID, err
 }
 
+// keepLanguage sets the language of a new account to that of the invitation, unless the browser prefers it anyway.
+func (a invitations) keepLanguage(c *web.Call, i *identity.Invited, lang string) error {
+	if page.AllWords()[lang] == nil || lang == c.Language() {
+		return nil
+	}
+	u, err := a.store.UserByEmail(c, i.Email)
+	if err == nil {
+		_, err = a.store.UpdateUser(c, u.ID, identity.UserInput{Language: &lang}, c.Now)
+	}
+	return err
+}
+
 func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return web.HTML{}, err
@@ -202,7 +214,9 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	case signedIn:
 		err = a.store.AcceptInvitation(c, hash, i.UserID, c.Now)
 	default:
-		err = a.auth.JoinByInvitation(c, in.Token, in.Name, in.Password, c.Now)
+		if err = a.auth.JoinByInvitation(c, in.Token, in.Name, in.Password, c.Now); err == nil {
+			err = a.keepLanguage(c, &i, in.Lang)
+		}
 	}
 	switch {
 	case errors.Is(err, core.ErrInvalidToken), errors.Is(err, core.ErrTokenExpired):
