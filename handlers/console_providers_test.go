@@ -24,6 +24,15 @@ func TestConsoleProviders(t *testing.T) {
 				t.Errorf("the form doesn't offer %s", kind)
 			}
 		}
+		e.lang = "de"
+		for kind, want := range map[string]string{
+			"mailgun":  "Geben Sie das Secret ein: der HTTP Webhook Signing Key.",
+			"sendgrid": "Geben Sie das Secret ein: der Verification Key des Event Webhooks in Base64.",
+			"resend":   "Geben Sie das Secret ein: das Signing Secret: whsec_ und Base64.",
+		} {
+			e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {kind}, "name": {"mg"}}, want)
+		}
+		e.lang = ""
 		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}},
 			`aria-invalid="true"`)
 		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},

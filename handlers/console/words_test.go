@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/mail/report"
 )
 
 // patterns for texts in templates and code: {{.T "…"}}, ($.N "…"), p.T("…"), p.T("…" + "…")
@@ -67,6 +68,11 @@ func usedTexts(t *testing.T) map[string]string {
 	}
 	for _, text := range hostSteps {
 		used[text] = "dnshosts.go"
+	}
+	for _, name := range report.Names() {
+		if help := report.KindOf(name).Secret.Help; help != "" {
+			used[help] = "mail/report/kinds.go"
+		}
 	}
 	for _, text := range fieldNames {
 		used[text] = "faults.go"
