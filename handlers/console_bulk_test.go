@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/bulk"
 	"newsletterd/store/db/dbtest"
 	"newsletterd/store/identity"
 )
@@ -108,6 +109,16 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		one.Set("new_tag", "New\u0007")
 		e.sends("/people", http.StatusBadRequest, one, again...)
 		form.Set("new_tag", " New ")
+		for range core.MaxOpenBulk {
+			_, err := e.store.StartBulk(t.Context(), bulk.Request{
+				ListID: e.list.ID, Kind: core.BulkUnsubscribe, IDs: []string{e.found("grace@reader.example").ID},
+				Actor: "user:ann",
+			}, e.seed.Time())
+			e.must(err)
+		}
+		e.sends("/new-bulk", http.StatusConflict, form)
+		e.shows("/tags", http.StatusOK, "->New<") // the new tag doesn't stay
+		dbtest.SQL(e.store.DB, "DELETE FROM bulk_action")
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		e.shows("/bulk/"+e.performs(), http.StatusOK, "Add the tag “New” to people on “Weekly”", "2</strong> tagged")
 		form.Set("new_tag", "new") // exists now

@@ -117,31 +117,45 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 // newTag is the input for the name of a tag that the visitor doesn't choose from the list.
 const newTag = "new_tag"
 
-// readTag returns the id of the tag that the visitor has chosen for an action, and creates the tag if they have entered
-// a new one. asks is true if the page has to ask for confirmation. If it did before, v gets the error of the tag.
-func (p *Page) readTag(act string, v *View) (id string, asks bool, err error) {
-	switch {
-	case p.Form["sure"] == "":
-		return "", true, nil
-	case !core.BulkTags(act):
-		return "", false, nil
-	case p.Form[newTag] == "" || act != core.BulkTag:
-		if id = p.Form["tag"]; id == "" {
-			v.Fault, v.Status = p.T("Choose a tag."), http.StatusBadRequest
-		}
-		return id, id == "", nil
-	}
-	t, err := p.tagNamed(p.Form[newTag])
-	return t.ID, err != nil, p.blame(v, err)
+// bulkTag is the tag of a bulk action.
+type bulkTag struct {
+	id   string // empty: the action needs no tag
+	made bool   // it was created for the action, which has not started yet
 }
 
-// bulkBody returns the body of a request for a bulk action. tag is the id of its tag, if it needs one.
-func bulkBody(list, act, tag string) map[string]any {
-	body := map[string]any{"list_id": list, "action": act}
-	if tag != "" {
-		body["tag"] = tag
+// readTag returns the tag that the visitor has chosen for an action, and creates it if they have entered a new one.
+// asks is true if the page has to ask for confirmation. If it did before, v gets the error of the tag.
+func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) {
+	switch {
+	case p.Form["sure"] == "":
+		return tag, true, nil
+	case !core.BulkTags(act):
+		return tag, false, nil
+	case p.Form[newTag] == "" || act != core.BulkTag:
+		if tag.id = p.Form["tag"]; tag.id == "" {
+			v.Fault, v.Status = p.T("Choose a tag."), http.StatusBadRequest
+		}
+		return tag, tag.id == "", nil
 	}
-	return body
+	t, made, err := p.tagNamed(p.Form[newTag])
+	return bulkTag{t.ID, made}, err != nil, p.blame(v, err)
+}
+
+// startOn starts a bulk action on people of a list: those in the body of the request. If it is refused, it deletes the
+// tag that was created for it.
+func (p *Page) startOn(list, act string, tag *bulkTag, body map[string]any) (a core.BulkAction, err error) {
+	body["list_id"], body["action"] = list, act
+	if tag.id != "" {
+		body["tag"] = tag.id
+	}
+	err = p.Do(http.MethodPost, bulkPath, body, &a)
+	if err != nil && tag.made {
+		if fault := p.deleteTag(tag.id); fault != nil {
+			p.LogError(fault) // the tag stays; the fault of the action matters more
+		}
+	}
+	tag.made = false
+	return a, err
 }
 
 func (p *Page) listName(id string) string {
@@ -303,8 +317,8 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		d.tagChoice, err = p.askTag(d.Act)
 		return "", err
 	}
-	var a core.BulkAction
-	if err := p.Do(http.MethodPost, bulkPath, d.whom(bulkBody(d.List, d.Act, tag)), &a); err != nil {
+	a, err := p.startOn(d.List, d.Act, &tag, d.whom(map[string]any{}))
+	if err != nil {
 		return "", err
 	}
 	return p.Path("bulk", a.ID), nil

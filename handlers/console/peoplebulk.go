@@ -205,9 +205,9 @@ func (p *Page) doBulk(d *bulkData) error {
 	return nil
 }
 
-// startChosen starts a bulk action on the chosen people, one for each of their lists. tag is the id of its tag. People
-// who are on no list are added to Failed.
-func (p *Page) startChosen(d *bulkData, tag string) error {
+// startChosen starts a bulk action on the chosen people, one for each of their lists. People who are on no list are
+// added to Failed.
+func (p *Page) startChosen(d *bulkData, tag bulkTag) error {
 	var order []string
 	ids := map[string][]string{}
 	for _, one := range d.People {
@@ -227,10 +227,8 @@ func (p *Page) startChosen(d *bulkData, tag string) error {
 		ids[is.ListID] = append(ids[is.ListID], is.ID)
 	}
 	for _, list := range order {
-		var a core.BulkAction
-		body := bulkBody(list, d.Act, tag)
-		body["ids"] = ids[list]
-		if err := p.Do(http.MethodPost, bulkPath, body, &a); err != nil {
+		a, err := p.startOn(list, d.Act, &tag, map[string]any{"ids": ids[list]})
+		if err != nil {
 			return err
 		}
 		d.To = p.Path("bulk", a.ID)

@@ -58,13 +58,12 @@ func (p *Page) showTags(v View) (web.HTML, error) {
 // changeTags creates, renames or deletes a tag.
 func (o *Console) changeTags(p *Page) (web.HTML, error) {
 	id, notice := p.Form["id"], "saved"
-	path := "/api/tags/" + url.PathEscape(id)
 	var err error
 	switch {
 	case p.Form["do"] == "delete":
-		err, notice = p.Do(http.MethodDelete, path, nil, nil), "tag-deleted"
+		err, notice = p.deleteTag(id), "tag-deleted"
 	case id != "":
-		err = p.Do(http.MethodPut, path, map[string]any{"name": p.Form["name"]}, nil)
+		err = p.Do(http.MethodPut, "/api/tags/"+url.PathEscape(id), map[string]any{"name": p.Form["name"]}, nil)
 	default:
 		_, err = p.createTag(p.Form["name"])
 	}
@@ -86,6 +85,10 @@ func (p *Page) createTag(name string) (t core.Tag, err error) {
 	return t, p.Do(http.MethodPost, "/api/tags", body, &t)
 }
 
+func (p *Page) deleteTag(id string) error {
+	return p.Do(http.MethodDelete, "/api/tags/"+url.PathEscape(id), nil, nil)
+}
+
 // tagPerson adds a tag to a person or removes one. If there is no tag with the name to add, tagPerson creates it.
 func (o *Console) tagPerson(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
@@ -97,23 +100,24 @@ func (p *Page) changeTag() error {
 	if name, ok := p.Form["remove"]; ok {
 		return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"remove": []string{name}}, nil)
 	}
-	t, err := p.tagNamed(p.Form["tag"])
+	t, _, err := p.tagNamed(p.Form["tag"])
 	if err != nil {
 		return err
 	}
 	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{t.Name}}, nil)
 }
 
-// tagNamed returns the tag with a name, and creates it if there is none.
-func (p *Page) tagNamed(name string) (core.Tag, error) {
+// tagNamed returns the tag with a name. If there is none, it creates the tag, and created is true.
+func (p *Page) tagNamed(name string) (t core.Tag, created bool, err error) {
 	known, err := p.allTags()
 	if err != nil {
-		return core.Tag{}, err
+		return t, false, err
 	}
 	name = strings.TrimSpace(name)
 	same := func(t core.Tag) bool { return core.TagKey(t.Name) == core.TagKey(name) }
 	if at := slices.IndexFunc(known, same); at >= 0 {
-		return known[at], nil
+		return known[at], false, nil
 	}
-	return p.createTag(name)
+	t, err = p.createTag(name)
+	return t, true, err
 }
