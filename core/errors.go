@@ -127,6 +127,11 @@ type Sentence struct {
 	Args   []any
 }
 
+// Say returns a Sentence. It keeps the values, like Sayf.
+func Say(format string, args ...any) Sentence {
+	return Sentence{Text: fmt.Sprintf(format, args...), Format: format, Args: args}
+}
+
 func (s Sentence) String() string { return s.Text }
 
 // Sentence returns the message with its values. If Message was set after Sayf, the Sentence has no values.

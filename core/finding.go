@@ -6,6 +6,22 @@ type Finding struct {
 	Level  string `json:"level" enum:"ok|warning|fault"`
 	Text   string `json:"text"`
 	Advice string `json:"advice,omitempty"`
+
+	text, advice Sentence
+}
+
+// NewFinding returns a finding that keeps the values of its sentences for Sentences.
+func NewFinding(check, level string, text, advice Sentence) Finding {
+	return Finding{check, level, text.Text, advice.Text, text, advice}
+}
+
+// Sentences returns the text and the advice for translating them. A finding that NewFinding did not create has no
+// values.
+func (f *Finding) Sentences() (text, advice Sentence) {
+	if f.text.Text != f.Text || f.advice.Text != f.Advice {
+		return Sentence{Text: f.Text}, Sentence{Text: f.Advice}
+	}
+	return f.text, f.advice
 }
 
 // The levels of a finding.

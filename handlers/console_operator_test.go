@@ -74,6 +74,10 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 			found := []core.Finding{
 				{Check: "clock", Level: core.LevelOK, Text: "The clock is right."},
 				{Check: "relay", Level: core.LevelFault, Text: "The relay is away.", Advice: "Start it."},
+				core.NewFinding("postal address", core.LevelWarning,
+					core.Say("missing in the newsletters of %s, for example %s", core.Sentence{Text: "1 tenant"},
+						"Acme"),
+					core.Sentence{Text: "try again"}),
 			}
 			if dns {
 				found = append(found, core.Finding{Check: "dkim", Level: core.LevelWarning, Text: "No DKIM record."})
@@ -89,6 +93,11 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		e.operates("/findings", http.StatusOK, "1 error to fix", "The relay is away.", "Start it.", "-No DKIM",
 			"Also check DNS")
 		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Also check DNS")
+		e.lang = "de"
+		e.operates("/findings", http.StatusOK, "Postanschrift",
+			"Fehlt in den Newslettern von 1 Mandant, zum Beispiel Acme",
+			"Versuchen Sie es noch einmal", "The relay is away.")
+		e.lang = ""
 		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=created" {
 			t.Errorf("leads to %q", to)
 		}

@@ -28,7 +28,10 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 		Review:       page.ReviewOf,
 		HiddenInDark: sends.HiddenInDark,
 		OnPlate:      sends.OnPlate,
-		MailDefault:  func(kind, language string) core.MailText { return noticeKind(kind).Default(language) },
+		Findings: func(c *web.Call, dns bool) ([]core.Finding, error) {
+			return h.system().examine(c, doctorQuery{dns})
+		},
+		MailDefault: func(kind, language string) core.MailText { return noticeKind(kind).Default(language) },
 		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (
 			subject, html string, err error,
 		) {

@@ -60,11 +60,15 @@ func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", web.Admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List audit log entries, newest first; a page can be short even if another follows").Named("listAudit")
-	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
+	s := h.system()
 	t.Add("GET", "/api/admin/status", web.Admin(core.ActionSystemRead), web.Member, web.Get(s.status),
 		"Show the status of send jobs, queues, disk and backup").Named("getSystemStatus")
 	t.Add("GET", "/api/admin/doctor", web.Admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
 		"Diagnose configuration and deliverability problems").Named("examine")
+}
+
+func (h *Handler) system() system {
+	return system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
 }
 
 // doctorQuery selects checks in addition to those of the machine.

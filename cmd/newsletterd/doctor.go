@@ -61,7 +61,31 @@ a fault, and with 0 if there are only warnings.
 }
 
 func (d *doctor) add(check, level, advice, format string, args ...any) {
-	d.all = append(d.all, core.Finding{Check: check, Level: level, Text: fmt.Sprintf(format, args...), Advice: advice})
+	d.all = append(d.all, core.NewFinding(check, level, core.Say(format, args...), core.Sentence{Text: advice}))
+}
+
+// advise sets the advice of the last finding. Unlike the other functions, it accepts values.
+func (d *doctor) advise(format string, args ...any) {
+	last := &d.all[len(d.all)-1]
+	text, _ := last.Sentences()
+	*last = core.NewFinding(last.Check, last.Level, text, core.Say(format, args...))
+}
+
+// aged returns the age of an instant, like age, but in days as a sentence that can be translated.
+func aged(at core.Instant) core.Sentence {
+	text := age(at, time.Now())
+	if n, ok := strings.CutSuffix(text, " days"); ok {
+		return core.Say("%s days", n)
+	}
+	return core.Sentence{Text: text}
+}
+
+// counted returns a number of things, like cli.Counted, but as a sentence that can be translated.
+func counted[N int | int64](n N, thing string) core.Sentence {
+	if n == 1 {
+		return core.Sentence{Text: "1 " + thing}
+	}
+	return core.Say("%d "+thing+"s", n)
 }
 
 func (d *doctor) ok(check, format string, args ...any) {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"newsletterd/auth"
-	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
@@ -39,7 +38,8 @@ func (d *doctor) permissions() {
 		open = append(open, d.cfg.File)
 	}
 	if len(open) > 0 {
-		d.fault("permissions", "chmod 600 "+strings.Join(open, " "), "others can read %s", strings.Join(open, ", "))
+		d.fault("permissions", "", "others can read %s", strings.Join(open, ", "))
+		d.advise("chmod 600 %s", strings.Join(open, " "))
 	} else {
 		d.ok("permissions", "only the daemon's user can read the database, backup, keys and passwords")
 	}
@@ -75,9 +75,9 @@ func (d *doctor) database() {
 		return
 	}
 	d.runs = o.DaemonRuns || d.daemon
-	state := "no daemon is running"
+	state := core.Say("no daemon is running")
 	if d.runs {
-		state = "a daemon is running"
+		state = core.Say("a daemon is running")
 	}
 	d.ok("database", "%s, %s, schema %d; %s", d.store.Path(), bytesText(o.Disk.Database), o.Schema, state)
 	if at, err := d.store.NewestChange(d.ctx); err == nil && at > now()+core.Instant(time.Minute/time.Millisecond) {
@@ -107,13 +107,13 @@ func (d *doctor) database() {
 		last, _ := d.store.LastRefusal(d.ctx) // the number alone is worth a finding
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
 			"%s failed in the last 30 days, most recently: %s",
-			cli.Counted(o.Mails.Failed, "transactional email"), last)
+			counted(o.Mails.Failed, "transactional email"), last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",
 			"newsletterd admin job list; cancel jobs that were already sent, then newsletterd admin job resume --id "+
 				"ID, or --all",
-			"%s paused because the database was restored or copied", cli.Counted(o.Restored, "job"))
+			"%s paused because the database was restored or copied", counted(o.Restored, "job"))
 	}
 	d.lists()
 	d.origins()
@@ -134,12 +134,11 @@ func (d *doctor) origins() {
 		if err != nil || !web.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
 			continue
 		}
-		d.warn("subscribe limit",
-			fmt.Sprintf("if this is a proxy, set [server] trusted_proxies, for example [%q]; if it is your website, "+
-				"use a token with the scope newsletter:events.write", o.Remote),
-			"%s came from the private address %s, which is limited to %d per hour", cli.Counted(o.Requests, "request")+
-				" to subscribe", o.Remote,
-			max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
+		d.warn("subscribe limit", "",
+			"%s to subscribe came from the private address %s, which is limited to %d per hour",
+			counted(o.Requests, "request"), o.Remote, max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
+		d.advise("if this is a proxy, set [server] trusted_proxies, for example [%q]; if it is your website, "+
+			"use a token with the scope newsletter:events.write", o.Remote)
 		return
 	}
 }
@@ -211,9 +210,9 @@ func (d *doctor) snapshot() {
 	case s.At == 0:
 		d.ok("snapshot", "none yet")
 	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && d.changedSince(s.At):
-		d.fault("snapshot", "the daemon's log has the reason", "%s is %s old", s.Path, age(s.At, time.Now()))
+		d.fault("snapshot", "the daemon's log has the reason", "%s is %s old", s.Path, aged(s.At))
 	default:
-		d.ok("snapshot", "%s, %s old; copy it to another machine", s.Path, age(s.At, time.Now()))
+		d.ok("snapshot", "%s, %s old; copy it to another machine", s.Path, aged(s.At))
 	}
 }
 
@@ -239,7 +238,7 @@ func (d *doctor) lists() {
 	if live > 0 {
 		d.warn("lists", `set [newsletter] confirm_token = "receipt", or --confirm-token receipt on the list`,
 			"anyone who signs up an address to %s can also confirm it, for example %q",
-			cli.Counted(live, "list"), names)
+			counted(live, "list"), names)
 	}
 }
 
@@ -288,8 +287,8 @@ func (d *doctor) listens(key, addr string) {
 			d.warn("ports", which, "%s: a program uses %s; without a database newsletterd can't check "+
 				"whether it is the daemon", key, addr)
 		default:
-			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is used by %s", key, addr,
-				terminal.PortHolder(addr))
+			d.fault("ports", "", "%s: %s is used by %s", key, addr, terminal.PortHolder(addr))
+			d.advise("stop that program, or set %s to another port", key)
 		}
 		return
 	}
@@ -353,18 +352,18 @@ func (d *doctor) certificate() {
 func (d *doctor) leaf(leaf *x509.Certificate) {
 	_, host := config.SplitOrigin(d.cfg.Origin())
 	left := time.Until(leaf.NotAfter)
-	until := fmt.Sprintf("valid until %s", leaf.NotAfter.UTC().Format(time.DateOnly))
+	const until, renew = "valid until %s", "renew it; the daemon reloads changed files, and on SIGHUP"
+	day := leaf.NotAfter.UTC().Format(time.DateOnly)
 	switch {
 	case leaf.VerifyHostname(host) != nil:
-		d.fault("certificate", "get a certificate for the host of public_url", "the certificate is for %[2]s, not for "+
-			"%[1]s", host,
-			strings.Join(leaf.DNSNames, ", "))
+		d.fault("certificate", "get a certificate for the host of public_url", "the certificate is for %s, not for %s",
+			strings.Join(leaf.DNSNames, ", "), host)
 	case left < 0:
-		d.fault("certificate", "renew it; the daemon reloads changed files, and on SIGHUP", "%s", until)
+		d.fault("certificate", renew, until, day)
 	case left < 14*24*time.Hour:
-		d.warn("certificate", "renew it; the daemon reloads changed files, and on SIGHUP", "%s", until)
+		d.warn("certificate", renew, until, day)
 	default:
-		d.ok("certificate", "%s, %s", host, until)
+		d.ok("certificate", "%s, valid until %s", host, day)
 	}
 }
 

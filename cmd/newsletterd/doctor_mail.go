@@ -64,11 +64,11 @@ func (d *doctor) relay() {
 		d.fault("relay", relayAdvice(err), "%s: %s", relay.Addr, err)
 		return
 	}
-	words := "accepts email"
-	if c.SMTP.Username != "" {
-		words = "accepts the sign-in of " + c.SMTP.Username
+	if c.SMTP.Username == "" {
+		d.ok("relay", "%s accepts email", relay.Addr)
+	} else {
+		d.ok("relay", "%s accepts the sign-in of %s", relay.Addr, c.SMTP.Username)
 	}
-	d.ok("relay", "%s %s", relay.Addr, words)
 }
 
 func relayAdvice(err error) string {
@@ -126,7 +126,7 @@ func (d *doctor) postal() {
 		d.warn("postal address", "many countries require one: newsletterd admin tenant update --id ID "+
 			"--postal-address TEXT",
 			"missing in the newsletters of %s, for example %s",
-			cli.Counted(len(without), "tenant"), cli.Printable(without[0]))
+			counted(len(without), "tenant"), cli.Printable(without[0]))
 	}
 }
 
@@ -158,7 +158,7 @@ func (d *doctor) senderDomains() {
 		}
 		d.proof(s)
 	}
-	said := cli.Counted(len(verified), "verified domain")
+	said := counted(len(verified), "verified domain")
 	if len(proposed) > 0 {
 		d.add("sender domains", core.LevelOK, "newsletterd admin domain check --id ID, or newsletterd admin domain "+
 			"verify --id ID",
@@ -220,12 +220,12 @@ func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error
 }
 
 func (d *doctor) spf(ctx context.Context, domain string) {
-	want := "add this TXT record: " + spfRecord(d.cfg)
 	switch all, err := d.texts(ctx, domain, "v=spf1"); {
 	case err != nil:
 		d.warn("SPF", "try again", "%s: %s", domain, dnsError(err))
 	case len(all) == 0:
-		d.fault("SPF", want, "%s has no SPF record", domain)
+		d.fault("SPF", "", "%s has no SPF record", domain)
+		d.advise("add this TXT record: %s", spfRecord(d.cfg))
 	case len(all) > 1: // RFC 7208 section 4.5: an error, so none counts
 		d.fault("SPF", "keep only one", "%s has %d SPF records, so receiving servers ignore them", domain, len(all))
 	case strings.HasSuffix(all[0], "+all"):
@@ -250,8 +250,8 @@ func (d *doctor) dmarc(ctx context.Context, domain string) {
 			return
 		}
 	}
-	d.fault("DMARC", "add a TXT record at _dmarc."+domain+": v=DMARC1; p=none",
-		"%s has no DMARC record; Gmail and Yahoo require one", domain)
+	d.fault("DMARC", "", "%s has no DMARC record; Gmail and Yahoo require one", domain)
+	d.advise("add a TXT record at _dmarc.%s: v=DMARC1; p=none", domain)
 }
 
 // dkim compares the keys in the database with those in DNS.
@@ -275,9 +275,11 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 		case slices.ContainsFunc(got, func(s string) bool { return core.DKIMPublicKey(s) == core.DKIMPublicKey(r.Value) }):
 			d.ok("DKIM", "%s is published", r.Name)
 		case len(got) == 0:
-			d.fault("DKIM", "add this TXT record: "+r.Value, "%s is not published", r.Name)
+			d.fault("DKIM", "", "%s is not published", r.Name)
+			d.advise("add this TXT record: %s", r.Value)
 		default:
-			d.fault("DKIM", "change it to: "+r.Value, "%s has a different key", r.Name)
+			d.fault("DKIM", "", "%s has a different key", r.Name)
+			d.advise("change it to: %s", r.Value)
 		}
 	}
 }

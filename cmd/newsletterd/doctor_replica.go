@@ -45,7 +45,7 @@ func (d *doctor) replica() {
 	}
 	d.ok("replica", "%s is writable and supports conditional writes", address)
 	if sharesFolder(d.cfg) {
-		d.warn("replica", sameDiskAdvice, "%s", sameDiskText)
+		d.warn("replica", sameDiskAdvice, sameDiskText)
 	}
 	d.replicaSpeed(ctx, bucket)
 	state, err := replica.Look(ctx, address, d.env)
@@ -88,7 +88,7 @@ func (d *doctor) setAside() {
 		return
 	}
 	d.warn("set aside", "check whether they contain anything you miss, then delete them",
-		"%s that the replica replaced on this machine: %s; %s", cli.Counted(len(files), "file"),
+		"%s that the replica replaced on this machine: %s; %s", counted(len(files), "file"),
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
@@ -132,12 +132,13 @@ func (d *doctor) replicaState(s replica.State) {
 	case s.TXID == 0:
 		d.warn("replica", "start a daemon with this configuration", "it is empty; nothing can be restored")
 	default:
-		but := ""
+		bytes, files, since := bytesText(s.Bytes), counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339)
 		if len(s.Holes) > 0 {
-			but = fmt.Sprintf(", except %s listed by newsletterd replica status", cli.Counted(len(s.Holes), "time"))
+			d.ok("replica", "%s in %s; restorable since %s, except %s listed by newsletterd replica status", bytes,
+				files, since, counted(len(s.Holes), "time"))
+		} else {
+			d.ok("replica", "%s in %s; restorable since %s", bytes, files, since)
 		}
-		d.ok("replica", "%s in %s; restorable since %s%s", bytesText(s.Bytes),
-			cli.Counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339), but)
 	}
 }
 
@@ -156,8 +157,8 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 	ttl := d.cfg.Replica.TTL.Std()
 	requests := idleRequests(ttl)
-	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at $5 per million, $%.2f", ttl,
-		cli.Grouped(requests), float64(requests)*5e-6)
+	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at $5 per million, $%s", ttl,
+		cli.Grouped(requests), fmt.Sprintf("%.2f", float64(requests)*5e-6))
 	if !d.cfg.Replica.Acknowledge {
 		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false), so a crash loses the "+
 			"most recent changes", put.Round(10*time.Microsecond))
@@ -176,15 +177,14 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	for i, w := range windows {
 		texts[i] = fmt.Sprintf("%s with %d", cli.Grouped(int64(campaignCeiling(w, fsync, put))), w)
 	}
-	text := fmt.Sprintf("a write takes %s, and responses wait for it: at most %s signups/s with 64 callers and %s "+
-		"with 512; emails/s with max_unrecorded = %d: %s", put.Round(10*time.Microsecond),
+	level, advice := core.LevelOK, ""
+	if put > 100*time.Millisecond {
+		level, advice = core.LevelWarning, "use a bucket closer to this machine"
+	}
+	d.add("replica speed", level, advice, "a write takes %s, and responses wait for it: at most %s signups/s with 64 "+
+		"callers and %s with 512; emails/s with max_unrecorded = %d: %s", put.Round(10*time.Microsecond),
 		cli.Grouped(int64(callersCeiling(64, fsync, put))), cli.Grouped(int64(callersCeiling(512, fsync, put))),
 		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
-	if put > 100*time.Millisecond {
-		d.warn("replica speed", "use a bucket closer to this machine", "%s", text)
-	} else {
-		d.ok("replica speed", "%s", text)
-	}
 }
 
 // writeTime returns the median time of a few writes of the size of a commit.
@@ -267,7 +267,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 
 // lastDrill reports the time and result of the last restore test.
 func (d *doctor) lastDrill() {
-	const check, advice = "restore test", "newsletterd replica drill"
+	const check = "restore test"
 	if d.store == nil {
 		return
 	}
@@ -278,16 +278,16 @@ func (d *doctor) lastDrill() {
 	case last == nil:
 		d.ok(check, "none yet; the first runs an hour after the start")
 	case !last.Whole:
-		d.fault(check, "repair the replica, then run "+advice, "%s ago: %s", age(last.At, time.Now()),
+		d.fault(check, "repair the replica, then run newsletterd replica drill", "%s ago: %s", aged(last.At),
 			strings.Join(last.Findings, "; "))
 	case d.runs && time.Since(last.At.Time()) > 2*drillEvery:
-		d.warn(check, "find the reason in the daemon's log, then run "+advice, "the last one was %s ago",
-			age(last.At, time.Now()))
+		d.warn(check, "find the reason in the daemon's log, then run newsletterd replica drill",
+			"the last one was %s ago", aged(last.At))
 	case len(last.Mended) > 0:
 		d.warn(check, "find out who deletes or changes files there: an expiry rule, a person or another program",
-			"%s ago: a full copy was needed: %s", age(last.At, time.Now()), strings.Join(last.Mended, "; "))
+			"%s ago: a full copy was needed: %s", aged(last.At), strings.Join(last.Mended, "; "))
 	default:
-		d.ok(check, "%s ago: restored and intact, in %s", age(last.At, time.Now()), tookText(last))
+		d.ok(check, "%s ago: restored and intact, in %s", aged(last.At), tookText(last))
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -295,34 +296,59 @@ func (p *Page) findingBadge(level string) Badge {
 	return Badge{p.T("OK"), "good"}
 }
 
-// findingRow is a finding of doctor.
+// findingRow is a finding of doctor in the language of the page.
 type findingRow struct {
-	core.Finding
-	Badge Badge
+	Check, Text, Advice string
+	Badge               Badge
+}
+
+func (p *Page) findingRow(f *core.Finding) findingRow {
+	text, advice := f.Sentences()
+	return findingRow{p.say(core.Sentence{Text: f.Check}), p.say(text), p.say(advice), p.findingBadge(f.Level)}
+}
+
+// say returns a sentence of doctor in the language of the page. words/LANGUAGE/doctor.json has the translations.
+func (p *Page) say(s core.Sentence) string {
+	all := words()[p.Lang+doctorWords]
+	other := cmp.Or(all[s.Text], all[s.Format])
+	if other == "" {
+		return s.Text
+	}
+	var pairs []any
+	for i, value := range s.Args {
+		text := fmt.Sprint(value)
+		switch v := value.(type) {
+		case core.Sentence:
+			text = p.say(v)
+		case int:
+			text = p.Number(int64(v))
+		case int64:
+			text = p.Number(v)
+		}
+		pairs = append(pairs, i+1, text)
+	}
+	return fillIn(other, pairs...)
 }
 
 // findings shows the findings of doctor: errors first, then warnings.
 func (o *Console) findings(p *Page) (web.HTML, error) {
-	q := url.Values{}
-	if p.Query("dns") != "" {
-		q.Set("dns", "true")
-	}
-	var found []core.Finding
-	if _, err := p.Get("/api/admin/doctor", q, &found); err != nil {
+	dns := p.Query("dns") != ""
+	found, err := p.console.options.Findings(p.Call, dns)
+	if err != nil {
 		return web.HTML{}, err
 	}
 	d := struct {
 		Findings []findingRow // errors and warnings
 		Fine     []findingRow
 		DNS      bool
-	}{DNS: q.Has("dns")}
+	}{DNS: dns}
 	faults, warnings := int64(0), int64(0)
 	for _, level := range []string{core.LevelFault, core.LevelWarning, core.LevelOK} {
 		for _, f := range found {
 			if f.Level != level {
 				continue
 			}
-			row := findingRow{f, p.findingBadge(level)}
+			row := p.findingRow(&f)
 			switch level {
 			case core.LevelFault:
 				faults++

@@ -20,6 +20,9 @@ var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
+// doctorWords is the end of the name of the files with the texts of doctor, and of their keys in words.
+const doctorWords = "/doctor.json"
+
 // languages lists the languages of the console. English needs no file. Other languages have texts only for the account
 // page, the page for approvals and their layout (shared.json), which people outside the console see, too.
 var languages = []string{"en", "de"}
@@ -31,6 +34,9 @@ func readWords() map[string]map[string]string {
 			return err
 		}
 		lang := strings.Split(path, "/")[1]
+		if strings.HasSuffix(path, doctorWords) { // apart, because errors have some of its formats, too
+			lang += doctorWords
+		}
 		if all[lang] == nil {
 			all[lang] = map[string]string{}
 		}

@@ -135,6 +135,9 @@ func TestTextsAreTranslated(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		for _, file := range files {
+			if filepath.Base(file) == "doctor.json" {
+				continue // see TestDoctorIsTranslated
+			}
 			if filepath.Base(file) == "errors.json" {
 				for text, other := range readWordFile(t, file) {
 					if verbs.MatchString(other) {

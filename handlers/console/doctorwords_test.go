@@ -1,0 +1,85 @@
+package console
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// doctorTexts returns the texts of doctor, as formats: all texts in its files, and those that the console is known to
+// show.
+func doctorTexts(t *testing.T) (all, shown map[string]bool) {
+	t.Helper()
+	all, shown = map[string]bool{}, map[string]bool{}
+	files, err := filepath.Glob("../../cmd/newsletterd/doctor*.go")
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		only := filepath.Base(file) == "doctor.go" // its findings are only for the command
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok {
+				all[textOf(e)] = true
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			for i, arg := range call.Args {
+				text := textOf(arg)
+				switch name := nameOf(call.Fun); {
+				case name == "counted" && i == 1:
+					all["1 "+text], all["%d "+text+"s"] = true, true
+					shown["1 "+text], shown["%d "+text+"s"] = true, true
+				case only || !letters.MatchString(verb.ReplaceAllString(text, "")):
+				case (name == "ok" || name == "advise" || name == "Say") && i < 2,
+					(name == "warn" || name == "fault") && i < 3:
+					shown[text] = true
+				}
+			}
+			return true
+		})
+	}
+	return all, shown
+}
+
+// Everything that doctor says on pages is translated, with the values that it has. doctor.json contains only texts of
+// doctor.
+func TestDoctorIsTranslated(t *testing.T) {
+	all, shown := doctorTexts(t)
+	if len(shown) < 100 {
+		t.Fatalf("%d texts", len(shown))
+	}
+	for _, lang := range languages[1:] {
+		file := readWordFile(t, "words/"+lang+"/doctor.json")
+		for text := range shown {
+			if file[text] == "" {
+				t.Errorf("%q has no text in %s", text, lang)
+			}
+		}
+		for text, other := range file {
+			if !all[text] {
+				t.Errorf("%s: doctor doesn't say %q", lang, text)
+			}
+			for n := 1; n <= len(verb.FindAllString(text, -1)); n++ {
+				if !strings.Contains(other, "{{"+strconv.Itoa(n)+"}}") {
+					t.Errorf("%s: %q lacks value %d", lang, other, n)
+				}
+			}
+			if n := len(verb.FindAllString(text, -1)); strings.Contains(other, "{{"+strconv.Itoa(n+1)+"}}") {
+				t.Errorf("%s: %q has a value that doctor doesn't give", lang, other)
+			}
+		}
+	}
+}
