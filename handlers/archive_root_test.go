@@ -40,7 +40,8 @@ func TestArchivesAtTheRoot(t *testing.T) {
 	shows := func(path, canonical string, texts ...string) {
 		t.Helper()
 		status, _, body := e.at("GET", host, path)
-		if status != http.StatusOK || !strings.Contains(body, `<link rel="canonical" href="https://`+host+canonical+`">`) {
+		link := `<link rel="canonical" href="https://` + host + canonical + `">`
+		if status != http.StatusOK || !strings.Contains(body, link) {
 			t.Errorf("%s: %d, or another canonical link\n%s", path, status, body)
 		}
 		for _, text := range append(texts, `class="brand" href="/"`, `href="https://`+host+`/feed.xml"`) {
@@ -115,7 +116,8 @@ func TestArchivesMoveFromTheRoot(t *testing.T) {
 	for path, want := range map[string]string{
 		"/may": "/a/weekly/may", "/may/": "/a/weekly/may", "/feed.xml": "/a/weekly/feed.xml",
 	} {
-		if status, to, _ := e.at("GET", host, path); status != http.StatusMovedPermanently || to != "https://"+host+want {
+		status, to, _ := e.at("GET", host, path)
+		if status != http.StatusMovedPermanently || to != "https://"+host+want {
 			t.Errorf("%s: %d %s", path, status, to)
 		}
 	}

@@ -103,7 +103,8 @@ func TestConsoleImportsAnExport(t *testing.T) {
 		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
 			t.Errorf("bob is %s", s.Status)
 		}
-		e.uploads(e.list.ID, "pictures.zip", "PK\x05\x06"+strings.Repeat("\x00", 18), "This zip archive has no CSV file")
+		e.uploads(e.list.ID, "pictures.zip", "PK\x05\x06"+strings.Repeat("\x00", 18),
+			"This zip archive has no CSV file")
 	})
 }
 

@@ -101,7 +101,6 @@ func TestConsoleRefusedLogo(t *testing.T) {
 			}
 		}
 		refused("Our logo.pdf", []byte("%PDF-1.7 the logo"), "Choose an image for the logo")
-		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandLogoURL: new("https://a.example/logo.png")})
 		for at, id := range map[string]string{"upload": "f-file", "upload-dark": "f-file-2"} {
 			for _, file := range []string{"%PDF-1.7 the logo", "no image"} {
@@ -113,6 +112,7 @@ func TestConsoleRefusedLogo(t *testing.T) {
 			}
 		}
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandLogoURL: new("")})
+		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
 			of.PublicURL = "http://news.acme.example"
 			return nil
 		})
@@ -165,7 +165,8 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 				}
 				second := e.now().BrandDarkLogoURL
 				says("with a second logo", false)
-				page := e.shows(e.path("settings", "logo"), `<img src="`+second+`" alt="Your logo in an email in dark mode"`)
+				page := e.shows(e.path("settings", "logo"),
+					`<img src="`+second+`" alt="Your logo in an email in dark mode"`)
 				if strings.Count(page, `id="f-file"`) != 1 {
 					t.Error("two fields have one id")
 				}

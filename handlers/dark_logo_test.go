@@ -17,8 +17,8 @@ func TestLogoOnDarkPages(t *testing.T) {
 		})
 	}
 	const light, dark = "https://a.example/light.png", "https://b.example/dark.png?a=1&b=2"
-	const picture = `<picture><source media="(prefers-color-scheme: dark)" srcset="https://b.example/dark.png?a=1&amp;b=2">` +
-		`<img src="` + light + `" alt="acme"></picture>`
+	const picture = `<picture><source media="(prefers-color-scheme: dark)" ` +
+		`srcset="https://b.example/dark.png?a=1&amp;b=2"><img src="` + light + `" alt="acme"></picture>`
 	for _, path := range []string{"/a/weekly/", "/l/" + e.names["weekly"], "/preferences?list=" + e.names["weekly"]} {
 		change(light, dark)
 		_, head, body := e.page(path)

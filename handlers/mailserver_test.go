@@ -62,7 +62,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
 		const page = "/operator/mail-server"
 		e.shows(strings.TrimSuffix(e.path(), "/"), banner, `href="/operator/mail-server"`)
-		if got := e.shows(page, banner, "Amazon SES", "Postmark", "./mail"); strings.Contains(got, "Set up mail server") {
+		if strings.Contains(e.shows(page, banner, "Amazon SES", "Postmark", "./mail"), "Set up mail server") {
 			t.Error("the banner links to its own page")
 		}
 		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`)

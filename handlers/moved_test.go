@@ -57,7 +57,9 @@ func TestOldAddressesLeadToIssues(t *testing.T) {
 			`href="https://letters.acme.example/a/weekly/engines"`)
 		leads("/p/engines/", engines)
 		leads("/p/engines?utm_source=substack", engines)
-		for _, path := range []string{"/p/paid", "/p/engines/comments", "/p/", "/engines/comments", "/archive/engines"} {
+		for _, path := range []string{
+			"/p/paid", "/p/engines/comments", "/p/", "/engines/comments", "/archive/engines",
+		} {
 			leads(path, "")
 		}
 		if status, _ := e.asks(http.MethodPost, host, "/p/engines"); status == http.StatusMovedPermanently {

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// otherParsers reads {name: text} and prints the faults that html5lib, in strict mode, finds in pages, and feedparser in
-// feeds. Each page must have a title and each feed entries, so that neither parser accepts an empty text.
+// otherParsers reads {name: text} and prints the faults that html5lib, in strict mode, finds in pages, and feedparser
+// in feeds. Each page must have a title and each feed entries, so that neither parser accepts an empty text.
 const otherParsers = `
 import sys, json, html5lib, feedparser
 for name, text in sorted(json.load(sys.stdin).items()):
@@ -69,14 +69,16 @@ func TestOtherParsersReadThePages(t *testing.T) {
 		}
 	}
 	for n, source := range []string{
-		"<p>Text & <b>bold<p>more</b> <div><li>item</div></table>&nbsp <a href='https://shop.example/?a=1&copy=2'>x</a>",
+		"<p>Text & <b>bold<p>more</b> <div><li>item</div></table>&nbsp " +
+			"<a href='https://shop.example/?a=1&copy=2'>x</a>",
 		"<ul><p>a<li>b</ul><dl><dd>c</dl><h2>D</h2><p><ul><li>e</ul></p><img src=https://p.example/a.png>",
 		"<p>f<p>g<table><p>h<tr><td>i</table>", "<a href='#x'>j<a href='#y'>k</a><p>l</p></a></p></div>",
 	} {
-		e.step(fmt.Sprintf(`sent-campaign c%d list=weekly at=2026-05-%02d subject="Words & <%d> 'x'" source="%s"`, n, n+1,
-			n, source))
+		e.step(fmt.Sprintf(`sent-campaign c%d list=weekly at=2026-05-%02d subject="Words & <%d> 'x'" source="%s"`,
+			n, n+1, n, source))
 	}
-	storetest.Seed(t, e.store).NewImportedIssue(e.value("weekly"), "old", htmlclean.Body("<p>m<div>n<p>o</p><table><p>q"))
+	storetest.Seed(t, e.store).NewImportedIssue(e.value("weekly"), "old",
+		htmlclean.Body("<p>m<div>n<p>o</p><table><p>q"))
 	e.step("subscription ann list=weekly email=ann@b.example status=pending")
 	e.step("confirm-mail token email=ann@b.example")
 	e.step("unsubscribe-link manage list=weekly email=ann@example.org kind=manage")

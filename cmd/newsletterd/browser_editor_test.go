@@ -217,7 +217,8 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
 		"emoji": tryEmoji, "video": tryVideo, "table": tryTable, "signs": trySigns,
-		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF,
+		"German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}

@@ -105,7 +105,8 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 }
 
 // TestEditorOnATelephoneInABrowser checks that the buttons to save and send can be reached everywhere on the editor
-// page of a phone. The toolbar is one row. Its menus and those above it are visible in full. Enter in a line only saves.
+// page of a phone. The toolbar is one row. Its menus and those above it are visible in full. Enter in a line only
+// saves.
 func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit(strings.Repeat("A paragraph of a long mail.\n\n", 40))

@@ -9,8 +9,8 @@ import (
 )
 
 // TestFiguresOfSubscribing prints the cost of double opt-in. Each request has a new address and queues a confirmation
-// email. It also prints the cost of bare inserts in the same run, and compares subscriptions during a full sync of twice
-// NEWSLETTERD_FIGURES people with those afterwards, for NEWSLETTERD_FIGURES_ROUNDS rounds.
+// email. It also prints the cost of bare inserts in the same run, and compares subscriptions during a full sync of
+// twice NEWSLETTERD_FIGURES people with those afterwards, for NEWSLETTERD_FIGURES_ROUNDS rounds.
 func TestFiguresOfSubscribing(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

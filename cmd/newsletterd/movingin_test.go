@@ -136,6 +136,12 @@ func (m *mover) export() string {
 	return f.Name()
 }
 
+// until waits until done returns true.
+func (m *mover) until(what string, done func() bool) {
+	m.Helper()
+	daemontest.AwaitWithin(m, 20*time.Minute, what, done)
+}
+
 func (m *mover) job(id string) core.ImportJob {
 	m.Helper()
 	j, err := m.store.ImportJob(m.Context(), id)
@@ -175,7 +181,7 @@ func (m *mover) runs(id string, dry bool) {
 		}
 		m.w.Click(`button[name=do][value=` + press + `]`)
 	}
-	daemontest.AwaitWithin(m, 20*time.Minute, press, func() bool { return m.job(id).Status == end })
+	m.until(press, func() bool { return m.job(id).Status == end })
 	if m.w != nil && dry {
 		m.w.Do(chromedp.WaitVisible(`button[name=do][value=run]`))
 	}
@@ -199,7 +205,7 @@ func (m *mover) press(id, selector, path string) {
 // copied waits until no picture waits to be copied.
 func (m *mover) copied(id string) (c core.PictureCounts) {
 	m.Helper()
-	daemontest.AwaitWithin(m, 20*time.Minute, "copying", func() bool {
+	m.until("copying", func() bool {
 		var err error
 		c, err = m.store.PictureCounts(m.Context(), id)
 		m.Must(err)
@@ -299,11 +305,11 @@ func (m *mover) movesIn() {
 	from = time.Now()
 	m.press(id, `button[name=do][value=remove]`, "/posts/undo")
 	m.press(id, `form button.danger`, "/undo")
-	daemontest.AwaitWithin(m, 20*time.Minute, "undo", func() bool { return m.job(id).UndoStatus == core.ImportUndoDone })
-	daemontest.AwaitWithin(m, 20*time.Minute, "removing pictures", func() bool { return m.number("SELECT count(*) FROM media") == before["media"] })
+	m.until("undo", func() bool { return m.job(id).UndoStatus == core.ImportUndoDone })
+	m.until("removing pictures", func() bool { return m.number("SELECT count(*) FROM media") == before["media"] })
 	line("undo", from)
 	m.Must(m.store.DeleteImport(m.Context(), id, "test", now()))
-	daemontest.AwaitWithin(m, 20*time.Minute, "deleting", func() bool {
+	m.until("deleting", func() bool {
 		_, err := m.store.Housekeeping(m.Context(), people.Retention{}, now())
 		m.Must(err)
 		return m.number("SELECT (SELECT count(*) FROM import_job) + (SELECT count(*) FROM media_file)") == 0
@@ -333,7 +339,7 @@ func (m *mover) hasArrived(id string, here int, copies core.PictureCounts) {
 		m.Errorf("%+v", j.ImportCounts)
 	}
 	active := m.n - left + here
-	daemontest.AwaitWithin(m, 20*time.Minute, "the send side", func() bool {
+	m.until("the send side", func() bool {
 		return m.number("SELECT count(*) FROM subscriber WHERE list_id = ? AND word = 'active'", m.list.ID) == active
 	})
 	for i := range m.n {
@@ -352,7 +358,7 @@ func (m *mover) hasArrived(id string, here int, copies core.PictureCounts) {
 	}
 	if m.n <= 1000 {
 		sent := m.seed.NewJob(m.list.ID)
-		daemontest.AwaitWithin(m, 20*time.Minute, "sending", func() bool { return m.seed.Reload(sent).Status.Final() })
+		m.until("sending", func() bool { return m.seed.Reload(sent).Status.Final() })
 		if n := m.seed.Reload(sent).Sent; n != int64(active) {
 			m.Errorf("%d emails for %d subscribers", n, active)
 		}

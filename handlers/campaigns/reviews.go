@@ -301,8 +301,8 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
 	return page.RenderMessage(c, 0, w.ReviewDone, page.Note{
-		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID, LinkText: w.ReviewBack,
-		Quiet: true,
+		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID,
+		LinkText: w.ReviewBack, Quiet: true,
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }
 

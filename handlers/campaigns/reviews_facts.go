@@ -91,13 +91,14 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 // pollFacts returns the facts about a poll that its buttons in the email don't show, with times in the given zone.
 func pollFacts(w *page.Words, zone *time.Location, p *core.Poll, l *core.List) []reviewFact {
 	facts := []reviewFact{{w.ReviewPolls, p.Question}}
+	add := func(text string) { facts = append(facts, reviewFact{w.ReviewPolls, text}) }
 	for i := range l.Fields {
 		if l.Fields[i].Name == p.Field {
-			facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollField, "field", l.Fields[i].Label)})
+			add(page.FillIn(w.ReviewPollField, "field", l.Fields[i].Label))
 		}
 	}
 	if p.ClosesAt != 0 {
-		facts = append(facts, reviewFact{w.ReviewPolls, page.FillIn(w.ReviewPollCloses, "when", w.When(p.ClosesAt, zone))})
+		add(page.FillIn(w.ReviewPollCloses, "when", w.When(p.ClosesAt, zone)))
 	}
 	return facts
 }

@@ -62,11 +62,11 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 }
 
 // IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
-// post. at returns the URL of an issue of the same archive, to which links from an imported post lead; if at is nil, they
-// lead to the other tool.
-func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue, at func(slug string) string) (*article.Article,
-	error,
-) {
+// post. at returns the URL of an issue of the same archive, to which links from an imported post lead; if at is nil,
+// they lead to the other tool.
+func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
+	at func(slug string) string,
+) (*article.Article, error) {
 	if i.Imported {
 		p, err := campaigns.ImportedBody(ctx, s.DB, i.No)
 		if err != nil {

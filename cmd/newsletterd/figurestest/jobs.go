@@ -68,8 +68,8 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	}
 	f.Stop()
 	cost := (cpu - cpu0).Seconds() * 1000 / float64(n)
-	f.Line(j.name(), "%.0f mails/s, %.4f CPU s/1000, peak RSS %d MB; a job is created in %v", float64(n)/took.Seconds(), cost,
-		peak>>20, posted)
+	f.Line(j.name(), "%.0f mails/s, %.4f CPU s/1000, peak RSS %d MB; a job is created in %v",
+		float64(n)/took.Seconds(), cost, peak>>20, posted)
 	return cost
 }
 

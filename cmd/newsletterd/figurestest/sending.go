@@ -49,7 +49,8 @@ func (f *Figures) Campaigns(rounds int, windows ...int) {
 		for range rounds {
 			for by, sink := range sinks {
 				f.Sink = sink
-				f.Serve(append(daemontest.Relay(sink.Addr), fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))...)
+				f.Serve(append(daemontest.Relay(sink.Addr),
+					fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))...)
 				r := f.Job(f.N, func() string { return f.Mail(f.List) })
 				f.Stop()
 				after := f.bareClient(16)

@@ -78,7 +78,8 @@ func (f *Figures) SubscribeDuringSync(rounds int) {
 		after, costAfter := f.Subscribe(16)
 		f.Stop()
 		ratios = append(ratios, during/after)
-		f.Line(what, "%.0f/s, %.2f of the %.0f/s afterwards; during: %s; after: %s; the sync ended during it: %v, took %v",
+		f.Line(what, "%.0f/s, %.2f of the %.0f/s afterwards; during: %s; after: %s; the sync ended during it: %v, "+
+			"took %v",
 			during, during/after, after, cost, costAfter, !still, took.Round(time.Millisecond))
 	}
 	f.median(ratios, what, "of the rate afterwards")
