@@ -141,6 +141,9 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		if s := e.found("bob@reader.example"); s.Status != core.SubscriptionUnsubscribed {
 			t.Errorf("bob is %s", s.Status)
 		}
+		e.shows(at+"/undo", http.StatusOK, "-stay in the archive")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}})
+		e.shows(at+"/undo", http.StatusOK, "stay in the archive")
 		// The posts are stored for a week after the end.
 		now := core.At(time.Now().Add(8 * 24 * time.Hour))
 		for more := true; more; {

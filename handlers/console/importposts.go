@@ -210,10 +210,15 @@ func (p *Page) addPosts() (notice string, err error) {
 		notice = "saved"
 	case none:
 		notice = "none-chosen"
-	case !slices.ContainsFunc(posts, func(post core.ImportedPost) bool { return post.Issue != "" }):
+	case !anyIssue(posts):
 		notice = "no-posts"
 	}
 	return notice, err
+}
+
+// anyIssue reports whether one of the posts is in the archive.
+func anyIssue(posts []core.ImportedPost) bool {
+	return slices.ContainsFunc(posts, func(p core.ImportedPost) bool { return p.Issue != "" })
 }
 
 // Ticked reports whether a post of the page is chosen. The form for the people of the export contains no posts.

@@ -11,8 +11,9 @@ import (
 type undoData struct {
 	core.ImportJob
 
-	Rows  []countedRow
-	About bool // whether the numbers are extrapolated from a sample
+	Rows   []countedRow
+	About  bool // whether the numbers are extrapolated from a sample
+	Issues bool // whether posts of the file are in the archive
 	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64
 }
@@ -68,6 +69,13 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		{p.T("existing, restored to their previous values"), plan.Restore},
 		{p.T("existing, edited since the import: current values kept"), plan.Unrestored},
 	})...)
+	if d.Posts > 0 {
+		var posts []core.ImportedPost
+		if _, err := p.Get(p.importPath("posts"), nil, &posts); err != nil {
+			return web.HTML{}, err
+		}
+		d.Issues = anyIssue(posts)
+	}
 	state := p.T("No one added")
 	if d.Suppress {
 		state = p.N("1 address blocked|{{n}} addresses blocked", d.Barred)
