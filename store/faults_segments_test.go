@@ -74,7 +74,11 @@ func (s *story) tags() {
 		})
 		s.op("ChangeTags", func() error {
 			none := func([]string) []string { return nil }
-			return onlyErr(s.ChangeTags(ctx, s.tenant, "nobody@example.org", none, "test", now0))
+			return onlyErr(s.ChangeTags(ctx, s.tenant, "nobody@example.org", none, nil, "test", now0))
+		})
+		s.op("give a tag again", func() error {
+			none := func([]string) []string { return nil }
+			return onlyErr(s.ChangeTags(ctx, s.tenant, "cleo@example.org", none, []string{name}, "test", now0+1))
 		})
 		s.op("Tag", func() error { return onlyErr(s.Tag(ctx, tag.ID)) })
 		if name == "Press" {

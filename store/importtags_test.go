@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // tagImport imports rows as an import that can be undone, and returns it.
@@ -122,6 +124,37 @@ func TestImportOfTags(t *testing.T) {
 	n.Must(err)
 	if len(tags) != 2 {
 		t.Errorf("%d tags are left", len(tags))
+	}
+}
+
+// Undoing an import keeps the tags that people were given again, although they still had them.
+func TestUndoKeepsTagsGivenAgain(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	ctx := t.Context()
+	row := func(name string) imports.ImportRow {
+		return imports.ImportRow{Email: core.Email(name + "@example.org"), Tags: "VIP;Press"}
+	}
+	j := tagImport(n, n.ListID, now0, row("add"), row("bulk"), row("none"))
+	all := func(ids []string) []string { return ids }
+	_, err := n.ChangeTags(ctx, n.TenantID, "add@example.org", all, []string{"vip"}, "user:1", now0+1000)
+	n.Must(err)
+	_, err = n.ChangeTags(ctx, n.TenantID, "none@example.org", all, nil, "user:1", now0+1000)
+	n.Must(err)
+	tags, err := n.AllTags(ctx, n.TenantID)
+	n.Must(err)
+	n.Must(n.Update(ctx, func(tx *db.Tx) error {
+		_, err := tenants.TagSubscriber(tx, &tags[0], n.ListID, n.SubscriptionIDs(n.ListID).Of("bulk@example.org"),
+			now0+1000)
+		return err
+	}))
+	j = undoImport(n, j.ID, now0+2000)
+	for name, want := range map[string]string{"add": "VIP", "bulk": tags[0].Name, "none": ""} {
+		if got := tagsAt(n, n.TenantID, name+"@example.org"); got != want {
+			t.Errorf("%s: %q, not %q", name, got, want)
+		}
+	}
+	if j.UndoUntagged != 4 {
+		t.Errorf("%d tags taken back", j.UndoUntagged)
 	}
 }
 

@@ -487,9 +487,8 @@ func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscrib
 		removed[i] = known[at].ID
 	}
 	tags, err := a.Store.ChangeTags(c, l.TenantID, l.Email, func(had []string) []string {
-		had = slices.DeleteFunc(had, func(id string) bool { return slices.Contains(removed, id) })
-		return append(had, in.Add...)
-	}, web.Actor(c), c.Now)
+		return slices.DeleteFunc(had, func(id string) bool { return slices.Contains(removed, id) })
+	}, in.Add, web.Actor(c), c.Now)
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Field == "tags" {
 		err = fault.On("add")
 	}

@@ -103,13 +103,13 @@ func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []c
 func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, names []string, actor string,
 	now core.Instant,
 ) ([]core.Tag, error) {
-	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, actor, now)
+	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, nil, actor, now)
 }
 
-// ChangeTags is like SetTags, but gets the new tags from change. That function gets the ids of the address's tags and
-// returns the new ids.
+// ChangeTags is like SetTags, but the new tags are those that change returns, which gets the ids of the address's tags,
+// and those in add. If the address has a tag in add, it gets it again: undoing an import that gave the tag keeps it.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
-	actor string, now core.Instant,
+	add []string, actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		pairs, err := IDsOf(tx, email.Key(), tenantID)
@@ -124,7 +124,11 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 		for i := range had {
 			ids[i] = had[i].ID
 		}
-		if tags, err = tagsNamed(tx, tenantID, change(ids)); err != nil || slices.Equal(had, tags) {
+		tags, err = tagsNamed(tx, tenantID, append(slices.Clone(change(ids)), add...))
+		if err == nil {
+			err = giveAgain(tx, pairs, had, add, now)
+		}
+		if err != nil || slices.Equal(had, tags) {
 			return err
 		}
 		for i := range had {
@@ -183,7 +187,8 @@ func namesOfTags(tags []core.Tag) string {
 }
 
 // TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. It reports
-// whether that changed anything. A person who has the tag, has core.MaxTagsOfOne tags, or is unknown stays unchanged.
+// whether they didn't have it before. A person who has core.MaxTagsOfOne tags, or is unknown, stays unchanged. For one
+// who has the tag, only its time changes.
 func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) (changed bool, err error) {
 	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
 	if err != nil {
@@ -191,7 +196,10 @@ func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) 
 	}
 	var had []core.Tag
 	err = tx.All(&had, tagsOfPerson, pairs)
-	if err != nil || len(had) >= core.MaxTagsOfOne || slices.Contains(had, *t) {
+	if err == nil && slices.Contains(had, *t) {
+		return false, giveAgain(tx, pairs, had, []string{t.ID}, now)
+	}
+	if err != nil || len(had) >= core.MaxTagsOfOne {
 		return false, err
 	}
 	n, err := giveTag(tx, pairs, t, now)
@@ -231,6 +239,21 @@ func KeyOf(q db.Querier, listID, id string) (key string, err error) {
 func giveTag(tx *db.Tx, pairs string, t *core.Tag, now core.Instant) (int64, error) {
 	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET at = at`, t.No, int64(now))
+}
+
+// giveAgain sets the time of those of an address's tags that have one of the given names or ids.
+func giveAgain(tx *db.Tx, pairs string, had []core.Tag, names []string, now core.Instant) error {
+	for i := range had {
+		if !slices.ContainsFunc(names, had[i].Named) {
+			continue
+		}
+		_, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
+			"UPDATE tagged SET at = ? WHERE tag_no = ? AND list_id = ? AND id = ?", int64(now), had[i].No)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeTag removes a tag from an address, which is given as for giveTag. It returns the number of lists on which the

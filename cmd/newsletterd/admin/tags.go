@@ -119,13 +119,13 @@ func personTagCommand(p commands, name, usage string, adds bool) *cli.Command {
 		if err != nil {
 			return cli.Missing(err, "tag", c.String("id"))
 		}
+		var add []string
+		if adds {
+			add = []string{t.ID}
+		}
 		tags, err := s.ChangeTags(c.Context, t.TenantID, email, func(had []string) []string {
-			had = slices.DeleteFunc(had, func(id string) bool { return id == t.ID })
-			if adds {
-				had = append(had, t.ID)
-			}
-			return had
-		}, cli.Actor(), now())
+			return slices.DeleteFunc(had, func(id string) bool { return id == t.ID })
+		}, add, cli.Actor(), now())
 		if err != nil {
 			return cli.Missing(err, "subscriber", string(email))
 		}
