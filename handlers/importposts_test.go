@@ -226,6 +226,6 @@ func TestChosenPosts(t *testing.T) {
 		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets", "")
 		e.shows(at, http.StatusOK, "-post.", "URL of your old site")
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"old.example"}})
-		e.shows(at, http.StatusOK, "-URL of your old site", "Remove posts")
+		e.shows(at, http.StatusOK, "-Import posts", "Save URL", "Remove posts")
 	})
 }

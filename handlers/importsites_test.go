@@ -48,7 +48,7 @@ func TestAddressesOfOldSites(t *testing.T) {
 		e.shows(at, http.StatusOK, "0 of 1 images", "-URL of your old site")
 		turn := imports.PictureTurn{ImportID: at[strings.LastIndex(at, "/")+1:]}
 		e.must(e.store.FailPicture(t.Context(), &turn, 1, core.PictureNoSite))
-		e.shows(at, http.StatusOK, "Enter the URL of your old site, and import the posts again",
+		e.shows(at, http.StatusOK, "Links and images are missing. Enter the URL of your old site.", "Save URL",
 			"The URL of your old site is missing")
 		shows("may", `<a href="`+here+`june"`, "<a>Tag</a>", "-bed.png", "-GHOST_URL")
 		shows("june", `<a href="https://www.blog.example/may/?ref=x"`)
@@ -64,6 +64,19 @@ func TestAddressesOfOldSites(t *testing.T) {
 		shows("june", `<a href="`+here+`may"`)
 		shows("feed.xml", "https://blog.example/tag/x/", here+"may", "-www.blog.example")
 		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 1)
+
+		// The address was mistyped.
+		e.must(e.store.FailPicture(t.Context(), &turn, 1, core.PictureUnreachable))
+		e.shows(at, http.StatusOK, `value="https://blog.example"`, "Save URL", "-Import posts")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"https://blog2.example"}})
+		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 1)
+		shows("may", `<a href="`+here+`june"`, `<a href="https://blog2.example/tag/x/"`,
+			`src="https://blog2.example/content/bed.png"`)
+		again := e.uploads(e.list.ID, "again.json", ghostSite)
+		e.sends(again+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"https://blog.example"}})
+		e.counts("SELECT count(*) FROM issue", 2)
+		shows("may", `<a href="https://blog.example/tag/x/"`)
+		shows("june", `<a href="`+here+`may"`)
 
 		e.sends("/lists/"+e.list.ID+"/issues", http.StatusSeeOther, url.Values{"slug": {"may"}})
 		shows("june", `<a href="https://www.blog.example/may/?ref=x"`)

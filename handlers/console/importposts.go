@@ -23,7 +23,7 @@ type importedPosts struct {
 	Below   string // URL of the archive to which the slug of an issue is added; empty: not public
 	Site    field  // address of the old site
 	Paid    bool   // whether there are posts for paid subscribers
-	Adds    bool   // whether the page has a form to import posts, or to enter the address of their site
+	Adds    bool   // whether the page has a form to import posts, or to change the address of their site
 	Choose  bool   // whether posts can be chosen
 
 	Copies core.PictureCounts
@@ -71,7 +71,7 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 	}
 	posts.Site = p.siteField(d)
 	posts.Copies = d.Copies
-	posts.Adds = !posts.Second && !d.copying() && (posts.Issues < posts.All || d.Site == "")
+	posts.Adds = !posts.Second && !d.copying()
 	posts.Choose = posts.Adds && posts.Issues < posts.All
 	if d.Copies.Failed > 0 {
 		q := url.Values{"state": {core.PictureFailed}, "limit": {strconv.Itoa(shownPictures)}}

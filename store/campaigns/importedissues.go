@@ -28,10 +28,15 @@ type ImportedIssue struct {
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
-// returns 0. The only error is core.ErrStorage.
-func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err error) {
+// only corrects its site, and returns 0. The only error is core.ErrStorage.
+func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Instant) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
-	if err != nil || same > 0 {
+	for _, no := range same {
+		if err == nil && i.Site != "" {
+			err = SetImportedSite(tx, no, i.Site, now)
+		}
+	}
+	if err != nil || len(same) > 0 {
 		return 0, err
 	}
 	slug, err := freeSlug(tx, listID, i.Slug)
@@ -55,10 +60,10 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue) (no int64, err
 }
 
 const (
-	sameDated = `SELECT count(*) FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
+	sameDated = `SELECT i.no FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4
 		AND (?5 = 0 OR i.no < ?5 OR m.body_sum = ?6)`
-	sameUndated = `SELECT count(*) FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
+	sameUndated = `SELECT i.no FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
 		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
 )
@@ -69,13 +74,15 @@ func bodySum(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sameIssues counts the issues that are the same: those with the same date and title or, without a date, with the same
-// slug, title and body. Within an import, the bodies must be equal, too.
-func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (int64, error) {
+// sameIssues returns the numbers of the same issues: those with the same date and title or, without a date, with the
+// same slug, title and body. Within an import, the bodies must be equal, too.
+func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err error) {
 	if i.Undated {
-		return tx.Number(sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
+		err = tx.All(&same, sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
+		return same, err
 	}
-	return tx.Number(sameDated, listID, int64(i.At), i.Title, i.Source, i.First, bodySum(i.Body))
+	err = tx.All(&same, sameDated, listID, int64(i.At), i.Title, i.Source, i.First, bodySum(i.Body))
+	return same, err
 }
 
 // RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there is
@@ -95,10 +102,10 @@ func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) erro
 	return err
 }
 
-// SetImportedSite sets the site of an imported issue, which changes its links. If there is no such issue, it does
-// nothing. The only error is core.ErrStorage.
+// SetImportedSite sets the site of an imported issue, which changes its links. If there is no such issue, or the site is
+// the same, it does nothing. The only error is core.ErrStorage.
 func SetImportedSite(tx *db.Tx, no int64, site core.OldSite, now core.Instant) error {
-	n, err := tx.Exec("UPDATE imported_issue SET site = ? WHERE issue_no = ?", site, no)
+	n, err := tx.Exec("UPDATE imported_issue SET site = ?1 WHERE issue_no = ?2 AND site <> ?1", site, no)
 	if err == nil && n > 0 {
 		_, err = tx.Exec("UPDATE issue SET changed_at = ? WHERE no = ?", int64(now), no)
 	}

@@ -126,7 +126,7 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 }
 
 // setSite sets the address of the site from which the posts of an import come, including those that are issues already.
-// Their pictures that need it wait to be copied.
+// Their pictures that need it and failed wait to be copied again.
 func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite, now core.Instant) error {
 	j.Site = site
 	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)
@@ -143,8 +143,16 @@ func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite, now core.Instant) 
 	if err != nil {
 		return err
 	}
+	var failed core.Strings
+	err = tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
+		WHERE import_id = ? AND state = 'failed'`, j.ID)
+	if err != nil {
+		return err
+	}
+	failed = slices.DeleteFunc(failed, func(address string) bool { return !core.IsRelative(address) })
 	n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
-		WHERE import_id = ? AND state = 'failed' AND reason = ?`, j.ID, core.PictureNoSite)
+		WHERE import_id = ? AND state = 'failed' AND address IN (SELECT value FROM json_each(?))`, j.ID,
+		failed.Column())
 	if err == nil && n > 0 {
 		tx.Kick(db.TopicPictures)
 		_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", j.ID)
@@ -213,7 +221,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		}
 		for k := range issues {
 			issues[k].First = first
-			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k])
+			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k], now)
 			first = cmp.Or(first, no)
 			if err == nil && no > 0 {
 				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,

@@ -202,7 +202,7 @@ func (s *Seeder) NewImportedIssue(listID, title, body string) (slug string) {
 	i := campaigns.ImportedIssue{Slug: title, Title: title, Source: "substack", Body: body, Words: title, At: s.Time()}
 	var no int64
 	s.Must(s.Update(s.Context(), func(tx *db.Tx) (err error) {
-		no, err = campaigns.AddImportedIssue(tx, listID, &i)
+		no, err = campaigns.AddImportedIssue(tx, listID, &i, i.At)
 		return err
 	}))
 	s.Must(s.Get(s.Context(), &slug, "SELECT slug FROM issue WHERE no = ?", no))
