@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
@@ -94,6 +95,25 @@ func TestImportsOfIssuesStay(t *testing.T) {
 		})
 	if left := n.Count("SELECT count(*) FROM issue"); core.KindOf(err) != core.NotFound || left != 0 {
 		t.Errorf("deleted meanwhile: %v, %d issues", err, left)
+	}
+}
+
+// The number of a removed issue isn't given to another one. Feeds notice changes by these numbers.
+func TestNumbersOfRemovedIssuesStayUnused(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	seen := map[int]bool{}
+	marks := map[string]bool{}
+	for _, body := range []string{"1", "2", "3"} {
+		j := uploadedPosts(n, 0, body)
+		n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{}, "user:1", now0, postText))
+		seen[n.Count("SELECT max(no) FROM issue")] = true
+		mark, err := campaigns.IssuesMark(t.Context(), n.DB, n.ListID)
+		n.Must(err)
+		marks[mark] = true
+		n.Must(n.RemoveIssue(t.Context(), n.ListID, "post-"+body, "user:1", now0))
+	}
+	if len(seen) != 3 || len(marks) != 3 {
+		t.Errorf("numbers %v, marks %v", seen, marks)
 	}
 }
 

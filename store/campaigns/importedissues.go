@@ -41,7 +41,7 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Insta
 	}
 	slug, err := freeSlug(tx, listID, i.Slug)
 	if err == nil {
-		no, err = tx.Number("SELECT coalesce(max(no), 0) + 1 FROM issue")
+		no, err = newIssueNo(tx)
 	}
 	if err == nil {
 		_, err = tx.Exec(`INSERT INTO issue (no, list_id, campaign_no, slug, title, summary, sent_at)

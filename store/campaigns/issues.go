@@ -38,6 +38,25 @@ func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
 	return err
 }
 
+// newIssueNo returns a number that no issue has had. SQLite keeps the last number of tables with AUTOINCREMENT in
+// sqlite_sequence. The table issue was created without it, so newIssueNo keeps it there.
+func newIssueNo(tx *db.Tx) (int64, error) {
+	last, err := tx.Number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'issue'")
+	if err != nil {
+		return 0, err
+	}
+	highest, err := tx.Number("SELECT coalesce(max(no), 0) FROM issue")
+	no := max(last, highest) + 1
+	switch {
+	case err != nil:
+	case last == 0:
+		_, err = tx.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('issue', ?)", no)
+	default:
+		_, err = tx.Exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'issue'", no)
+	}
+	return no, err
+}
+
 // keepIssue adds a campaign to the archives of its lists. It replaces an existing issue only if no email of the
 // campaign has been sent yet.
 func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
@@ -55,10 +74,14 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 		if err != nil {
 			return err
 		}
-		no, err := tx.Insert(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2,
-			?3, ?4, ?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
+		no, err := newIssueNo(tx)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO issue (no, list_id, campaign_no, slug, title, summary, sent_at) VALUES (?7, ?1,
+			?2, ?3, ?4, ?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
 			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
-			slug, head.Title, head.Summary, c.ID)
+			slug, head.Title, head.Summary, c.ID, no)
 		if err != nil {
 			return err
 		}
