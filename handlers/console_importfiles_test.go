@@ -108,6 +108,33 @@ func TestConsoleImportsAnExport(t *testing.T) {
 	})
 }
 
+// The errors of an archive with several files of people name the file and the line in it.
+func TestConsoleNamesTheFileOfAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for _, file := range [][2]string{
+			{"one.csv", "email,status\nann@reader.example,active\nbob@reader.example,unsubscribed\n"},
+			{"two.csv", "email,status\ncy@reader.example,active\nnobody,active\nbob@reader.example,active\n"},
+		} {
+			w, err := z.Create(file[0])
+			e.must(err)
+			_, err = io.WriteString(w, file[1])
+			e.must(err)
+		}
+		e.must(z.Close())
+		at := e.uploads(e.list.ID, "audience.zip", b.String())
+		form, _ := e.choices(at)
+		form.Set("agreed", core.SubscriptionActive)
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		e.shows(at, http.StatusOK, "two.csv, Line 3: “nobody” isn't an email address.",
+			"two.csv, Line 4: Unsubscribed according to line 3 of one.csv.")
+		e.shows(at+"/faults", http.StatusOK, "two.csv:3,", "two.csv:4,line 3 of one.csv shows")
+	})
+}
+
 // A workbook is rejected before any of it is stored. A file in UTF-16 is stored as UTF-8 text, in which an erasure
 // finds addresses.
 func TestUploadsOfImportsKeepText(t *testing.T) {

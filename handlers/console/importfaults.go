@@ -10,6 +10,7 @@ import (
 // lineFault is a line of a file with an error.
 type lineFault struct {
 	Line  int64  `json:"line"`
+	File  string `json:"file"` // in an archive; empty if there is only one
 	Error string `json:"error"`
 }
 
@@ -41,6 +42,9 @@ var lineFaults = []struct {
 	}},
 	{`a quote (") %s`, func(p *Page, _ []string) string {
 		return p.T("A quotation mark (\") isn't closed or is inside a cell.")
+	}},
+	{"line %d of %s shows that this person unsubscribed", func(p *Page, v []string) string {
+		return p.T("Unsubscribed according to line {{n}} of {{file}}.", "n", v[0], "file", v[1])
 	}},
 	{"line %d shows that this person unsubscribed", func(p *Page, v []string) string {
 		return p.T("Unsubscribed according to line {{n}}.", "n", v[0])

@@ -19,6 +19,7 @@ type exportedPeople struct {
 	io.Reader
 	made  io.Closer
 	spool *os.File
+	from  *exports.Export // the archive; nil if there is none
 }
 
 // Close releases the archive.
@@ -54,7 +55,7 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		up.Tool = export.Tool
 		if err = drafts.KeepPosts(c, up, export, c.Now); err == nil && export.HasPeople() {
 			made := export.CSV(c)
-			people.Reader, people.made = made, made
+			people.Reader, people.made, people.from = made, made, export
 			return people, nil
 		}
 		if up.PostsOnly = err == nil; up.PostsOnly && up.Job().Posts == 0 {

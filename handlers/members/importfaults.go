@@ -15,6 +15,7 @@ const shownFaults = 5
 // importFault is a line with an error.
 type importFault struct {
 	Line  int    `json:"line"` // of the file; its first line is 1
+	File  string `json:"file,omitempty" about:"Name of the file, if an archive contains several"`
 	Error string `json:"error"`
 }
 
@@ -29,7 +30,7 @@ func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, 
 		return shown, err
 	}
 	for _, f := range faults { // if the file was removed meanwhile, these are the lines read before that
-		shown = append(shown, importFault{f.Line, f.Text})
+		shown = append(shown, importFault{Line: f.Line, File: f.File, Error: f.Text})
 	}
 	return shown, nil
 }

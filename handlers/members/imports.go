@@ -300,6 +300,9 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	case fault != nil:
 		return r, unreadable(fault)
 	}
+	if people.from != nil {
+		survey.Sources = people.from.Sources()
+	}
 	if err := a.keep(c, up, survey); err != nil {
 		return r, err
 	}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/store/subscribercsv"
@@ -16,12 +18,13 @@ import (
 
 // Export is a recognized export.
 type Export struct {
-	Tool   string // program that wrote it; empty if unknown
-	people []subscribercsv.Part
-	tables []*postTable
-	pages  map[string]*zip.File // HTML files by name, without folder and ending
-	texts  map[string]*zip.File // Markdown files, likewise
-	ghost  opener               // content of a Ghost site; nil if there is none
+	Tool    string // program that wrote it; empty if unknown
+	people  []subscribercsv.Part
+	sources []subscribercsv.Source // of the lines of people, after they were merged
+	tables  []*postTable
+	pages   map[string]*zip.File // HTML files by name, without folder and ending
+	texts   map[string]*zip.File // Markdown files, likewise
+	ghost   opener               // content of a Ghost site; nil if there is none
 
 	pictures  map[string][]*zip.File // by name, without folder
 	matters   []*zip.File            // Markdown files whose front matter describes a post
@@ -151,7 +154,7 @@ func (e *Export) note(file *zip.File) error {
 	if isEvents(header) && (!leaves(status) || isEventName(name)) {
 		return nil
 	}
-	part := subscribercsv.Part{Open: open}
+	part := subscribercsv.Part{Name: shownName(name), Open: open}
 	tool := toolOf(header)
 	if e.Tool == "" {
 		e.Tool = tool.name
@@ -172,9 +175,24 @@ func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	return r
 }
 
+// Sources returns the lines of the files that the lines of CSV come from. CSV must have been read to its end.
+func (e *Export) Sources() []subscribercsv.Source { return e.sources }
+
+// shownName returns the name of a file in a form for lists of errors.
+func shownName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return '_'
+		}
+		return r
+	}, name)
+	return string([]rune(name)[:min(utf8.RuneCountInString(name), 100)])
+}
+
 func (e *Export) write(ctx context.Context, w io.Writer) error {
 	if len(e.people) > 1 || e.people[0].Status != "" {
-		err := subscribercsv.Merge(ctx, w, e.people)
+		var err error
+		e.sources, err = subscribercsv.Merge(ctx, w, e.people)
 		if fault, ok := errors.AsType[subscribercsv.PartError](err); ok {
 			return core.Invalidf("", "A file in the archive can't be read: %s.", fault.Error())
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // byteOrderMark, at the start of a CSV file, makes spreadsheet programs read the file as UTF-8.
@@ -51,8 +52,9 @@ func FirstFaults(r io.Reader, n int) (faults []LineError, err error) {
 		if err != nil {
 			return faults, err
 		}
-		if line, notHead := strconv.Atoi(record[0]); notHead == nil && len(record) > 1 {
-			faults = append(faults, LineError{line, record[1]})
+		at := strings.LastIndexByte(record[0], ':') + 1
+		if line, notHead := strconv.Atoi(record[0][at:]); notHead == nil && len(record) > 1 {
+			faults = append(faults, LineError{Line: line, Text: record[1], File: record[0][:max(at-1, 0)]})
 		}
 	}
 	return faults, nil

@@ -11,14 +11,23 @@ import (
 )
 
 // Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
-// each faulty line to report, with the line's cells. Import.Write skips a line if, according to another line, its
-// subscriber unsubscribed. Load reports such a line without cells, so that an import of the reported
-// lines can't add the address.
+// each faulty line to faulty, with the line's cells. Import.Write skips a line if, according to another line, its
+// subscriber unsubscribed. Load reports such a line without cells, so that an import of the reported lines can't add the
+// address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
-	report func(fault LineError, record []string) error,
+	faulty func(fault LineError, record []string) error,
 ) error {
+	report := func(fault LineError, record []string) error {
+		fault.File, fault.Line = c.options.Survey.place(fault.Line)
+		return faulty(fault, record)
+	}
 	im.OnContradicted = func(line, left int) error {
-		text := "line " + strconv.Itoa(left) + " shows that this person unsubscribed"
+		file, left := c.options.Survey.place(left)
+		text := "line " + strconv.Itoa(left)
+		if file != "" {
+			text += " of " + file
+		}
+		text += " shows that this person unsubscribed"
 		return report(LineError{Line: line, Text: text}, make([]string, len(c.header)))
 	}
 	for {
@@ -53,7 +62,8 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	}
 }
 
-// Faults writes the lines with errors of a file as CSV: the line's number, the error and the cells.
+// Faults writes the lines with errors of a file as CSV: the line's number, the error and the cells. In a file that was
+// merged, the number follows the name of the file and a colon.
 type Faults struct{ csv *csv.Writer }
 
 // FaultsBegin is the beginning of every file that Faults writes.
@@ -67,7 +77,11 @@ func NewFaults(w io.Writer, header []string) (*Faults, error) {
 
 // Report writes one line.
 func (f *Faults) Report(fault LineError, record []string) error {
-	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, shown(record)...))
+	line := strconv.Itoa(fault.Line)
+	if fault.File != "" {
+		line = spreadsheetCell(fault.File + ":" + line)
+	}
+	return f.csv.Write(append([]string{line, fault.Text}, shown(record)...))
 }
 
 // shown returns the cells in a form that spreadsheet programs don't run as formulas. Reader restores the original

@@ -9,12 +9,14 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"newsletterd/core"
 )
 
 // Part is one of several files to merge.
 type Part struct {
+	Name   string // name of the file, for errors
 	Open   func() (io.ReadCloser, error)
 	Status string // status of all people in the file; empty if the rows contain it
 }
@@ -34,12 +36,12 @@ func HeaderOf(head []byte) (header []string, people bool) {
 
 // Merge writes the rows of several files as one CSV file that has the columns of all files. Columns with the same name
 // become one column, and so do the columns of addresses. Merge writes lines with errors with too many cells, so that
-// they stay errors.
-func Merge(ctx context.Context, w io.Writer, parts []Part) error {
+// they stay errors. It returns the sources of the lines, for Survey.Sources.
+func Merge(ctx context.Context, w io.Writer, parts []Part) ([]Source, error) {
 	m := merging{ctx: ctx, columns: map[string]int{}}
 	for i := range parts {
 		if err := m.columnsOf(&parts[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	m.status = m.numbered(core.ImportFileStatus, 0)
@@ -50,17 +52,21 @@ func Merge(ctx context.Context, w io.Writer, parts []Part) error {
 		}
 	}
 	out := csv.NewWriter(w)
-	if err := out.Write(m.header); err != nil {
-		return err
+	if err := m.write(out, m.header); err != nil {
+		return nil, err
 	}
 	for i := range parts {
 		if err := m.rows(out, &parts[i], i); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	out.Flush()
-	return out.Error()
+	return m.sources, out.Error()
 }
+
+// maxSources is the maximum number of sources of a merged file, unless it has more files. After that, blank lines in
+// its files are not counted.
+const maxSources = 1000
 
 type merging struct {
 	ctx     context.Context
@@ -73,6 +79,28 @@ type merging struct {
 	absent  []string
 	at      [][]int // for each part, the index in header of its columns
 	surveys []*Survey
+	lines   int // number of lines written
+	sources []Source
+}
+
+// write writes a row, which is several lines if its cells contain line breaks.
+func (m *merging) write(out *csv.Writer, row []string) error {
+	m.lines++
+	for _, cell := range row {
+		m.lines += strings.Count(cell, "\n")
+	}
+	return out.Write(row)
+}
+
+// from notes that the next line comes from a line of a part. first means that it is the first one of the part.
+func (m *merging) from(p *Part, line int, first bool) {
+	next := m.lines + 1
+	if n := len(m.sources); n > 0 && !first {
+		if last := &m.sources[n-1]; n >= maxSources || line-last.At == next-last.Line {
+			return
+		}
+	}
+	m.sources = append(m.sources, Source{Line: next, File: p.Name, At: line})
 }
 
 // numbered returns the index of the nth column with the given name, counted from 0. It adds the column if it is new.
@@ -95,7 +123,7 @@ func (m *merging) columnsOf(p *Part) error {
 	defer r.Close()
 	s, err := Look(m.ctx, r)
 	if err != nil {
-		return faultOf(err)
+		return p.faultOf(err)
 	}
 	again, err := p.Open()
 	if err != nil {
@@ -104,7 +132,7 @@ func (m *merging) columnsOf(p *Part) error {
 	defer again.Close()
 	c, err := NewReader(again, Options{Survey: s})
 	if err != nil && !IsMapping(err) {
-		return faultOf(err)
+		return p.faultOf(err)
 	}
 	names := slices.Clone(c.names())
 	if c.email >= 0 && m.address == "" {
@@ -134,8 +162,9 @@ func (m *merging) rows(out *csv.Writer, p *Part, no int) error {
 	defer r.Close()
 	t, err := open(r, m.surveys[no])
 	if err != nil {
-		return faultOf(err)
+		return p.faultOf(err)
 	}
+	first := true
 	for n := 0; ; n++ {
 		if n%surveyStep == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()
@@ -146,15 +175,18 @@ func (m *merging) rows(out *csv.Writer, p *Part, no int) error {
 		}
 		t.set.toUTF8(record)
 		var row []string
-		switch _, faulty := errors.AsType[LineError](err); {
+		var line int
+		switch fault, faulty := errors.AsType[LineError](err); {
 		case faulty:
+			line = fault.Line
 			row = make([]string, len(m.header)+1)
 			copy(row, record)
 		case err != nil:
-			return faultOf(err)
+			return p.faultOf(err)
 		case isBlank(record):
 			continue
 		default:
+			line, _ = t.csv.FieldPos(0)
 			row = slices.Clone(m.absent)
 			for i, cell := range record {
 				row[m.at[no][i]] = cell
@@ -163,16 +195,21 @@ func (m *merging) rows(out *csv.Writer, p *Part, no int) error {
 				row[m.status] = p.Status
 			}
 		}
-		if err := out.Write(row); err != nil {
+		m.from(p, line, first)
+		first = false
+		if err := m.write(out, row); err != nil {
 			return err
 		}
 	}
 }
 
-// faultOf marks err as an error in a file, unless err means that the context has ended.
-func faultOf(err error) error {
+// faultOf marks err as an error in the file, unless err means that the context has ended.
+func (p *Part) faultOf(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
+	}
+	if p.Name != "" {
+		err = fmt.Errorf("%s: %w", p.Name, err)
 	}
 	return PartError{err}
 }

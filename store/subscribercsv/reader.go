@@ -138,9 +138,15 @@ type Reader struct {
 type LineError struct {
 	Line int
 	Text string
+	File string // name of the line's file in an archive; empty if there is only one file
 }
 
-func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
+func (e LineError) Error() string {
+	if e.File != "" {
+		return fmt.Sprintf("%s, line %d: %s", e.File, e.Line, e.Text)
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
 
 // MappingError is returned if the names of a file's columns don't determine their use. The user can fix it with a
 // mapping.
@@ -335,13 +341,13 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 		return row, record, part.err
 	}
 	if err != nil {
-		return row, record, LineError{line, fmt.Sprintf("%q is not a valid email address", record[c.email])}
+		return row, record, LineError{Line: line, Text: fmt.Sprintf("%q is not a valid email address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
-		return row, record, LineError{line, faultText(err)}
+		return row, record, LineError{Line: line, Text: faultText(err)}
 	}
 	if row.Evidence, err = c.evidence(record); err != nil {
-		return row, record, LineError{line, faultText(err)}
+		return row, record, LineError{Line: line, Text: faultText(err)}
 	}
 	row.Tags = c.tagsOf(record)
 	c.noteTypo(row.Email)

@@ -312,7 +312,7 @@ func TestFaultsAreNoFormulas(t *testing.T) {
 	var out bytes.Buffer
 	f, err := NewFaults(&out, []string{"email", "=1+1"})
 	if err == nil {
-		err = f.Report(LineError{2, "no address"}, []string{"@SUM(1)", "-1"})
+		err = f.Report(LineError{Line: 2, Text: "no address"}, []string{"@SUM(1)", "-1"})
 	}
 	if err == nil {
 		err = f.Flush()

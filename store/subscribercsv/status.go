@@ -303,7 +303,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 		switch said {
 		case unknown:
 			if fault == nil {
-				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, cell)}
+				fault = LineError{Line: line, Text: fmt.Sprintf("unknown %s %q", col.name, cell)}
 			}
 		case joined:
 		case pending:

@@ -19,6 +19,32 @@ type Survey struct {
 	Rows      int64          `json:"rows"`             // readable rows, without the header
 	Faulty    int64          `json:"faulty,omitempty"` // lines with a CSV error
 	Columns   []ColumnSurvey `json:"columns"`
+	Sources   []Source       `json:"sources,omitempty"` // of a merged file, by Line
+}
+
+// Source is a line of a merged file. The lines from there to the next Source follow each other in the file that they
+// come from.
+type Source struct {
+	Line int    `json:"line"`
+	File string `json:"file"` // name of the file that the line comes from
+	At   int    `json:"at"`   // the line in that file
+}
+
+// place returns the file and the line that a line of a merged file comes from. For other files, it returns the line.
+func (s *Survey) place(line int) (file string, at int) {
+	if s == nil {
+		return "", line
+	}
+	i, found := slices.BinarySearchFunc(s.Sources, line, func(f Source, line int) int {
+		return cmp.Compare(f.Line, line)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return "", line
+	}
+	return s.Sources[i].File, s.Sources[i].At + line - s.Sources[i].Line
 }
 
 // ColumnSurvey summarizes the cells of a column.

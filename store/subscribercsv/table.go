@@ -92,7 +92,7 @@ func (t *table) read() ([]string, error) {
 	case !ok:
 		return nil, err
 	case errors.Is(pe.Err, csv.ErrFieldCount):
-		return record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(t.header))}
+		return record, LineError{Line: pe.Line, Text: fmt.Sprintf("has %d columns, not %d", len(record), len(t.header))}
 	}
 	return record, t.quoteFault(pe)
 }
@@ -103,11 +103,11 @@ func (t *table) read() ([]string, error) {
 func (t *table) quoteFault(pe *csv.ParseError) error {
 	switch {
 	case pe.StartLine == pe.Line:
-		return LineError{pe.Line, `a quote (") is inside a cell or is never closed`}
+		return LineError{Line: pe.Line, Text: `a quote (") is inside a cell or is never closed`}
 	case errors.Is(t.source.err, io.EOF) && t.csv.InputOffset() == t.source.total:
 		return fmt.Errorf(`line %d: a quote (") is never closed`, pe.StartLine)
 	}
-	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is not closed where it should be: `+
+	return LineError{Line: pe.StartLine, Text: fmt.Sprintf(`a quote (") is not closed where it should be: `+
 		`lines %d to %d are read as one`, pe.StartLine, pe.Line)}
 }
 

@@ -23,9 +23,10 @@ const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags
 // surveyed opens the file of --file, scans it, and returns it rewound to its beginning.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
 	dir := filepath.Dir(s.Path())
+	var sources []subscribercsv.Source
 	f, err := p.openTwice(c.String("file"), dir)
 	if err == nil {
-		f, err = peopleOf(c.Context, f, dir)
+		f, sources, err = peopleOf(c.Context, f, dir)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -42,6 +43,7 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 		survey, err = subscribercsv.Look(c.Context, r)
 	}
 	if err == nil {
+		survey.Sources = sources
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
@@ -53,28 +55,32 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// peopleOf returns the people of an export as an unnamed CSV file in dir. If f is not an export, it returns f.
-// Otherwise it closes f.
-func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, error) {
+// peopleOf returns the people of an export as an unnamed CSV file in dir, with the sources of its lines. If f is not an
+// export, it returns f. Otherwise it closes f.
+func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
 	fi, err := f.Stat()
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, f.Close())
 	}
 	e, err := exports.Open(ctx, f, fi.Size())
 	if errors.Is(err, exports.ErrUnknown) {
-		return f, nil
+		return f, nil, nil
 	}
 	defer f.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !e.HasPeople() {
-		return nil, core.Invalidf("", "The export contains posts but no people. To import the posts: newsletterd "+
+		return nil, nil, core.Invalidf("", "The export contains posts but no people. To import the posts: newsletterd "+
 			"admin import posts")
 	}
 	people := e.CSV(ctx)
 	defer people.Close()
-	return unnamed(people, dir)
+	made, err := unnamed(people, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, e.Sources(), nil
 }
 
 // openTwice opens a file that can be read twice. For standard input and other streams, it returns an unnamed copy in
