@@ -26,9 +26,9 @@ type Export struct {
 	texts   map[string]*zip.File // Markdown files, likewise
 	ghost   opener               // content of a Ghost site; nil if there is none
 
-	pictures  map[string][]*zip.File // by name, without folder
-	matters   []*zip.File            // Markdown files whose front matter describes a post
-	mailchimp bool                   // a page is an email of Mailchimp
+	pictures  []packedPicture // sorted by sortPictures
+	matters   []*zip.File     // Markdown files whose front matter describes a post
+	mailchimp bool            // a page is an email of Mailchimp
 }
 
 // ErrUnknown is returned for a file that is not an export.
@@ -73,9 +73,7 @@ func Open(ctx context.Context, f io.ReaderAt, size int64) (*Export, error) {
 	if slices.ContainsFunc(entries, func(e *zip.File) bool { return e.Name == "[Content_Types].xml" }) {
 		return nil, ErrUnknown // a workbook is a zip archive too
 	}
-	e := &Export{
-		pages: map[string]*zip.File{}, texts: map[string]*zip.File{}, pictures: map[string][]*zip.File{},
-	}
+	e := &Export{pages: map[string]*zip.File{}, texts: map[string]*zip.File{}}
 	for _, file := range entries {
 		err := ctx.Err()
 		if err == nil {
@@ -85,6 +83,7 @@ func Open(ctx context.Context, f io.ReaderAt, size int64) (*Export, error) {
 			return nil, err
 		}
 	}
+	e.sortPictures()
 	switch {
 	case len(e.tables) > 0:
 		e.Tool = e.tables[0].tool

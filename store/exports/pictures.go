@@ -16,15 +16,32 @@ const maxPicture = 10 << 20
 
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
 
+// packedPicture is an entry that is a picture by its name.
+type packedPicture struct {
+	back string // "/" and the name of the entry, backwards
+	file *zip.File
+}
+
 // notePicture adds an entry that is a picture by its name. It reports whether it is a picture.
 func (e *Export) notePicture(file *zip.File) bool {
 	name := entryName(file)
 	if !slices.Contains(pictureEndings, strings.ToLower(path.Ext(name))) {
 		return false
 	}
-	base := path.Base(name)
-	e.pictures[base] = append(e.pictures[base], file)
+	e.pictures = append(e.pictures, packedPicture{backwards("/" + strings.TrimPrefix(name, "/")), file})
 	return true
+}
+
+// sortPictures makes picture find the pictures. Names with the same ending are next to each other.
+func (e *Export) sortPictures() {
+	slices.SortFunc(e.pictures, func(a, b packedPicture) int { return strings.Compare(a.back, b.back) })
+}
+
+// backwards returns the bytes of a name in reverse order.
+func backwards(name string) string {
+	b := []byte(name)
+	slices.Reverse(b)
+	return string(b)
 }
 
 func entryName(file *zip.File) string { return strings.ReplaceAll(file.Name, `\`, "/") }
@@ -48,20 +65,18 @@ func (e *Export) Picture(address string, room int64) ([]byte, error) {
 func (e *Export) HasPicture(address string) bool { return e.picture(address) != nil }
 
 // picture returns the only entry that can be the picture at a relative address, or nil.
-func (e *Export) picture(address string) (found *zip.File) {
+func (e *Export) picture(address string) *zip.File {
 	if !core.IsRelative(address) {
 		return nil
 	}
 	u, _ := url.Parse(address) // IsRelative has parsed it
-	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
-	for _, file := range e.pictures[path.Base(name)] {
-		if !strings.HasSuffix("/"+strings.TrimPrefix(entryName(file), "/"), "/"+name) {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = file
+	end := backwards(path.Clean("/" + u.Path))
+	at, _ := slices.BinarySearchFunc(e.pictures, end, func(p packedPicture, end string) int {
+		return strings.Compare(p.back, end)
+	})
+	is := func(at int) bool { return at < len(e.pictures) && strings.HasPrefix(e.pictures[at].back, end) }
+	if !is(at) || is(at+1) {
+		return nil
 	}
-	return found
+	return e.pictures[at].file
 }

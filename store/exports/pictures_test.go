@@ -3,6 +3,7 @@ package exports
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"testing"
 )
@@ -58,6 +59,22 @@ func TestPicturesOfAnArchiveFit(t *testing.T) {
 		if got, err := e.Picture("a.png", room); err != nil || got != nil != fits {
 			t.Errorf("room for %d bytes: %q, %v", room, got, err)
 		}
+	}
+}
+
+// A post can show thousands of pictures of an archive with thousands of files of the same name.
+func TestPicturesOfTheSameName(t *testing.T) {
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("the-images-of-an-old-newsletter/%d/a.png", i))
+	}
+	e := packed(t, names...)
+	if n := testing.AllocsPerRun(10, func() {
+		if !e.HasPicture("/500/a.png") || e.HasPicture("a.png") || e.HasPicture("/00/a.png") {
+			t.Error("pictures with the same name are mixed up")
+		}
+	}); n > 50 {
+		t.Errorf("finding three pictures among 1,000 allocates %v times", n)
 	}
 }
 
