@@ -126,6 +126,27 @@ func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 	})
 }
 
+// TestMailerSendsWithoutAZone checks that emails about accounts are sent even if the machine doesn't know the tenant's
+// time zone.
+func TestMailerSendsWithoutAZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
+		h := workertest.New(t, s)
+		h.Run(h.Mailer())
+		_, err := h.UpdateTenant(h.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
+			t.TimeZone = "Mars/Olympus"
+			return nil
+		})
+		h.Must(err)
+		h.Must(h.AddUser(h.Context(), core.NewUser("ann@example.org", h.Time()), "", h.Time()))
+		h.Forgot("ann@example.org", core.MailStyle{TenantID: h.List.TenantID})
+		coretest.Settle(time.Second)
+		if s.Sum() != 1 {
+			h.Errorf("%d mails", s.Sum())
+		}
+	})
+}
+
 // TestMailerSpeaksTheLanguageOfAccounts checks that an email about an account is in the tenant's language or, without
 // one, in that of the request or in English.
 func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {

@@ -178,7 +178,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 		d.Language = cmp.Or(tenant.Language, d.Language)
 	}
 	if d.Zone, err = tenant.ZoneOf(""); err != nil {
-		return err
+		d.Zone = nil // not in this machine's database; times are in UTC
 	}
 	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
 	return nil
