@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,6 +153,33 @@ func TestPostsNeedSecondPerson(t *testing.T) {
 			t.Errorf("%s: %v", actor, err)
 		}
 	}
+}
+
+// A site that is entered after posts were imported is given to the issues in steps, so that other operations don't wait.
+// An interrupted call can be repeated.
+func TestSitesOfManyIssues(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	var bodies []string
+	for i := range 45 {
+		bodies = append(bodies, strconv.Itoa(i))
+	}
+	j := uploadedPosts(n, 0, bodies...)
+	publish := func(site core.OldSite) {
+		t.Helper()
+		n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{Site: site}, "user:1", now0, postText))
+		if left := n.Count("SELECT count(*) FROM imported_issue WHERE site <> ?", site); left != 0 {
+			t.Errorf("%d issues lack the site %q", left, site)
+		}
+	}
+	publish("")
+	before := n.Stats().Ops
+	publish("https://a.example")
+	if ops := n.Stats().Ops - before; ops < 4 {
+		t.Errorf("%d operations change %d issues", ops, n.Count("SELECT count(*) FROM imported_issue"))
+	}
+	n.SQL("UPDATE import_job SET site = 'https://b.example'")
+	n.SQL("UPDATE imported_issue SET site = 'https://b.example' WHERE issue_no % 2")
+	publish("https://b.example")
 }
 
 // The sweep removes both the pictures of an import and the list of people who stay subscribed.

@@ -84,7 +84,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 			return err
 		}
 		if in.Site != "" && in.Site != j.Site {
-			err = setSite(tx, j, in.Site, now)
+			err = tx.One("UPDATE import_job SET site = ? WHERE id = ?", in.Site, id)
 		}
 		if err != nil {
 			return err
@@ -93,6 +93,9 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 		tx.Tell("posts", nil, len(posts))
 		return err
 	})
+	if err == nil && in.Site != "" {
+		err = s.spreadSite(ctx, id, now)
+	}
 	for step := range slices.Chunk(posts, postsStep) {
 		if err == nil {
 			err = s.publishStep(ctx, &j, step, now, text)
@@ -125,39 +128,58 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 	return posts, err
 }
 
-// setSite sets the address of the site from which the posts of an import come, including those that are issues already.
-// Their pictures that need it and failed wait to be copied again.
-func setSite(tx *db.Tx, j *core.ImportJob, site core.OldSite, now core.Instant) error {
-	j.Site = site
-	err := tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, j.ID)
-	var issues []int64
-	if err == nil {
-		err = tx.All(&issues, `SELECT issue_no FROM import_post INDEXED BY sqlite_autoindex_import_post_1
-			WHERE import_id = ? AND issue_no > 0`, j.ID)
-	}
-	for _, no := range issues {
-		if err == nil {
-			err = campaigns.SetImportedSite(tx, no, site, now)
+// otherSites selects the issues made of the posts of an import that have another site, and their sizes.
+const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM import_job AS j
+	CROSS JOIN import_post AS p INDEXED BY sqlite_autoindex_import_post_1 ON p.import_id = j.id
+	CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE j.id = ? AND p.issue_no > 0 AND m.site <> j.site`
+
+// spreadSite gives the site of an import to those of its posts that are issues already, in steps, because that writes
+// their texts again. Then their pictures that need the site and failed wait to be copied again. An interrupted call can
+// be repeated.
+func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
+	var issues []struct{ No, Size int64 }
+	err := s.All(ctx, &issues, otherSites, id)
+	for step := range slices.Chunk(issues, postsStep) {
+		var size int64
+		for _, i := range step {
+			size += i.Size
 		}
+		if err == nil {
+			err = s.Room(2 * size)
+		}
+		if err != nil {
+			return err
+		}
+		err = s.Bulk(ctx, func(tx *db.Tx) error {
+			j, err := ImportJob(tx, id)
+			for _, i := range step {
+				if err == nil {
+					err = campaigns.SetImportedSite(tx, i.No, j.Site, now)
+				}
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return err
 	}
-	var failed core.Strings
-	err = tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
-		WHERE import_id = ? AND state = 'failed'`, j.ID)
-	if err != nil {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		var failed core.Strings
+		err := tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
+			WHERE import_id = ? AND state = 'failed'`, id)
+		if err != nil {
+			return err
+		}
+		failed = slices.DeleteFunc(failed, func(address string) bool { return !core.IsRelative(address) })
+		n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
+			WHERE import_id = ? AND state = 'failed' AND address IN (SELECT value FROM json_each(?))`, id,
+			failed.Column())
+		if err == nil && n > 0 {
+			tx.Kick(db.TopicPictures)
+			_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", id)
+		}
 		return err
-	}
-	failed = slices.DeleteFunc(failed, func(address string) bool { return !core.IsRelative(address) })
-	n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
-		WHERE import_id = ? AND state = 'failed' AND address IN (SELECT value FROM json_each(?))`, j.ID,
-		failed.Column())
-	if err == nil && n > 0 {
-		tx.Kick(db.TopicPictures)
-		_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", j.ID)
-	}
-	return err
+	})
 }
 
 // hasPosts returns a core.Conflict error if the posts of an import are not stored, or no longer stored.
