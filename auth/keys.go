@@ -49,7 +49,8 @@ type signingKey struct {
 const maxSignature = (rsaBits/8*8 + 5) / 6
 
 // sign returns a JWT in compact form (RFC 7515 section 3.1). The signature is deterministic, as RFC 8725 section 3.2
-// recommends, while that of go-jose is random for ES256. It also costs a third less, and the header is encoded only once.
+// recommends, while that of go-jose is random for ES256. It also costs a third less, and the header is encoded only
+// once.
 func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	header := k.headers[typ]
 	token := make([]byte, 0, len(header)+base64.RawURLEncoding.EncodedLen(len(payload))+1+maxSignature)

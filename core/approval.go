@@ -80,7 +80,8 @@ func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPe
 // published by the person who uploaded them, or not by a person.
 var ErrPostsApproval = &Error{
 	Kind: Forbidden, Code: "approval_required",
-	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the export.",
+	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the " +
+		"export.",
 }
 
 // Accepts returns ErrApprovalRequired if the tenant requires a second person and by[0] doesn't count as one. The actors

@@ -24,7 +24,8 @@ func TestOnlyEvidenceTime(t *testing.T) {
 		"subscribed 2023-05-03T10:11:12Z from 203.0.113.5":                false,
 		"subscribed 2023-05-03T10:11:12Z; confirmed 2023-05-04T10:11:12Z": false,
 		`subscribed "3/5/2023" 2023-05-03T10:11:12Z`:                      false,
-		`subscribed "3/5/2023"`:                                           false, "confirmed from 203.0.113.7": false, "": false,
+		`subscribed "3/5/2023"`:                                           false,
+		"confirmed from 203.0.113.7":                                      false, "": false,
 	} {
 		if got := OnlyEvidenceTime(evidence); got != want {
 			t.Errorf("%q: %t", evidence, got)

@@ -117,8 +117,8 @@ func PictureName(address string) string {
 
 // PostsFull returns the error for posts that would exceed limit, the maximum size of the posts in a tenant's imports.
 func PostsFull(limit int64) *Error {
-	return tooLargef("The storage for imported posts is full (limit: %s). Delete imports with posts, or wait: the space is "+
-		"freed a week after an import ends.", ByteSize(limit))
+	return tooLargef("The storage for imported posts is full (limit: %s). Delete imports with posts, or wait: the "+
+		"space is freed a week after an import ends.", ByteSize(limit))
 }
 
 // IssuesFull returns the error for posts that would exceed limit, the maximum size of a tenant's imported issues.

@@ -4,9 +4,12 @@ import "testing"
 
 func TestOldSites(t *testing.T) {
 	for in, want := range map[string]OldSite{
-		"": "", " blog.example.org/ ": "https://blog.example.org", "http://example.org/blog//": "http://example.org/blog",
-		"https://localhost:2368": "https://localhost:2368", "https://example.org/?a": "-", "https://example.org/#a": "-",
-		"ftp://example.org": "-", "https://user@example.org": "-", "blog": "-", "a b.example": "-", "https://": "-",
+		"": "", " blog.example.org/ ": "https://blog.example.org",
+		"http://example.org/blog//": "http://example.org/blog",
+		"https://localhost:2368":    "https://localhost:2368", "https://example.org/?a": "-",
+		"https://example.org/#a": "-",
+		"ftp://example.org":      "-", "https://user@example.org": "-", "blog": "-", "a b.example": "-",
+		"https://":                "-",
 		"https://example.org/%zz": "-",
 	} {
 		got, err := ParseOldSite(in)

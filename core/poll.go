@@ -169,7 +169,8 @@ func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant)
 		}
 		if elsewhere && p.Field != "" {
 			add(SeverityError, "poll_field", i, "Choose no field.",
-				Invalidf("", "Poll %d: another service manages the subscriptions, so a field can't store the answers.", i+1))
+				Invalidf("", "Poll %d: another service manages the subscriptions, so a field can't store the answers.",
+					i+1))
 			continue
 		}
 		for k := range lists {

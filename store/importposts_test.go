@@ -155,8 +155,8 @@ func TestPostsNeedSecondPerson(t *testing.T) {
 	}
 }
 
-// A site that is entered after posts were imported is given to the issues in steps, so that other operations don't wait.
-// An interrupted call can be repeated.
+// A site that is entered after posts were imported is given to the issues in steps, so that other operations don't
+// wait. An interrupted call can be repeated.
 func TestSitesOfManyIssues(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	var bodies []string

@@ -103,8 +103,8 @@ func HasRelative(page string, has func(image string) bool) bool {
 	return false
 }
 
-// ImportedText returns the words of an imported post and an excerpt of them. It returns an error if the page is nested too
-// deeply.
+// ImportedText returns the words of an imported post and an excerpt of them. It returns an error if the page is nested
+// too deeply.
 func ImportedText(title, page string) (words, excerpt string, err error) {
 	a, err := Imported(title, page, &Old{Picture: func(string) (width, height int) { return 0, 0 }})
 	if err != nil {

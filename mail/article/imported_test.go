@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Links between posts lead to the issues that were imported, and to the old site otherwise. Images get the address of the
-// site. If it is unknown, the words of links are left.
+// Links between posts lead to the issues that were imported, and to the old site otherwise. Images get the address of
+// the site. If it is unknown, the words of links are left.
 func TestPostsOfOldSites(t *testing.T) {
 	const page = `<p><a href="/may/">May</a> <a href="https://www.blog.example/p/June?x#y">June</a> ` +
 		`<a href="https://blog.example/p/gone">Gone</a> <a href="https://other.example/p/june">Other</a>` +
@@ -26,7 +26,8 @@ func TestPostsOfOldSites(t *testing.T) {
 			`<a href="https://here.example/a/june">June</a> <a href="https://blog.example/p/gone">Gone</a> ` +
 			`<a href="https://other.example/p/june">Other</a><a href="https://blog.example/tag/a/">Tag</a>` +
 			`<a href="https://here.example/a/may">Again</a></p>` +
-			`<figure><img src="https://blog.example/a.png"/></figure><img src="https://blog.example/b.png" loading="lazy"/>`,
+			`<figure><img src="https://blog.example/a.png"/></figure>` +
+			`<img src="https://blog.example/b.png" loading="lazy"/>`,
 		"": `<p><a href="https://here.example/a/may">May</a> <a href="https://www.blog.example/p/June?x#y">June</a> ` +
 			`<a href="https://blog.example/p/gone">Gone</a> <a href="https://other.example/p/june">Other</a>` +
 			`<a>Tag</a><a href="https://here.example/a/may">Again</a></p><img src="https://blog.example/b.png"/>`,
@@ -45,8 +46,9 @@ func TestPostsOfOldSites(t *testing.T) {
 		t.Error(err)
 	}
 	for body, want := range map[string]bool{
-		`<a href="/x">X</a>`: true, `<img src="x.png">`: true, `<img src="packed.png">`: false, `<a href="#x">X</a>`: false,
-		`<a href="https://a.example">X</a>`: false, strings.Repeat("<div>", 600) + `<a href="/x">X</a>`: false,
+		`<a href="/x">X</a>`: true, `<img src="x.png">`: true, `<img src="packed.png">`: false,
+		`<a href="#x">X</a>`: false, `<a href="https://a.example">X</a>`: false,
+		strings.Repeat("<div>", 600) + `<a href="/x">X</a>`: false,
 	} {
 		if got := HasRelative(body, func(image string) bool { return image == "packed.png" }); got != want {
 			t.Errorf("%.50s: %t", body, got)

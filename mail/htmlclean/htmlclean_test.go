@@ -53,7 +53,8 @@ func TestPlayersBecomeLinks(t *testing.T) {
 			`<a href="https://www.youtube.com/watch?v=dQw4w9WgXcQ"` + rel +
 			`<img src="https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg" alt=""><br>▶ youtube.com</a></p></div>`,
 		`<figure><iframe title="A & &quot;B&quot;" src="//player.vimeo.com/video/12?h=1"></iframe>` +
-			`<figcaption>C</figcaption></figure>`: `<figure><p><a href="https://vimeo.com/12"` + rel + `▶ A &amp; &#34;B&#34; (vimeo.com)</a></p><figcaption>C</figcaption></figure>`,
+			`<figcaption>C</figcaption></figure>`: `<figure><p><a href="https://vimeo.com/12"` + rel +
+			`▶ A &amp; &#34;B&#34; (vimeo.com)</a></p><figcaption>C</figcaption></figure>`,
 		`<iframe src="https://www.youtube.com/embed/videoseries?list=x&y=z">`: `<p>` +
 			`<a href="https://www.youtube.com/embed/videoseries?list=x&amp;y=z"` + rel + `▶ youtube.com</a></p>`,
 		`<VIDEO poster="https://e.org/p.jpg" controls><source src="https://e.org/a.mp4">Old browser</video>B`: `<p>` +

@@ -43,8 +43,10 @@ func TestLogoInDarkMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range []string{
-			`<img class="logo-dark" src="` + dark + `" alt="Acme" width="160" style="display:none;mso-hide:all;`, `<img class="logo" src="` + light,
-			".logo{display:none !important}.logo-dark{display:block !important}", "[data-ogsc] .logo-dark{display:block !important}",
+			`<img class="logo-dark" src="` + dark + `" alt="Acme" width="160" style="display:none;mso-hide:all;`,
+			`<img class="logo" src="` + light,
+			".logo{display:none !important}.logo-dark{display:block !important}",
+			"[data-ogsc] .logo-dark{display:block !important}",
 		} {
 			if strings.Contains(r.HTML, part) != c.want {
 				t.Errorf("%s: %s is there: %v\n%s", name, part, !c.want, r.HTML)

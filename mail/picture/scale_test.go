@@ -35,7 +35,8 @@ func TestScaledPhotos(t *testing.T) {
 				for x := range w {
 					r, g, b, _ := got.At(x, y).RGBA()
 					c := want.NRGBAAt(x, y)
-					if d := max(absDiff(uint8(r>>8), c.R), absDiff(uint8(g>>8), c.G), absDiff(uint8(b>>8), c.B)); d > 8 {
+					d := max(absDiff(uint8(r>>8), c.R), absDiff(uint8(g>>8), c.G), absDiff(uint8(b>>8), c.B))
+					if d > 8 {
 						t.Fatalf("%v, %v: at %d, %d it is %d, %d, %d, not %v", ratio, size, x, y, r>>8, g>>8, b>>8, c)
 					}
 				}

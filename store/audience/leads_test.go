@@ -25,8 +25,9 @@ func newFewWorld(t *testing.T) *fewWorld {
 	})
 	w.newTag("VIP")
 	w.newTag("odd")
-	w.sql("INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, s.id, no, 1 FROM subscriber AS s CROSS JOIN tag "+
-		"ON name = 'odd' AND email LIKE '%@odd.example' OR name = 'VIP' AND email LIKE 'r__77@%' WHERE list_id = ?", w.l.ID)
+	w.sql(`INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, s.id, no, 1 FROM subscriber AS s CROSS JOIN tag
+		ON name = 'odd' AND email LIKE '%@odd.example' OR name = 'VIP' AND email LIKE 'r__77@%' WHERE list_id = ?`,
+		w.l.ID)
 	track := func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons }
 	g := w.segment("Few", `{"domain":"few.example"}`)
 	d := w.draft([]core.List{w.l}, func(f *core.CampaignFields) { track(f); f.SegmentID = g.ID })
@@ -127,7 +128,8 @@ func TestLeadsGoOnAfterAnyID(t *testing.T) {
 					left, at, more = left[n:], next.To, next.More
 				}
 				if len(left) > 0 {
-					t.Fatalf("%s: %d people are missing after %s in steps of %d", rule, len(left), whole.IDs[from], most)
+					t.Fatalf("%s: %d people are missing after %s in steps of %d", rule, len(left), whole.IDs[from],
+						most)
 				}
 			}
 		}

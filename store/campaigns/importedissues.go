@@ -171,9 +171,9 @@ const slugsAt = `SELECT m.old_path, i.slug FROM json_each(?3) AS k CROSS JOIN im
 	INDEXED BY imported_issue_old ON m.tenant_id = ?1 AND m.old_path = k.value CROSS JOIN issue AS i
 	ON i.no = m.issue_no WHERE i.list_id = ?2 ORDER BY m.issue_no DESC`
 
-// SlugsAt returns the slugs of the imported issues of a list that were at these paths at another tool, by path. If several
-// were at a path, the one imported first counts. The paths must have the form of core.OldPath. The only error is
-// core.ErrStorage.
+// SlugsAt returns the slugs of the imported issues of a list that were at these paths at another tool, by path. If
+// several were at a path, the one imported first counts. The paths must have the form of core.OldPath. The only error
+// is core.ErrStorage.
 func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []string) (map[string]string, error) {
 	var found []struct {
 		Path string `db:"old_path"`

@@ -136,9 +136,9 @@ const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.nam
 	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
 
 // MediaUses returns some of the records that would no longer show an image, or link to a document, if it were deleted:
-// templates, themes, campaigns, send jobs, corrected web versions, imported issues, and the settings of the tenant and of
-// its lists. It searches for the digits of the files that no other image of the tenant uses. It also returns campaigns
-// that have the image attached. Its only error is core.ErrStorage.
+// templates, themes, campaigns, send jobs, corrected web versions, imported issues, and the settings of the tenant and
+// of its lists. It searches for the digits of the files that no other image of the tenant uses. It also returns
+// campaigns that have the image attached. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
 	for i, f := range []core.MediaFile{m.Mail, m.Full} {
 		if i == 1 && f.No == m.Mail.No {

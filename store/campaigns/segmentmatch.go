@@ -216,8 +216,8 @@ func candidatesOf(subs []core.Subscriber) []candidate {
 	return cs
 }
 
-// Among reports, for each of the subscribers, whether they match. The subscribers must have the fields
-// that Read sets.
+// Among reports, for each of the subscribers, whether they match. The subscribers must have the data that the rule
+// needs.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil

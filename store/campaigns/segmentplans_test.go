@@ -168,7 +168,8 @@ func TestImportedIssuesAreFoundByIndex(t *testing.T) {
 		plan, err := s.Explain(t.Context(), slugsAt)
 		must(t, err)
 		if len(plan) < 3 || !strings.HasPrefix(plan[0], "SCAN k") || plan[1] != "SEARCH m USING COVERING INDEX "+
-			"imported_issue_old (tenant_id=? AND old_path=?)" || !strings.HasPrefix(plan[2], "SEARCH i USING INTEGER PRIMARY") {
+			"imported_issue_old (tenant_id=? AND old_path=?)" ||
+			!strings.HasPrefix(plan[2], "SEARCH i USING INTEGER PRIMARY") {
 			t.Error(strings.Join(plan, "\n"))
 		}
 		if plan, err = s.Explain(t.Context(), issuesMark); err != nil || len(plan) != 1 ||

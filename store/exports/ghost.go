@@ -37,7 +37,8 @@ type ghostPost struct {
 func (p *ghostPost) page(alt string) string {
 	page := p.HTML
 	if p.Feature != "" && strings.TrimSpace(page) != "" {
-		page = `<figure><img src="` + html.EscapeString(p.Feature) + `" alt="` + html.EscapeString(alt) + `"></figure>` + page
+		page = `<figure><img src="` + html.EscapeString(p.Feature) + `" alt="` + html.EscapeString(alt) +
+			`"></figure>` + page
 	}
 	return siteRelative.Replace(page)
 }

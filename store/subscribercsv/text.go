@@ -70,8 +70,8 @@ func refuse(head []byte) error {
 	case begins("PK\x03\x04") && has("opendocument.spreadsheet"):
 		what = "This is an OpenDocument spreadsheet (.ods)." + saveAs
 	case begins("PK\x03\x04"), begins("PK\x05\x06"):
-		what = "This zip archive has no CSV file with a column of email addresses, and no posts. If it has another file with " +
-			"addresses, unpack the archive and import that file."
+		what = "This zip archive has no CSV file with a column of email addresses, and no posts. If it has another " +
+			"file with addresses, unpack the archive and import that file."
 	case begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
 		what = "This is an Excel workbook (.xls)." + saveAs
 	case begins("\x1f\x8b"):
