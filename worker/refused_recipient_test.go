@@ -90,7 +90,7 @@ func TestARelayThatAnswers421ToEveryone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
 		h.Opts.Connections = 1
-		h.Readers(h.List, 5)
+		h.Readers(h.List, 2)
 		h.Start()
 		j := h.Job()
 		coretest.Settle(4 * time.Second)
@@ -106,7 +106,7 @@ func TestARelayThatAnswers421ToEveryone(t *testing.T) {
 					touched++
 				}
 			}
-			if touched != max(0, i+1-10) {
+			if touched != max(0, i+1-4) {
 				t.Errorf("%d touched after %d tries", touched, i+1)
 			}
 			coretest.Settle(pause)
@@ -117,7 +117,7 @@ func TestARelayThatAnswers421ToEveryone(t *testing.T) {
 		}
 		well.Store(true)
 		j = h.Wait(j)
-		if h.AddsUp(j, 5, 0, 0); j.Status != core.JobCompleted || len(server.Messages()) != 5 {
+		if h.AddsUp(j, 2, 0, 0); j.Status != core.JobCompleted || len(server.Messages()) != 2 {
 			t.Errorf("%s, %d mails", j.Status, len(server.Messages()))
 		}
 	})
@@ -157,7 +157,7 @@ func recipients(h *workertest.Harness, j core.SendJob) []core.Recipient {
 	h.Must(err)
 	rs, err := h.Recipients(h.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
 	h.Must(err)
-	if len(rs) != 5 {
+	if int64(len(rs)) != j.Recipients {
 		h.Errorf("%d recipients", len(rs))
 	}
 	return rs
