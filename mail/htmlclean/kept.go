@@ -30,7 +30,7 @@ func isRemoved(name atom.Atom) bool {
 }
 
 // maxBroken is the maximum number of tags and comments without an end. After that, the rest of the page is text.
-const maxBroken = 100
+const maxBroken = 10
 
 // piece is a token of HTML.
 type piece struct {
