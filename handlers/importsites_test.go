@@ -68,6 +68,8 @@ func TestAddressesOfOldSites(t *testing.T) {
 		// The address was mistyped.
 		e.must(e.store.FailPicture(t.Context(), &turn, 1, core.PictureUnreachable))
 		e.shows(at, http.StatusOK, `value="https://blog.example"`, "Save URL", "-Import posts")
+		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"https://blog.example"}})
+		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 0) // the same site isn't asked again
 		e.sends(at+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"https://blog2.example"}})
 		e.counts("SELECT count(*) FROM import_picture WHERE state = 'waiting'", 1)
 		shows("may", `<a href="`+here+`june"`, `<a href="https://blog2.example/tag/x/"`,
@@ -75,6 +77,7 @@ func TestAddressesOfOldSites(t *testing.T) {
 		again := e.uploads(e.list.ID, "again.json", ghostSite)
 		e.sends(again+"/posts", http.StatusSeeOther, url.Values{"do": {"add"}, "site": {"https://blog.example"}})
 		e.counts("SELECT count(*) FROM issue", 2)
+		e.counts("SELECT count(*) FROM import_job WHERE site = 'https://blog.example'", 2)
 		shows("may", `<a href="https://blog.example/tag/x/"`)
 		shows("june", `<a href="`+here+`may"`)
 

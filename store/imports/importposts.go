@@ -134,8 +134,8 @@ const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM i
 	CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE j.id = ? AND p.issue_no > 0 AND m.site <> j.site`
 
 // spreadSite gives the site of an import to those of its posts that are issues already, in steps, because that writes
-// their texts again. Then their pictures that need the site and failed wait to be copied again. An interrupted call can
-// be repeated.
+// their texts again. Then their pictures that need the site and failed wait to be copied again; if no issue changes, only
+// those that lacked a site. An interrupted call can be repeated.
 func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
 	var issues []struct{ No, Size int64 }
 	err := s.All(ctx, &issues, otherSites, id)
@@ -166,7 +166,7 @@ func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) err
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		var failed core.Strings
 		err := tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
-			WHERE import_id = ? AND state = 'failed'`, id)
+			WHERE import_id = ? AND state = 'failed' AND (? OR reason = ?)`, id, len(issues) > 0, core.PictureNoSite)
 		if err != nil {
 			return err
 		}
