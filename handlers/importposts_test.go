@@ -221,6 +221,8 @@ func TestChosenPosts(t *testing.T) {
 		}
 		e.sends(at, http.StatusBadRequest, url.Values{"do": {"try"}}, `name="post.1" value="1" checked`)
 		add(url.Values{}, "", "?done=none-chosen")
+		add(url.Values{"site": {"https://new.example"}}, "", "?done=saved")
+		add(url.Values{"site": {"https://new.example"}}, "", "?done=none-chosen") // the form has the known site
 		add(url.Values{"post.2": {"1"}}, "Secrets", "")
 		e.shows(at, http.StatusOK, "-post.2", "In the archive")
 		add(url.Values{"post.1": {"1"}, "post.2": {"1"}, "post.3": {"1"}}, "An idea+On engines+Secrets", "")

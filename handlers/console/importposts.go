@@ -163,7 +163,7 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	if p.Form["do"] == "remove" {
 		err = p.Do(http.MethodPost, p.importPath("posts", "undo"), nil, nil)
 	} else {
-		notice, err = p.addPosts()
+		notice, err = p.addPosts(d.Site)
 	}
 	if core.KindOf(err) == core.Invalid {
 		fault, status, _ := p.FaultOf(err)
@@ -182,8 +182,9 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 }
 
 // addPosts adds the chosen posts to the archive. Of those that the page doesn't show, it adds those that were published
-// for everyone, and others only if the form says so. It returns the notice for the next page, or "".
-func (p *Page) addPosts() (notice string, err error) {
+// for everyone, and others only if the form says so. known is the site of the import so far. It returns the notice for
+// the next page, or "".
+func (p *Page) addPosts(known core.OldSite) (notice string, err error) {
 	in := core.PostsInput{
 		Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != "", Site: core.OldSite(p.Form["site"]),
 	}
@@ -206,7 +207,7 @@ func (p *Page) addPosts() (notice string, err error) {
 	none := in.Posts != nil && len(*in.Posts) == 0
 	switch {
 	case err != nil:
-	case none && in.Site != "":
+	case none && in.Site != "" && in.Site != known:
 		notice = "saved"
 	case none:
 		notice = "none-chosen"
