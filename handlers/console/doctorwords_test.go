@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // doctorTexts returns the texts of doctor, as formats: all texts in its files, and those that the console is known to
@@ -81,5 +83,15 @@ func TestDoctorIsTranslated(t *testing.T) {
 				t.Errorf("%s: %q has a value that doctor doesn't give", lang, other)
 			}
 		}
+	}
+}
+
+// Names in a sentence are separated by commas.
+func TestDoctorNamesLists(t *testing.T) {
+	p := &Page{Lang: "de"}
+	text := p.say(core.Say("anyone who signs up an address to %s can also confirm it, for example %q", core.Say("1 list"),
+		[]string{"Garden", "Shop"}))
+	if !strings.Contains(text, "Garden, Shop") {
+		t.Error(text)
 	}
 }

@@ -320,6 +320,8 @@ func (p *Page) say(s core.Sentence) string {
 		switch v := value.(type) {
 		case core.Sentence:
 			text = p.say(v)
+		case []string:
+			text = strings.Join(v, ", ")
 		case int:
 			text = p.Number(int64(v))
 		case int64:
