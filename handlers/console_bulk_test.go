@@ -118,6 +118,13 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		}
 		e.sends("/new-bulk", http.StatusConflict, form)
 		e.shows("/tags", http.StatusOK, "->New<") // the new tag doesn't stay
+		gone := e.chosen("tag", "grace@reader.example")
+		gone.Del("id." + e.found("grace@reader.example").ID)
+		gone.Set("id."+core.NewID(), "grace@reader.example")
+		gone.Set("sure", "1")
+		gone.Set("new_tag", "New")
+		e.sends("/people", http.StatusOK, gone, "This person is no longer on the list.")
+		e.shows("/tags", http.StatusOK, "->New<")
 		dbtest.SQL(e.store.DB, "DELETE FROM bulk_action")
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		e.shows("/bulk/"+e.performs(), http.StatusOK, "Add the tag “New” to people on “Weekly”", "2</strong> tagged")

@@ -141,21 +141,24 @@ func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) 
 	return bulkTag{t.ID, made}, err != nil, p.blame(v, err)
 }
 
-// startOn starts a bulk action on people of a list: those in the body of the request. If it is refused, it deletes the
-// tag that was created for it.
+// startOn starts a bulk action on people of a list: those in the body of the request.
 func (p *Page) startOn(list, act string, tag *bulkTag, body map[string]any) (a core.BulkAction, err error) {
 	body["list_id"], body["action"] = list, act
 	if tag.id != "" {
 		body["tag"] = tag.id
 	}
 	err = p.Do(http.MethodPost, bulkPath, body, &a)
-	if err != nil && tag.made {
-		if fault := p.deleteTag(tag.id); fault != nil {
-			p.LogError(fault) // the tag stays; the fault of the action matters more
+	tag.made = tag.made && err != nil
+	return a, err
+}
+
+// dropTag deletes a tag that was created for an action that has not started.
+func (p *Page) dropTag(tag *bulkTag) {
+	if tag.made {
+		if err := p.deleteTag(tag.id); err != nil {
+			p.LogError(err) // the tag stays; the fault of the action matters more
 		}
 	}
-	tag.made = false
-	return a, err
 }
 
 func (p *Page) listName(id string) string {
@@ -317,6 +320,7 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		d.tagChoice, err = p.askTag(d.Act)
 		return "", err
 	}
+	defer p.dropTag(&tag)
 	a, err := p.startOn(d.List, d.Act, &tag, d.whom(map[string]any{}))
 	if err != nil {
 		return "", err

@@ -208,6 +208,7 @@ func (p *Page) doBulk(d *bulkData) error {
 // startChosen starts a bulk action on the chosen people, one for each of their lists. People who are on no list are
 // added to Failed.
 func (p *Page) startChosen(d *bulkData, tag bulkTag) error {
+	defer p.dropTag(&tag)
 	var order []string
 	ids := map[string][]string{}
 	for _, one := range d.People {
