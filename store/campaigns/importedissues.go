@@ -27,20 +27,13 @@ type ImportedIssue struct {
 	First                int64 // number of the first issue of the same import; 0: none yet
 }
 
-// siteOfImport sets the site of the import that an issue comes from.
-const siteOfImport = `UPDATE import_job SET site = ?1 WHERE site <> ?1 AND
-	id IN (SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?2 AND issue_no > 0)`
-
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
-// only corrects the site of the issue and of its import, and returns 0. The only error is core.ErrStorage.
+// only corrects its site, and returns 0. The only error is core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Instant) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
 	for _, no := range same {
 		if err == nil && i.Site != "" {
 			err = SetImportedSite(tx, no, i.Site, now)
-		}
-		if err == nil && i.Site != "" {
-			_, err = tx.Exec(siteOfImport, i.Site, no)
 		}
 	}
 	if err != nil || len(same) > 0 {
