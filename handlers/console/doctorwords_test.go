@@ -2,8 +2,6 @@ package console
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,20 +15,9 @@ import (
 func doctorTexts(t *testing.T) (all, shown map[string]bool) {
 	t.Helper()
 	all, shown = map[string]bool{}, map[string]bool{}
-	files, err := filepath.Glob("../../cmd/newsletterd/doctor*.go")
-	if err != nil || len(files) < 4 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		only := filepath.Base(file) == "doctor.go" // its findings are only for the command
-		ast.Inspect(parsed, func(n ast.Node) bool {
+	eachFile(t, "../../cmd/newsletterd/doctor*.go", func(path string, file *ast.File) {
+		only := filepath.Base(path) == "doctor.go" // its findings are only for the command
+		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				all[textOf(e)] = true
 			}
@@ -46,13 +33,13 @@ func doctorTexts(t *testing.T) (all, shown map[string]bool) {
 					shown["1 "+text], shown["%d "+text+"s"] = true, true
 				case only || !letters.MatchString(verb.ReplaceAllString(text, "")):
 				case (name == "ok" || name == "advise" || name == "Say") && i < 2,
-					(name == "warn" || name == "fault") && i < 3:
+					(name == "warn" || name == "fault") && i < 3, name == "add" && i < 4:
 					shown[text] = true
 				}
 			}
 			return true
 		})
-	}
+	})
 	return all, shown
 }
 
@@ -86,12 +73,19 @@ func TestDoctorIsTranslated(t *testing.T) {
 	}
 }
 
-// Names in a sentence are separated by commas.
-func TestDoctorNamesLists(t *testing.T) {
+// Values of a sentence are shown in the language of the page: names, numbers and sentences within it.
+func TestDoctorShowsValues(t *testing.T) {
 	p := &Page{Lang: "de"}
-	text := p.say(core.Say("anyone who signs up an address to %s can also confirm it, for example %q", core.Say("1 list"),
-		[]string{"Garden", "Shop"}))
-	if !strings.Contains(text, "Garden, Shop") {
-		t.Error(text)
+	for _, tt := range []struct {
+		sentence core.Sentence
+		want     string
+	}{
+		{core.Say("anyone who signs up an address to %s can also confirm it, for example %q", core.Say("1 list"),
+			[]string{"Garden", "Shop"}), "Garden, Shop"},
+		{core.Say("%s", core.Say("%d verified domains", 1200)), "1.200 bestätigte Domains"},
+	} {
+		if text := p.say(tt.sentence); !strings.Contains(text, tt.want) {
+			t.Errorf("%q, not %q", text, tt.want)
+		}
 	}
 }

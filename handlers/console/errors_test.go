@@ -35,20 +35,9 @@ func errorTexts(t *testing.T) map[string]string {
 		"mail",
 		"mail/markup", "mail/picture", "mail/report", "mail/smtp", "netguard",
 	} {
-		files, err := filepath.Glob("../../" + dir + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", dir, len(files), err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
-			ast.Inspect(parsed, func(n ast.Node) bool {
+		eachFile(t, "../../"+dir+"/*.go", func(path string, file *ast.File) {
+			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			ast.Inspect(file, func(n ast.Node) bool {
 				if text := messageOf(n); text != "" {
 					found[text] = name
 				} else if said := saidBy(n); isMade(said) && name != "core/errors.go" && name != "core/jsonscanner.go" {
@@ -56,9 +45,28 @@ func errorTexts(t *testing.T) map[string]string {
 				}
 				return true
 			})
-		}
+		})
 	}
 	return found
+}
+
+// eachFile passes the Go files that match a pattern, except tests, to fn. There must be one.
+func eachFile(t *testing.T, pattern string, fn func(path string, file *ast.File)) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(path, file)
+	}
 }
 
 // messageOf returns the message that a call or a literal gives an error, or an empty string if it is not an error or

@@ -106,17 +106,17 @@ var faultsOfRules = []string{
 	"The %s %q uses this segment. Remove it there first.",
 	"“{{2}}” uses this segment. Remove it there first.",
 	"The segment can't be evaluated: %s. Change the condition at %s.",
-	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or opens and clicks " +
-		"aren't tracked per subscriber. Change that condition.",
+	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or " +
+		"opens and clicks aren't tracked per subscriber. Change that condition.",
 	"The segment can't be evaluated: %s. Change the segment.",
-	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or opens and clicks " +
-		"aren't tracked per subscriber. Change that condition.",
+	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or " +
+		"opens and clicks aren't tracked per subscriber. Change that condition.",
 	"The rule can't be evaluated: %s. Change the condition at %s.",
-	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or opens and clicks " +
-		"aren't tracked per subscriber. Change that condition.",
+	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or " +
+		"opens and clicks aren't tracked per subscriber. Change that condition.",
 	"The rule can't be evaluated: %s. Change the rule.",
-	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or opens and clicks " +
-		"aren't tracked per subscriber. Change that condition.",
+	"This segment doesn't work. A list, campaign or segment it refers to was deleted or is no longer stored, or " +
+		"opens and clicks aren't tracked per subscriber. Change that condition.",
 	"%s needs the ID of a %s, not its name. To find the ID: newsletterd admin %s list.",
 	"Enter the ID of the list, campaign or segment, not its name.",
 	"exclude_segment_ids: the segment %s is also the segment_id. Remove it from one of the two.",

@@ -39,7 +39,7 @@ var faultSentences = []string{
 	"%s must be at most %d.",
 	"{{1}}: enter at most {{2}}.",
 	"%s may only contain the placeholders {{email}}, {{list.name}} and {{tenant.name}}.",
-	"Use only the fields that “Insert field” offers here.",
+	"You can only use the email address, the list name and the organization name as fields.",
 	"%s must be a hex color such as #1d6b52.",
 	"{{1}}: enter a hex color, for example #1d6b52.",
 	"%s must be an RFC 3339 date and time, for example 2026-01-31T08:00:00Z.",
@@ -410,7 +410,8 @@ var faultSentences = []string{
 	"You don't have permission to import the tags in column “{{1}}”. Choose a field or “Don't import”.",
 	"You need the permission %s. Ask an administrator for the role %s.",
 	"You need the role “{{2}}”. Ask an administrator.",
-	"No mail server is set up, so no one would receive this email. Set one up first, or send with testing to save the emails to a folder.",
+	"No mail server is set up, so no one would receive this email. Set one up first, or send with testing to save the " +
+		"emails to a folder.",
 	"No mail server is set up, so no one would receive this email. Ask the server administrator to set one up.",
 }
 

@@ -322,10 +322,8 @@ func (p *Page) say(s core.Sentence) string {
 			text = p.say(v)
 		case []string:
 			text = strings.Join(v, ", ")
-		case int:
-			text = p.Number(int64(v))
-		case int64:
-			text = p.Number(v)
+		case int, int64, core.Instant, core.ByteSize:
+			text = p.faultValue(v)
 		}
 		pairs = append(pairs, i+1, text)
 	}
