@@ -28,7 +28,8 @@ type ImportedIssue struct {
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
-// only corrects its site, and returns 0. The only error is core.ErrStorage.
+// only corrects its site, unless i.Site is empty, and returns 0. now is the time of that change. The only error is
+// core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Instant) (no int64, err error) {
 	same, err := sameIssues(tx, listID, i)
 	for _, no := range same {
@@ -102,8 +103,8 @@ func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) erro
 	return err
 }
 
-// SetImportedSite sets the site of an imported issue, which changes its links. If there is no such issue, or the site is
-// the same, it does nothing. The only error is core.ErrStorage.
+// SetImportedSite sets the site of an imported issue, which changes its links. If there is no such issue, or the site
+// is the same, it does nothing. The only error is core.ErrStorage.
 func SetImportedSite(tx *db.Tx, no int64, site core.OldSite, now core.Instant) error {
 	n, err := tx.Exec("UPDATE imported_issue SET site = ?1 WHERE issue_no = ?2 AND site <> ?1", site, no)
 	if err == nil && n > 0 {

@@ -204,10 +204,16 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 			return core.Conflictf("conflict", "No image of the import failed, or the import ended over a week ago.")
 		}
 		tx.Tell("pictures", nil, n)
-		tx.Kick(db.TopicPictures)
-		_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", id)
-		return err
+		return fetchAgain(tx, id)
 	})
+}
+
+// fetchAgain makes the copying of pictures read all issues of an import again.
+func fetchAgain(tx *db.Tx, id string) error {
+	tx.Kick(db.TopicPictures)
+	_, err := tx.Exec(`UPDATE import_post INDEXED BY sqlite_autoindex_import_post_1 SET fetching = 1
+		WHERE import_id = ? AND issue_no > 0`, id)
+	return err
 }
 
 // endWaiting makes the pictures of an import that no issue waits for listed again. Otherwise, they would wait forever.

@@ -64,10 +64,11 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 }
 
 // PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
-// be copied. It doesn't change posts that are already issues, so an interrupted call can be repeated. text reads a post
-// with a title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person,
-// and the actor is not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues
-// of the tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
+// be copied. Of posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
+// failed pictures that need it wait to be copied again. An interrupted call can be repeated. text reads a post with a
+// title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the
+// actor is not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the
+// tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) error {
@@ -84,7 +85,9 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 			return err
 		}
 		if in.Site != "" && in.Site != j.Site {
-			err = tx.One("UPDATE import_job SET site = ? WHERE id = ?", in.Site, id)
+			if err = tx.One("UPDATE import_job SET site = ? WHERE id = ?", in.Site, id); err == nil {
+				err = retryRelative(tx, id)
+			}
 		}
 		if err != nil {
 			return err
@@ -134,8 +137,7 @@ const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM i
 	CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE j.id = ? AND p.issue_no > 0 AND m.site <> j.site`
 
 // spreadSite gives the site of an import to those of its posts that are issues already, in steps, because that writes
-// their texts again. Then their pictures that need the site and failed wait to be copied again; if no issue changes, only
-// those that lacked a site. An interrupted call can be repeated.
+// their texts again. An interrupted call can be repeated.
 func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
 	var issues []struct{ No, Size int64 }
 	err := s.All(ctx, &issues, otherSites, id)
@@ -160,26 +162,24 @@ func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) err
 			return err
 		})
 	}
+	return err
+}
+
+// retryRelative makes the failed pictures of an import that need the URL of its site wait to be copied again.
+func retryRelative(tx *db.Tx, id string) error {
+	var failed core.Strings
+	err := tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
+		WHERE import_id = ? AND state = 'failed'`, id)
 	if err != nil {
 		return err
 	}
-	return s.Bulk(ctx, func(tx *db.Tx) error {
-		var failed core.Strings
-		err := tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
-			WHERE import_id = ? AND state = 'failed' AND (? OR reason = ?)`, id, len(issues) > 0, core.PictureNoSite)
-		if err != nil {
-			return err
-		}
-		failed = slices.DeleteFunc(failed, func(address string) bool { return !core.IsRelative(address) })
-		n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
-			WHERE import_id = ? AND state = 'failed' AND address IN (SELECT value FROM json_each(?))`, id,
-			failed.Column())
-		if err == nil && n > 0 {
-			tx.Kick(db.TopicPictures)
-			_, err = tx.Exec("UPDATE import_post SET fetching = 1 WHERE import_id = ? AND issue_no > 0", id)
-		}
-		return err
-	})
+	failed = slices.DeleteFunc(failed, func(address string) bool { return !core.IsRelative(address) })
+	n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
+		WHERE import_id = ? AND state = 'failed' AND address IN (SELECT value FROM json_each(?))`, id, failed.Column())
+	if err == nil && n > 0 {
+		err = fetchAgain(tx, id)
+	}
+	return err
 }
 
 // hasPosts returns a core.Conflict error if the posts of an import are not stored, or no longer stored.
@@ -236,8 +236,8 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		if err != nil {
 			return err
 		}
-		first, err := tx.Number("SELECT coalesce(min(issue_no), 0) FROM import_post WHERE import_id = ? AND issue_no > 0",
-			j.ID)
+		first, err := tx.Number(`SELECT coalesce(min(issue_no), 0) FROM import_post
+			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ? AND issue_no > 0`, j.ID)
 		if err != nil {
 			return err
 		}
