@@ -284,7 +284,7 @@ func (s *story) accounts() {
 	s.op("AddInvitation", invite("i1", "eve@example.org"))
 	s.op("Invitations", func() error { return onlyErr(s.Invitations(ctx, nil, true, core.Page{Limit: 9})) })
 	s.op("Invited", func() error { return onlyErr(s.Invited(ctx, hash("i1"), now0)) })
-	s.op("JoinByInvitation", func() error { return s.JoinByInvitation(ctx, hash("i1"), "Eve", "h", now0) })
+	s.op("JoinByInvitation", func() error { return s.JoinByInvitation(ctx, hash("i1"), "Eve", "h", "de", now0) })
 	s.op("AddInvitation", invite("i2", "eve@example.org"))
 	s.op("AcceptInvitation", func() error {
 		eve, err := s.UserByEmail(ctx, "eve@example.org")

@@ -29,7 +29,8 @@ func (r *Room) invitationRoutes(t *web.Table) {
 		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List pending invitations").
 		Named("listInvitations")
 	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
-		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email").
+		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email, in "+
+			"the language of Accept-Language or else the tenant's").
 		Named("createInvitation").
 		Limits(web.Never(roleInTenant()...)).
 		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
@@ -175,18 +176,6 @@ func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	return err == nil && i.Proved && who.User.ID == i.UserID, err
 }
 
-// keepLanguage sets the language of a new account to that of the invitation, unless the browser prefers it anyway.
-func (a invitations) keepLanguage(c *web.Call, i *identity.Invited, lang string) error {
-	if page.AllWords()[lang] == nil || lang == c.Language() {
-		return nil
-	}
-	u, err := a.store.UserByEmail(c, i.Email)
-	if err == nil {
-		_, err = a.store.UpdateUser(c, u.ID, identity.UserInput{Language: &lang}, c.Now)
-	}
-	return err
-}
-
 func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return web.HTML{}, err
@@ -214,9 +203,11 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	case signedIn:
 		err = a.store.AcceptInvitation(c, hash, i.UserID, c.Now)
 	default:
-		if err = a.auth.JoinByInvitation(c, in.Token, in.Name, in.Password, c.Now); err == nil {
-			err = a.keepLanguage(c, &i, in.Lang)
+		language := in.Lang
+		if page.AllWords()[language] == nil || language == c.Language() {
+			language = "" // unknown, or what the browser prefers anyway
 		}
+		err = a.auth.JoinByInvitation(c, in.Token, in.Name, in.Password, language, c.Now)
 	}
 	switch {
 	case errors.Is(err, core.ErrInvalidToken), errors.Is(err, core.ErrTokenExpired):

@@ -174,11 +174,13 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string
 	})
 }
 
-// JoinByInvitation creates an account with the invited address, a name and a password, and gives it the role. If
-// another person may have registered the address, the account passes to the owner of the address and loses its password
-// and sessions. If the owner has proved the account's password, the user must sign in instead, and JoinByInvitation
-// returns core.ErrInvalidToken. It may also return core.ErrTokenExpired.
-func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwordHash string, now core.Instant) error {
+// JoinByInvitation creates an account with the invited address, a name, a password and a language, and gives it the
+// role. An empty language changes nothing. If another person may have registered the address, the account passes to the
+// owner of the address and loses its password and sessions. If the owner has proved the account's password, the user
+// must sign in instead, and JoinByInvitation returns core.ErrInvalidToken. It may also return core.ErrTokenExpired.
+func (s *Store) JoinByInvitation(
+	ctx context.Context, hash []byte, name, passwordHash, language string, now core.Instant,
+) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var i Invited
 		if err := i.check(tx.Get(&i, invitedQuery, hash), now); err != nil {
@@ -207,6 +209,11 @@ func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwor
 				}
 			}
 			if err := verified(tx, i.UserID, now); err != nil {
+				return err
+			}
+		}
+		if language != "" {
+			if err := tx.One("UPDATE user SET language = ? WHERE id = ?", language, i.UserID); err != nil {
 				return err
 			}
 		}
