@@ -106,8 +106,9 @@ func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, 
 	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, nil, actor, now)
 }
 
-// ChangeTags is like SetTags, but the new tags are those that change returns, which gets the ids of the address's tags,
-// and those in add. If the address has a tag in add, it gets it again: undoing an import that gave the tag keeps it.
+// ChangeTags is like SetTags, but sets the tags that change returns and those in add. change gets the ids of the
+// address's tags, and returns ids or names. If the address has a tag in add, the tag gets the time now, so that the
+// undo of an import that gave it keeps it. add may be nil.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
 	add []string, actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
@@ -125,12 +126,10 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 			ids[i] = had[i].ID
 		}
 		tags, err = tagsNamed(tx, tenantID, append(slices.Clone(change(ids)), add...))
-		if err == nil {
-			err = giveAgain(tx, pairs, had, add, now)
-		}
-		if err != nil || slices.Equal(had, tags) {
+		if err != nil {
 			return err
 		}
+		same := slices.Equal(had, tags)
 		for i := range had {
 			if slices.Contains(tags, had[i]) {
 				continue
@@ -140,13 +139,20 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 			}
 		}
 		for i := range tags {
-			n, err := giveTag(tx, pairs, &tags[i], now)
+			again := slices.ContainsFunc(add, tags[i].Named)
+			if same && !again {
+				continue
+			}
+			n, err := giveTag(tx, pairs, &tags[i], again, now)
 			if err == nil && n == 0 {
 				err = core.ErrNotFound
 			}
 			if err != nil {
 				return err
 			}
+		}
+		if same {
+			return nil
 		}
 		tx.Tell("tags", namesOfTags(had), namesOfTags(tags))
 		return tx.Audit(now, actor, "subscription.tag", tenantID, email.Mask())
@@ -197,12 +203,13 @@ func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) 
 	var had []core.Tag
 	err = tx.All(&had, tagsOfPerson, pairs)
 	if err == nil && slices.Contains(had, *t) {
-		return false, giveAgain(tx, pairs, had, []string{t.ID}, now)
+		_, err = giveTag(tx, pairs, t, true, now)
+		return false, err
 	}
 	if err != nil || len(had) >= core.MaxTagsOfOne {
 		return false, err
 	}
-	n, err := giveTag(tx, pairs, t, now)
+	n, err := giveTag(tx, pairs, t, false, now)
 	return n > 0, err
 }
 
@@ -234,26 +241,11 @@ func KeyOf(q db.Querier, listID, id string) (key string, err error) {
 	return key, err
 }
 
-// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. It returns the number
-// of these lists.
-func giveTag(tx *db.Tx, pairs string, t *core.Tag, now core.Instant) (int64, error) {
-	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET at = at`, t.No, int64(now))
-}
-
-// giveAgain sets the time of those of an address's tags that have one of the given names or ids.
-func giveAgain(tx *db.Tx, pairs string, had []core.Tag, names []string, now core.Instant) error {
-	for i := range had {
-		if !slices.ContainsFunc(names, had[i].Named) {
-			continue
-		}
-		_, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
-			"UPDATE tagged SET at = ? WHERE tag_no = ? AND list_id = ? AND id = ?", int64(now), had[i].No)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. If the address has
+// the tag, again gives it the time now. giveTag returns the number of these lists.
+func giveTag(tx *db.Tx, pairs string, t *core.Tag, again bool, now core.Instant) (int64, error) {
+	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?1, ?2, ?4, ?5)
+		ON CONFLICT DO UPDATE SET at = iif(?3, excluded.at, at)`, t.No, int64(now), again)
 }
 
 // takeTag removes a tag from an address, which is given as for giveTag. It returns the number of lists on which the
