@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 
 	"newsletterd/core"
@@ -38,10 +37,7 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 			subject, _, html, err = noticeKind(kind).Render(notice.Data{
 				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL,
 				Language: language, Own: own,
-				Brand: notice.Brand{
-					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
-					DarkLogoURL: t.BrandDarkLogoURL, PostalAddress: t.PostalAddress,
-				},
+				Brand: notice.BrandOf(t),
 			})
 			return subject, html, err
 		},

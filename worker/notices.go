@@ -215,15 +215,11 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, sk
 // brandOf returns the sender, the origin of links and the brand of a tenant's emails. Fields that the tenant has not
 // set come from the daemon.
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
-	b := notice.Brand{
-		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
-		DarkLogoURL: t.BrandDarkLogoURL, PostalAddress: t.PostalAddress,
-	}
 	from.Name = t.SenderName()
 	if t.MailFrom != "" {
 		from.Email = t.MailFrom
 	}
-	return from, t.Origin(origin), b
+	return from, t.Origin(origin), notice.BrandOf(t)
 }
 
 // linkKinds maps notices to subscribers to the kind of their token.

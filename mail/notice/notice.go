@@ -2,6 +2,7 @@ package notice
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html"
@@ -59,10 +60,18 @@ type Brand struct {
 	Color string
 	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL string
-	// DarkLogoURL is the logo for dark mode. If it is empty, the email has no dark mode, because a dark logo would be
-	// invisible on a dark background.
+	// DarkLogoURL is the logo for dark mode, an absolute https URL. Without LogoURL, it is ignored. If it is empty, the
+	// email has no dark mode, because a dark logo would be invisible on a dark background.
 	DarkLogoURL   string
 	PostalAddress string
+}
+
+// BrandOf returns the brand of a tenant's emails.
+func BrandOf(t *core.Tenant) Brand {
+	return Brand{
+		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
+		DarkLogoURL: t.BrandDarkLogoURL, PostalAddress: t.PostalAddress,
+	}
 }
 
 // Data holds the values that differ between notices of a kind. The caller creates the link.
