@@ -131,7 +131,7 @@ func TestConsoleNamesTheFileOfAnError(t *testing.T) {
 		e.runImports()
 		e.shows(at, http.StatusOK, "two.csv, Line 3: “nobody” isn't an email address.",
 			"two.csv, Line 4: Unsubscribed according to line 3 of one.csv.")
-		e.shows(at+"/faults", http.StatusOK, "two.csv:3,", "two.csv:4,line 3 of one.csv shows")
+		e.shows(at+"/faults", http.StatusOK, "two.csv:3,", "two.csv:4,unsubscribed according to line 3 of one.csv")
 	})
 }
 

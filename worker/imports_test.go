@@ -60,7 +60,7 @@ func TestUploadedFilesAreImported(t *testing.T) {
 			t.Errorf("%+v, %v", sub, err)
 		}
 		const faults = "line,error,E-Mail,First name,Status\n1202,\"\"\"no address\"\" is not a valid email address\",no address,X," +
-			"active\n5,line 1205 shows that this person unsubscribed,,,\n"
+			"active\n5,unsubscribed according to line 1205,,,\n"
 		read := func(r io.Reader) string {
 			b, err := io.ReadAll(r)
 			h.Must(err)

@@ -43,10 +43,10 @@ var lineFaults = []struct {
 	{`a quote (") %s`, func(p *Page, _ []string) string {
 		return p.T("A quotation mark (\") isn't closed or is inside a cell.")
 	}},
-	{"line %d of %s shows that this person unsubscribed", func(p *Page, v []string) string {
+	{"unsubscribed according to line %d of %s", func(p *Page, v []string) string {
 		return p.T("Unsubscribed according to line {{n}} of {{file}}.", "n", v[0], "file", v[1])
 	}},
-	{"line %d shows that this person unsubscribed", func(p *Page, v []string) string {
+	{"unsubscribed according to line %d", func(p *Page, v []string) string {
 		return p.T("Unsubscribed according to line {{n}}.", "n", v[0])
 	}},
 	{"%q in column %s is not a date.", nil},

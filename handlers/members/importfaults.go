@@ -15,7 +15,7 @@ const shownFaults = 5
 // importFault is a line with an error.
 type importFault struct {
 	Line  int    `json:"line"` // of the file; its first line is 1
-	File  string `json:"file,omitempty" about:"Name of the file, if an archive contains several"`
+	File  string `json:"file,omitempty" about:"Name of the file in the archive, if its files were merged"`
 	Error string `json:"error"`
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/store/subscribercsv"
@@ -174,18 +173,18 @@ func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	return r
 }
 
-// Sources returns the lines of the files that the lines of CSV come from. CSV must have been read to its end.
+// Sources returns the lines of the files that the lines of CSV come from; nil if no files were merged. CSV must have
+// been read to its end.
 func (e *Export) Sources() []subscribercsv.Source { return e.sources }
 
-// shownName returns the name of a file in a form for lists of errors.
+// shownName returns the name of a file in a form for lists of errors: one line of at most 100 characters.
 func shownName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
+	return oneLine(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
 			return '_'
 		}
 		return r
-	}, name)
-	return string([]rune(name)[:min(utf8.RuneCountInString(name), 100)])
+	}, name), 100)
 }
 
 func (e *Export) write(ctx context.Context, w io.Writer) error {

@@ -52,9 +52,10 @@ func FirstFaults(r io.Reader, n int) (faults []LineError, err error) {
 		if err != nil {
 			return faults, err
 		}
-		at := strings.LastIndexByte(record[0], ':') + 1
-		if line, notHead := strconv.Atoi(record[0][at:]); notHead == nil && len(record) > 1 {
-			faults = append(faults, LineError{Line: line, Text: record[1], File: record[0][:max(at-1, 0)]})
+		place := plainCell(record[0])
+		at := strings.LastIndexByte(place, ':') + 1
+		if line, notHead := strconv.Atoi(place[at:]); notHead == nil && len(record) > 1 {
+			faults = append(faults, LineError{Line: line, Text: record[1], File: place[:max(at-1, 0)]})
 		}
 	}
 	return faults, nil

@@ -12,8 +12,8 @@ import (
 
 // Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
 // each faulty line to faulty, with the line's cells. Import.Write skips a line if, according to another line, its
-// subscriber unsubscribed. Load reports such a line without cells, so that an import of the reported lines can't add the
-// address.
+// subscriber unsubscribed. Load reports such a line without cells, so that an import of the reported lines can't add
+// the address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	faulty func(fault LineError, record []string) error,
 ) error {
@@ -23,11 +23,10 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	}
 	im.OnContradicted = func(line, left int) error {
 		file, left := c.options.Survey.place(left)
-		text := "line " + strconv.Itoa(left)
+		text := "unsubscribed according to line " + strconv.Itoa(left)
 		if file != "" {
 			text += " of " + file
 		}
-		text += " shows that this person unsubscribed"
 		return report(LineError{Line: line, Text: text}, make([]string, len(c.header)))
 	}
 	for {

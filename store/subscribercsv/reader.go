@@ -138,7 +138,7 @@ type Reader struct {
 type LineError struct {
 	Line int
 	Text string
-	File string // name of the line's file in an archive; empty if there is only one file
+	File string // name of the line's file in an archive whose files were merged; otherwise empty
 }
 
 func (e LineError) Error() string {

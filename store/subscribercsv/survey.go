@@ -22,8 +22,8 @@ type Survey struct {
 	Sources   []Source       `json:"sources,omitempty"` // of a merged file, by Line
 }
 
-// Source is a line of a merged file. The lines from there to the next Source follow each other in the file that they
-// come from.
+// Source is the start of a run of lines of a merged file that follow each other in one of the merged files. Lines are
+// counted from 1.
 type Source struct {
 	Line int    `json:"line"`
 	File string `json:"file"` // name of the file that the line comes from
