@@ -141,10 +141,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	d.Trackings = p.trackings(c.Tracking)
-	d.Languages = []option{{"", p.T("List default")}}
-	for _, lang := range core.Languages {
-		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
-	}
+	d.Languages = p.PageLanguages(p.T("List default"))
 	if err = p.look(&d); err == nil {
 		err = p.seeAs(&d)
 	}

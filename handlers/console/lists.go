@@ -82,9 +82,8 @@ func (p *Page) PageLanguages(none string) []option {
 
 // Languages returns the languages for pages and emails.
 func (*Page) Languages() (all []option) {
-	names := map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 	for _, lang := range core.Languages {
-		all = append(all, option{lang, cmp.Or(names[lang], lang)})
+		all = append(all, option{lang, cmp.Or(languageNames[lang], lang)})
 	}
 	return all
 }

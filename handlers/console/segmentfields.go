@@ -196,9 +196,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 		case subjectReceived, subjectLink, subjectPoll:
 			found, err = p.sentCampaigns()
 		case subjectLanguage:
-			for _, code := range core.Languages {
-				found = append(found, option{code, languageNames[code]})
-			}
+			found = append(found, p.Languages()...)
 		case subjectTag:
 			f.tags, err = p.allTags()
 			for i := range f.tags {

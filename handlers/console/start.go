@@ -38,9 +38,7 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.First = len(some) == 0
-	for _, lang := range core.Languages {
-		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
-	}
+	d.Languages = p.Languages()
 	if d.Language == "" {
 		d.Language = p.Lang
 	}
