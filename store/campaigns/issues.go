@@ -41,18 +41,14 @@ func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
 // newIssueNo returns a number that no issue has had. SQLite keeps the last number of tables with AUTOINCREMENT in
 // sqlite_sequence. The table issue was created without it, so newIssueNo keeps it there.
 func newIssueNo(tx *db.Tx) (int64, error) {
-	last, err := tx.Number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'issue'")
+	no, err := tx.Number(`SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'issue'), 0),
+		coalesce((SELECT max(no) FROM issue), 0)) + 1`)
 	if err != nil {
 		return 0, err
 	}
-	highest, err := tx.Number("SELECT coalesce(max(no), 0) FROM issue")
-	no := max(last, highest) + 1
-	switch {
-	case err != nil:
-	case last == 0:
+	n, err := tx.Exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'issue'", no)
+	if err == nil && n == 0 {
 		_, err = tx.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('issue', ?)", no)
-	default:
-		_, err = tx.Exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'issue'", no)
 	}
 	return no, err
 }
