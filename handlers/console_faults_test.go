@@ -27,7 +27,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"settings", "name=x&test_addresses=a@b@c", "„a@b@c“ ist keine gültige E-Mail-Adresse."},
 			{
 				"settings/mails", "mail_texts.confirm.subject={{job.subject}}",
-				"Verwenden Sie hier nur die Felder unter „Feld einfügen“.",
+				"Als Felder sind nur die E-Mail-Adresse, der Name der Liste und der Name der Organisation möglich.",
 			},
 			{"settings/domains", "domain=not a domain", "Geben Sie einen Domainnamen ein"},
 			{"settings/endpoints", "url=gopher://x.example", "die mit https:// beginnt und höchstens"},

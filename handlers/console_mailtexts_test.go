@@ -115,6 +115,7 @@ func TestConsoleNamesFieldsOfMails(t *testing.T) {
 		}
 		e.lang = ""
 		e.refuses(e.path("settings", "mails"), url.Values{"mail_texts.confirm.text": {"Hello {{name}}"}},
-			http.StatusBadRequest, "Use only the fields that “Insert field” offers here.")
+			http.StatusBadRequest,
+			"You can only use the email address, the list name and the organization name as fields.")
 	})
 }

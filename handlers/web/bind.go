@@ -9,18 +9,18 @@ import (
 	"newsletterd/core"
 )
 
-// JSON creates an endpoint whose body is one JSON object, read strictly into In. Fields of In may also come from the
+// JSON returns an endpoint whose body is one JSON object, read strictly into In. Fields of In may also come from the
 // path, the query or a header (tags path, query, header).
 func JSON[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(jsonBody, maxJSON, fn)
 }
 
-// Form creates an endpoint whose body is application/x-www-form-urlencoded (tag form).
+// Form returns an endpoint whose body is application/x-www-form-urlencoded (tag form).
 func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(formBody, MaxForm, fn)
 }
 
-// Values creates an endpoint whose body is a form with arbitrary field names.
+// Values returns an endpoint whose body is a form with arbitrary field names.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[struct{}](), formBody)
 	return answering(formBody, p, MaxForm, reflect.TypeFor[Out](), func(c *Call) (any, error) {
@@ -38,17 +38,17 @@ func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
 	})
 }
 
-// Query creates an endpoint without a body. In is read from the query, the path and headers.
+// Query returns an endpoint without a body. In is read from the query, the path and headers.
 func Query[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(noBody, 0, fn)
 }
 
-// Path creates an endpoint whose only input is the UUID in the path parameter :id.
+// Path returns an endpoint whose only input is the UUID in the path parameter :id.
 func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
 	return Get(func(c *Call) (Out, error) { return fn(c, c.ID()) })
 }
 
-// Get creates an endpoint whose only input is the Call. It serves any method and reads no body.
+// Get returns an endpoint whose only input is the Call. It serves any method and reads no body.
 func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	return answering(noBody, nil, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.limitRate(); err != nil {
@@ -58,7 +58,7 @@ func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	})
 }
 
-// Raw creates an endpoint that takes its body as bytes, of any media type. The bytes are valid until fn returns.
+// Raw returns an endpoint that takes its body as bytes, of any media type. The bytes are valid until fn returns.
 func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
 	return answering(rawBody, nil, maxJSON, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.readBody(); err != nil {
@@ -139,7 +139,7 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 	return nil
 }
 
-// Stream creates an endpoint that reads its body itself. The body may take any time as long as data keeps arriving. In
+// Stream returns an endpoint that reads its body itself. The body may take any time as long as data keeps arriving. In
 // is read from the query and the path.
 func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
@@ -159,7 +159,7 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return e
 }
 
-// Serve creates an endpoint that writes its response itself, such as a file. Writing may take any time as long as the
+// Serve returns an endpoint that writes its response itself, such as a file. Writing may take any time as long as the
 // receiver keeps reading.
 func Serve(fn func(*Call) error) Endpoint {
 	e := Endpoint{&endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
@@ -170,7 +170,7 @@ func Serve(fn func(*Call) error) Endpoint {
 	return e
 }
 
-// Write creates an endpoint that writes its response itself while producing it, such as an export. Writing may take any
+// Write returns an endpoint that writes its response itself while producing it, such as an export. Writing may take any
 // time as long as the receiver keeps reading. In is read from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint { return writing(noBody, 0, fn) }
 
@@ -205,7 +205,7 @@ const (
 	listMax  = 1000 // maximum of the parameter limit
 )
 
-// List creates an endpoint whose response is a JSON array. fn reads one page: at most page.Limit rows whose key comes
+// List returns an endpoint whose response is a JSON array. fn reads one page: at most page.Limit rows whose key comes
 // after page.After. key returns the value that fn orders by. Without limit in the query, the whole list is streamed in
 // pages of 500 rows, each a separate read. With limit, the response is one page and a Link to the next.
 func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
@@ -220,7 +220,7 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 	return listing(noBody, 0, reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// Search creates an endpoint like List for a function that skips some of the records it reads. Such a function returns
+// Search returns an endpoint like List for a function that skips some of the records it reads. Such a function returns
 // the start of the next page itself. A page can have fewer rows than the limit, or none, even if more pages follow.
 // next is empty after the last page.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {

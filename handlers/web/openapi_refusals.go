@@ -75,8 +75,8 @@ var headerRefusals = map[string][]Refusal{
 func (r *Route) pageRefusals() (out []Refusal) {
 	when := map[core.Kind]string{
 		core.Invalid: "A token is unknown, used or expired, the form wasn't issued to this browser, or an entry is " +
-			"invalid; the page shows which",
-		core.Conflict: "It was already done or has changed meanwhile; the page shows it",
+			"invalid; the page explains which",
+		core.Conflict: "It was already done or has changed since then; the page explains which",
 	}
 	for _, k := range r.failures() {
 		if when[k] != "" {
