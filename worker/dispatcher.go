@@ -215,8 +215,9 @@ func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.more.Broadcast()
 }
 
-// giveBack puts an item, whose message no relay has accepted, back at the head of its job's queue. If it ended a
-// connection, it goes to the end, so that the relay is asked about others first and its pause doesn't grow.
+// giveBack puts an item, whose message no relay has accepted, back at the head of its job's queue. If the relay ended a
+// connection because of the item, it goes to the end, so that the relay is asked about others first and its pause
+// doesn't grow.
 func (d *dispatcher) giveBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

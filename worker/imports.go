@@ -56,7 +56,7 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 		}
 		if undone, err := i.undo(ctx); undone || err != nil {
 			if err != nil {
-				i.log.Warn("import: undo resumes later", slog.Any("error", err))
+				i.log.Warn("import: undo was interrupted and resumes later", slog.Any("error", err))
 				return time.Now().Add(importRetry)
 			}
 			continue
@@ -71,7 +71,7 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 		switch {
 		case errors.Is(err, imports.ErrImportEnded), i.loop.stoppingOr(ctx):
 		case err != nil:
-			i.log.Warn("import: resumes later", slog.String("import", j.ID), slog.Any("error", err))
+			i.log.Warn("import: interrupted, resumes later", slog.String("import", j.ID), slog.Any("error", err))
 			return time.Now().Add(importRetry)
 		}
 	}

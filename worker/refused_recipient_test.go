@@ -30,11 +30,7 @@ func TestARecipientThatIsAlwaysAnswered421(t *testing.T) {
 					Chunking: chunking, On: at(verb, 0, mailtest.Action{Reply: "421 4.7.0 not this one", Close: true}),
 				})
 				synctest.Test(t, func(t *testing.T) {
-					h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
-					h.Opts.Connections = 1
-					h.Readers(h.List, 5)
-					h.Start()
-					j := h.Job()
+					h, j := slowly(t, server, 5)
 					coretest.Settle(3 * time.Minute)
 					for _, r := range recipients(h, j) {
 						bad := r.Email == string(storetest.Reader(1))
@@ -63,11 +59,7 @@ func TestSeveralRecipientsThatAreAnswered421(t *testing.T) {
 		return mailtest.Action{}
 	}})
 	synctest.Test(t, func(t *testing.T) {
-		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
-		h.Opts.Connections = 1
-		h.Readers(h.List, 5)
-		h.Start()
-		j := h.Job()
+		h, j := slowly(t, server, 5)
 		coretest.Settle(2 * time.Minute)
 		if n := len(server.Messages()); n != 2 {
 			t.Errorf("%d emails after two minutes", n)
@@ -88,11 +80,7 @@ func TestARelayThatAnswers421ToEveryone(t *testing.T) {
 	var well atomic.Bool
 	server := overloaded(t, &well)
 	synctest.Test(t, func(t *testing.T) {
-		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
-		h.Opts.Connections = 1
-		h.Readers(h.List, 2)
-		h.Start()
-		j := h.Job()
+		h, j := slowly(t, server, 2)
 		coretest.Settle(4 * time.Second)
 		for i, pause := range []time.Duration{
 			5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 15 * time.Minute,
@@ -138,6 +126,16 @@ func TestARelayThatAnswers421ToEveryoneForTooLong(t *testing.T) {
 			t.Errorf("%s %q after %d tries", j.Status, j.FailureReason, n)
 		}
 	})
+}
+
+// slowly starts a job to n people through a server, over one connection.
+func slowly(t *testing.T, server *mailtest.Server, n int) (*workertest.Harness, core.SendJob) {
+	t.Helper()
+	h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
+	h.Opts.Connections = 1
+	h.Readers(h.List, n)
+	h.Start()
+	return h, h.Job()
 }
 
 // overloaded starts a relay that answers 421 to each recipient until it is well.

@@ -183,7 +183,7 @@ func (w *scheduler) notePause(j *core.SendJob) {
 		return
 	}
 	delete(w.paused, j.No)
-	w.log.Info("send: a job resumes", slog.String("job", j.ID))
+	w.log.Info("send: a job resumed", slog.String("job", j.ID))
 }
 
 // noteEnded marks ended jobs to be settled. At the start, it marks all unsettled jobs.
