@@ -10,7 +10,7 @@ type Finding struct {
 	text, advice Sentence
 }
 
-// NewFinding returns a finding that keeps the values of its sentences for Sentences.
+// NewFinding returns a finding that keeps the values of its sentences for Sentences. A zero advice means none.
 func NewFinding(check, level string, text, advice Sentence) Finding {
 	return Finding{check, level, text.Text, advice.Text, text, advice}
 }

@@ -73,8 +73,8 @@ func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest
 // MailStyle is the style of emails about an account.
 type MailStyle struct {
 	TenantID string // tenant whose language, name and color they use; empty: the daemon's
-	// Language is one of Languages. It applies if the tenant has none, and to an invitation in any case. If neither is
-	// set, the first language applies.
+	// Language is one of Languages. It applies if the tenant has no language. For an invitation, it takes precedence
+	// over the tenant's. If neither is set, the first language applies.
 	Language string
 }
 

@@ -43,8 +43,8 @@ const (
 var (
 	ErrNoMailServer = &Error{
 		Kind: Conflict, Code: "no_mail_server",
-		Message: "No mail server is set up, so no one would receive this email. Set one up first, or send with testing " +
-			"to save the emails to a folder.",
+		Message: "No mail server is set up, so no one would receive this email. Set one up first, or send with " +
+			"testing to save the emails to a folder.",
 	}
 	ErrMailServerSet = &Error{
 		Kind: Conflict, Code: "mail_server_set", Field: "testing",

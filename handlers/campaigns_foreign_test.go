@@ -61,7 +61,8 @@ func TestCheckOfForeignTags(t *testing.T) {
 			case f.Code == "does_not_compile":
 				got = append(got, at+f.Code+" "+f.Message)
 			case f.Code == "placeholder_foreign" && place.Field != "subject":
-				got = append(got, at+strings.Replace(f.Message, " is a merge tag from another newsletter service", "", 1))
+				got = append(got, at+strings.Replace(f.Message, " is a merge tag from another newsletter service", "",
+					1))
 			}
 		}
 		if !slices.Equal(got, tt.want) {

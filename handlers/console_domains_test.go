@@ -155,7 +155,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
 				[]string{
 					"DMARC policy Don't send yet",
-					"Don't send yet. The domain's DMARC policy asks receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send",
+					"Don't send yet. The domain's DMARC policy asks receiving servers to reject unsigned emails or " +
+						"treat them as spam", "Turn on DKIM signing before you send",
 				},
 			},
 			"a strict policy, for others": {

@@ -85,7 +85,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	for _, l := range r.Lists {
 		n := l.Counts
 		line("  "+cli.Printable(l.Name), "%d active, %d pending, %d unsubscribed, %d bounced, "+
-			"%d marked as spam, %d suppressed, %d mailable",
+			"%d spam complaints, %d suppressed, %d mailable",
 			n.Active, n.Pending, n.Unsubscribed, n.Bounced, n.Complaint, n.Suppressed, n.Mailable)
 	}
 	line("outbox", "%d waiting%s, %d dead", r.Outbox.Waiting, oldest(r.Outbox.OldestAt, now), r.Outbox.Dead)

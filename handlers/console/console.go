@@ -34,8 +34,8 @@ type Options struct {
 	// MailDefault returns the built-in text of an email to subscribers in a language. kind is core.MailConfirm or a
 	// similar constant.
 	MailDefault func(kind, language string) core.MailText
-	// Findings returns what doctor finds about the server. If dns is true, that includes findings about DNS records. In
-	// contrast to those of the API, these findings can be translated.
+	// Findings returns what doctor finds about the server. If dns is true, that includes findings about DNS records.
+	// They keep their values, so that the console can translate them.
 	Findings func(c *web.Call, dns bool) ([]core.Finding, error)
 	// MailPreview renders an email of that kind from a tenant, with a custom text, for a list name and an address.
 	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)

@@ -78,7 +78,7 @@ func TestPlayersBecomeLinks(t *testing.T) {
 	}
 }
 
-// Nothing that has no end takes the text after it away.
+// Text after an element, a tag or a comment without an end stays.
 func TestBodyKeepsTextAfterUnclosedElements(t *testing.T) {
 	link := func(host string) string {
 		return `<p><a href="https://` + host + `/a" rel="noreferrer">▶ ` + host + `</a></p>`

@@ -216,8 +216,8 @@ func candidatesOf(subs []core.Subscriber) []candidate {
 	return cs
 }
 
-// Among reports, for each of the subscribers, whether they match. The subscribers must have the data that the rule
-// needs.
+// Among reports, for each of the subscribers, whether they match. Of the subscribers, the columns that the rule reads
+// must be set; other data is read from q and s.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil

@@ -76,8 +76,8 @@ func Another(t testing.TB, hosts ...string) *Browser {
 // In returns the browser for a subtest.
 func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx} }
 
-// patience is how long steps may take. A step that waits for an element that never comes then names its own test, and
-// the browser goes on with the next.
+// patience limits the time of the steps of one Do. If an element never appears, only that test fails, and the next one
+// can use the browser.
 const patience = 2 * time.Minute
 
 // Do runs steps in order. If one fails, or all of them take longer than two minutes, the test ends and shows the page.

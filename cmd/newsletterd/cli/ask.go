@@ -27,8 +27,8 @@ func (a *Asker) Person() bool {
 	return a.p.atTerminal() && !a.c.Bool("password-stdin") && !JSONWanted(a.c)
 }
 
-// Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. An empty
-// answer means otherwise. If no person can be asked and otherwise is empty, the flag is required.
+// Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. If the
+// answer is empty, read gets otherwise. If no person can be asked and otherwise is empty, the flag is required.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
