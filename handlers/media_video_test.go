@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,10 @@ func newVideoSite(t *testing.T) *videoSite {
 	})
 	m.HandleFunc("/vi/old/mqdefault.jpg", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b.Bytes()) })
 	m.HandleFunc("/t.png", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b.Bytes()) })
+	m.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+		_, _ = w.Write(b.Bytes()[:b.Len()/2])
+	})
 	m.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })
 	s.Server = httptest.NewServer(m)
 	t.Cleanup(s.Close)
@@ -83,6 +88,7 @@ func TestThumbnailsOfVideos(t *testing.T) {
 	for at, want := range map[string]string{
 		"/missing": "video_unavailable", "": "video_unavailable", "file:///etc/passwd": "video_unavailable",
 		"http://127.0.0.1:1/t.png": "video_unavailable", "/page": "unsupported_picture",
+		"/broken": "can't reach YouTube",
 	} {
 		site.thumbnail = at
 		if res := add(film).Wants(422); !strings.Contains(res.Text, want) {

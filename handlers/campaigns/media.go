@@ -232,10 +232,7 @@ func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
 	if about.Alt == nil && about.Decorative == nil {
 		about.Alt = &title
 	}
-	if err = in.read(thumbnail); err != nil && core.KindOf(err) == core.Internal {
-		err = web.ErrBusy.With(err)
-	}
-	return err
+	return in.read(thumbnail)
 }
 
 // mediaField returns a function that stores a text field of the request in about.

@@ -40,7 +40,7 @@ const (
 var errThumbnail = errors.New("the response has no thumbnail")
 
 // Thumbnail opens the thumbnail of a video and returns it with the video's title. The caller closes it. If there is
-// none, it returns an Invalid error on video.
+// none, it returns an Invalid error on video, and so does reading it, if the provider stops responding.
 func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.ReadCloser, title string, err error) {
 	host, page, ok := core.VideoOf(address)
 	if !ok {
@@ -48,12 +48,12 @@ func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.Re
 			"Thumbnails can only be fetched from YouTube and Vimeo. Upload an image instead.")
 	}
 	fail := func(err error) (io.ReadCloser, string, error) {
+		if _, unreachable := errors.AsType[*url.Error](err); unreachable {
+			return nil, "", unreachableHost(host, err)
+		}
 		e := core.Invalidf("video", "%s has no thumbnail of this video. It may be private or deleted. Check the "+
 			"video link, or upload an image.", host)
-		if _, unreachable := errors.AsType[*url.Error](err); unreachable {
-			e = core.Invalidf("video", "The server can't reach %s now. Try again later, or upload an image.", host)
-		}
-		e.Code = "video_unavailable"
+		e.Code = videoUnavailable
 		return nil, "", e.With(err)
 	}
 	if v == nil || v.Client == nil {
@@ -81,14 +81,36 @@ func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.Re
 	if plain, found := strings.CutSuffix(about.Thumbnail, barred); found {
 		for _, name := range []string{unbarred, unbarred2} {
 			if body, err = v.open(ctx, plain+name); err == nil {
-				return body, lineOf(about.Title), nil
+				return arriving{body, host}, lineOf(about.Title), nil
 			}
 		}
 	}
 	if body, err = v.open(ctx, about.Thumbnail); err != nil {
 		return fail(err)
 	}
-	return body, lineOf(about.Title), nil
+	return arriving{body, host}, lineOf(about.Title), nil
+}
+
+const videoUnavailable = "video_unavailable"
+
+func unreachableHost(host core.VideoHost, err error) error {
+	e := core.Invalidf("video", "The server can't reach %s now. Try again later, or upload an image.", host)
+	e.Code = videoUnavailable
+	return e.With(err)
+}
+
+// arriving is a thumbnail on its way from a provider.
+type arriving struct {
+	io.ReadCloser
+	host core.VideoHost
+}
+
+func (a arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = unreachableHost(a.host, err)
+	}
+	return n, err
 }
 
 func (v *Videos) open(ctx context.Context, address string) (io.ReadCloser, error) {
