@@ -209,21 +209,11 @@ func (d *doctor) snapshot() {
 		d.ok("snapshot", "none yet; the first is written a minute after the start")
 	case s.At == 0:
 		d.ok("snapshot", "none yet")
-	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && d.changedSince(s.At):
+	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && changedSince(d.store.Path(), s.At):
 		d.fault("snapshot", "the daemon's log has the reason", "%s is %s old", s.Path, aged(s.At))
 	default:
 		d.ok("snapshot", "%s, %s old; copy it to another machine", s.Path, aged(s.At))
 	}
-}
-
-// changedSince reports whether the file was written to after an instant. An idle database needs no new snapshot.
-func (d *doctor) changedSince(at core.Instant) bool {
-	for _, end := range []string{"", "-wal"} {
-		if fi, err := os.Stat(d.store.Path() + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *doctor) lists() {

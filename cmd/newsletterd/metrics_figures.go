@@ -84,7 +84,8 @@ var (
 	recipients    = figure("newsletterd_recipients_total", "Recipients of send jobs by status.", "outcome")
 	diskFree      = figure("newsletterd_disk_free_bytes", "Free disk space for the database.")
 	dbBytes       = figure("newsletterd_db_bytes", "Size of the database file.")
-	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds", "Time of the last backup in Unix time; 0: none.")
+	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds",
+		"Latest time at which the snapshot had all changes, in Unix time; 0: none.")
 )
 
 // Describe implements prometheus.Collector.
@@ -150,9 +151,18 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(diskFree, float64(d.Free))
 		gauge(dbBytes, float64(d.Database))
 	}
-	if s := snapshotOf(f.cfg); s.Path != "" {
-		gauge(snapshotAt, float64(s.At)/1000)
+	if f.cfg.Backup.Every > 0 {
+		gauge(snapshotAt, float64(currentSnapshot(f.cfg, core.At(time.Now())))/1000)
 	}
+}
+
+// currentSnapshot returns the latest time at which the snapshot had all changes, at most now; 0 if there is no snapshot.
+func currentSnapshot(cfg *config.Config, now core.Instant) core.Instant {
+	s := snapshotOf(cfg)
+	if s.At > 0 && !changedSince(cfg.Database.Path, s.At) {
+		return now
+	}
+	return s.At
 }
 
 // secondsSince returns 0 for a zero instant.

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
 )
 
 // TestDashboard checks that each metric in the dashboard exists, and prints our metrics that the dashboard leaves out.
@@ -88,5 +93,33 @@ func TestAudit(t *testing.T) {
 	daemontest.Await(t, "the log", func() bool { return r.log.Has("audit") })
 	if !regexp.MustCompile(`"msg":"audit","actor":"user:[0-9a-f-]{36}","action":"tenant.create"`).MatchString(r.log.String()) {
 		t.Errorf("%s", r.log)
+	}
+}
+
+// TestSnapshotOfAnIdleDatabase checks that a snapshot stays current until the database changes.
+func TestSnapshotOfAnIdleDatabase(t *testing.T) {
+	cfg := config.Default()
+	cfg.Database.Path = filepath.Join(t.TempDir(), "n.db")
+	cfg.Backup.Path = filepath.Join(t.TempDir(), "copy.db")
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	if at := currentSnapshot(cfg, core.At(now)); at != 0 {
+		t.Errorf("no snapshot: %v", at)
+	}
+	touch := func(path string, at time.Time) {
+		t.Helper()
+		err := os.WriteFile(path, nil, 0o600)
+		if err = cmp.Or(err, os.Chtimes(path, now, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{cfg.Database.Path, cfg.Backup.Path} {
+		touch(path, now.Add(-10*time.Hour))
+	}
+	if at := currentSnapshot(cfg, core.At(now)); at != core.At(now) {
+		t.Errorf("unchanged: %v", at)
+	}
+	touch(cfg.Database.Path, now.Add(-time.Hour))
+	if at := currentSnapshot(cfg, core.At(now)); at != core.At(now.Add(-10*time.Hour)) {
+		t.Errorf("changed: %v", at)
 	}
 }

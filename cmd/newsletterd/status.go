@@ -53,6 +53,16 @@ func snapshotOf(cfg *config.Config) (s handlers.SnapshotState) {
 	return s
 }
 
+// changedSince reports whether a database was written to after an instant. If it wasn't, it needs no new snapshot.
+func changedSince(path string, at core.Instant) bool {
+	for _, end := range []string{"", "-wal"} {
+		if fi, err := os.Stat(path + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {
+			return true
+		}
+	}
+	return false
+}
+
 func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
