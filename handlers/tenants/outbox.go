@@ -93,7 +93,7 @@ type outboxFilter struct {
 	TenantID   string `query:"tenant_id"`
 	ListID     string `query:"list_id"`
 	EndpointID string `query:"endpoint_id"`
-	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone"`
+	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone|bulk_action.ended"`
 	State      string `query:"state" enum:"waiting|dead"`
 }
 
@@ -152,7 +152,7 @@ type retryEvents struct {
 	TenantID   string `json:"tenant_id"`
 	ListID     string `json:"list_id"`
 	EndpointID string `json:"endpoint_id"`
-	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone"`
+	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone|bulk_action.ended"`
 }
 
 func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
