@@ -25,8 +25,7 @@ const (
 // UserActor returns the actor name of a user in the audit log.
 func UserActor(id string) string { return actorUser + id }
 
-// ActorUser returns the id of the user that actor, a name from the audit log, stands for. It returns "" if actor is not
-// a user.
+// ActorUser returns the user id in actor, a name from the audit log. If actor is not a user, it returns "".
 func ActorUser(actor string) string {
 	id, user := strings.CutPrefix(actor, actorUser)
 	if !user {
@@ -38,8 +37,7 @@ func ActorUser(actor string) string {
 // ClientActor returns the actor name of an OAuth client in the audit log.
 func ClientActor(id string) string { return actorClient + id }
 
-// ActorClient returns the id of the OAuth client that actor, a name from the audit log, stands for. It returns "" if
-// actor is not a client.
+// ActorClient returns the OAuth client id in actor, a name from the audit log. If actor is not a client, it returns "".
 func ActorClient(actor string) string {
 	id, client := strings.CutPrefix(actor, actorClient)
 	if !client {
@@ -55,8 +53,8 @@ type Approvers struct {
 	Waiting []Email `json:"waiting"`
 }
 
-// CampaignPermissions holds the actions on a campaign that a caller's role and the rule about a second person permit.
-// It does not consider the state of the campaign.
+// CampaignPermissions holds the actions that a caller may perform on a campaign. They depend on the caller's role and
+// on whether the tenant requires a second person, but not on the state of the campaign.
 type CampaignPermissions struct {
 	Approve bool `json:"approve"`
 	Send    bool `json:"send"`
@@ -76,8 +74,8 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 // AsksSecondPerson reports whether the tenant requires approval by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// ErrPostsApproval is returned if the tenant requires an approval by a second person, and the posts of an export are
-// published by the person who uploaded them, or not by a person.
+// ErrPostsApproval is returned if the tenant requires approval by a second person, and the caller who publishes
+// imported posts is not a person or has uploaded the export.
 var ErrPostsApproval = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the " +

@@ -10,8 +10,8 @@ import (
 // maxBrandName is the maximum length of a new brand_name, in characters.
 const maxBrandName = 60
 
-// checkBrandName refuses a brand name that looks like a URL or an address. It appears in emails that the daemon sends
-// in its own name, and email programs turn such text into links.
+// checkBrandName refuses a brand name that looks like a URL or an address. Brand names appear in emails that the daemon
+// sends in its own name, and email programs turn such text into links.
 func checkBrandName(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxBrandName:

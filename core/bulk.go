@@ -19,8 +19,7 @@ var BulkKinds = []string{BulkUnsubscribe, BulkRemove, BulkTag, BulkUntag}
 // BulkTags reports whether a kind of bulk action concerns a tag.
 func BulkTags(kind string) bool { return kind == BulkTag || kind == BulkUntag }
 
-// BulkRight returns the action that a caller needs permission for to start, stop or undo a bulk action of the given
-// kind.
+// BulkRight returns the permission that a caller needs to start, stop or undo a bulk action of the given kind.
 func BulkRight(kind string) Action {
 	if BulkTags(kind) {
 		return ActionPeopleTag
@@ -145,8 +144,8 @@ func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore undoes the bulk action that unsubscribed a pending subscription at the instant left. It changes s only if
-// s has not changed since then, and reports whether it did.
+// PendsBefore undoes the unsubscribe of a pending subscription by a bulk action at the instant left, and reports
+// whether it did. If the subscription has changed since then, it does nothing.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false

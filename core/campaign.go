@@ -79,7 +79,7 @@ type Campaign struct {
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
 	ReviewAsked    int     `db:"review_asked"`  // number of people who were emailed
-	ReviewMissed   bool    `db:"review_missed"` // the wanted time has passed, and those people were notified
+	ReviewMissed   bool    `db:"review_missed"` // the deadline has passed, and those people were notified
 
 	CreatedBy string  `db:"created_by"`
 	CreatedAt Instant `db:"created_at"`

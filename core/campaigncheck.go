@@ -64,8 +64,8 @@ func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 	return faults
 }
 
-// NotReady returns the error for a campaign whose checks found errors, so that it can't be approved or sent. It is
-// Invalid on the first finding and holds all of them. Without errors it returns nil.
+// NotReady returns an Invalid error if the checks of a campaign found errors, so that it can't be approved or sent. The
+// error names the field of the first such finding and holds all of them. Without errors, NotReady returns nil.
 func NotReady(all []CampaignFinding) error {
 	faults := Blocking(all)
 	if len(faults) == 0 {
@@ -107,7 +107,7 @@ var (
 )
 
 // Faults returns the findings that prevent an approval, as far as this can be checked without compiling the campaign:
-// missing fields, and a sender that is not the tenant's.
+// missing fields, and a sender that isn't on a domain of the tenant.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()
 	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {

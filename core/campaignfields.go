@@ -57,7 +57,7 @@ type CampaignFields struct {
 	Language  string          `json:"language"`   // empty means the list's
 	Tracking  string          `json:"tracking"`
 	Template  json.RawMessage `json:"template,omitempty"` // a JSON object; empty: none
-	Theme     string          `json:"theme"`              // of markdown and blocks: name of a built-in theme or id of an own one; empty: the first
+	Theme     string          `json:"theme"`              // name of a built-in theme or id of a custom one; empty: the first
 	Content   CampaignContent `json:"content"`
 	UTM       UTM             `json:"utm,omitzero"` // added to links without such parameters
 	Narrowing
@@ -70,7 +70,7 @@ type CampaignFields struct {
 // ownKeys maps keys of a send job's template to the campaign fields that replace them.
 var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
 
-// FieldsOf returns the fields of a campaign that was created by its job, derived from the job's copy.
+// FieldsOf returns the fields of a campaign that was created by its job. It takes them from the job's copy.
 func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	f := CampaignFields{
 		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,
@@ -253,7 +253,7 @@ func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) Campaign
 	return c
 }
 
-// Override replaces the sender and language of the frozen content by those of the campaign, if set.
+// Override replaces the sender and language of the frozen content with the campaign's own, if those are set.
 func (f *CampaignFields) Override(c *FrozenContent) {
 	for _, o := range []struct {
 		own  string

@@ -2,9 +2,9 @@ package core
 
 import "strings"
 
-// knownFields maps column names to fields of subscribers. The names occur in exports of newsletter services, shops
-// and address books, in English and German. Names and places are also in French, Spanish, Italian, Dutch and
-// Portuguese. The names are in lower case, without separators between words.
+// knownFields maps column names to fields of subscribers. The names occur in exports of newsletter services, shops and
+// address books, in English and German. The columns for names and places are also included in French, Spanish, Italian,
+// Dutch and Portuguese. All names are in lower case, without separators between words.
 var knownFields = fieldsByName(map[string]string{
 	"first_name": "firstname fname givenname forename vorname rufname prenom prénom nombre billingfirstname nome " +
 		"primeironome voornaam roepnaam primernombre nombredepila",

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ListCounts counts the records of a list by state. Each side counts a record at most once.
+// ListCounts holds the number of a list's records in each state: of its subscriptions, and of its subscribers on the
+// send side. In each of these two groups, a record counts at most once.
 type ListCounts struct {
 	// Counts of the subscriptions.
 	Active       int64 `json:"active" db:"active"`
@@ -68,8 +69,9 @@ func (c ListCounts) Against(there ListCounts) string {
 	return strings.Join(words, ", ")
 }
 
-// Readers returns the maximum number of people that a job for the list reaches. These are the mailable subscribers of
-// the send side or, if that has not received all subscriptions yet, the active subscriptions without blocked ones.
+// Readers returns the maximum number of people that a job for the list reaches: the mailable subscribers of the send
+// side. If the send side has not received all subscriptions yet, it returns the active subscriptions without blocked
+// ones.
 func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }
@@ -89,8 +91,8 @@ const (
 	CountMailable
 )
 
-// CountedSubscription returns the counted state of a subscription with this status. An empty status means no
-// subscription.
+// CountedSubscription returns the state under which a subscription with the given status is counted. An empty status
+// means no subscription.
 func CountedSubscription(status string) CountedState {
 	switch status {
 	case SubscriptionActive:
@@ -103,7 +105,7 @@ func CountedSubscription(status string) CountedState {
 	return NotCounted
 }
 
-// Counted returns the counted state of a subscriber. A subscriber without an address does not exist yet.
+// Counted returns the state under which a subscriber is counted. A subscriber without an address does not exist yet.
 func (s *Subscriber) Counted() CountedState {
 	switch {
 	case s.EmailKey == "":

@@ -67,8 +67,8 @@ func (d *Device) Change(in DeviceInput) error {
 	return checkName(&d.Name, "name")
 }
 
-// Register marks the device as registered. It returns ErrRepresentative for the representative device, even if that
-// is registered, and ErrRegistered for another registered device. The caller must check the owner first.
+// Register marks the device as registered. It always returns ErrRepresentative for the representative device, and
+// ErrRegistered for any other device that is already registered. The caller must check the owner first.
 func (d *Device) Register(now Instant) error {
 	switch {
 	case d.Representative:

@@ -17,7 +17,7 @@ const (
 	ChangedSettings = "settings" // of the tenant: its name, sender, brand, postal address, links or tracking
 	ChangedLists    = "lists"    // their names or languages, or who receives emails
 	ChangedMedia    = "media"    // attachments and images
-	ChangedPlan     = "plan"     // first recipients and wanted time
+	ChangedPlan     = "plan"     // first recipients and deadline
 	ChangedSegment  = "segment"  // rules of the segments that decide on recipients
 	ChangedProgram  = "program"  // newsletterd itself: the same records compile to a different result
 )
@@ -53,7 +53,7 @@ type Covered struct {
 	Attachments []CoveredFile
 	Pictures    []string // digits of the existing image files that emails show
 	MailedProof []bool   // for each list: only subscribers who confirmed by an emailed link get it
-	WantedAt    Instant  // wanted time of the review
+	WantedAt    Instant  // deadline of the review
 	Rule        string   // of the segments, inlined; empty: none
 	FirstFew    bool     // some recipients get it first, unless the sender decides otherwise
 
@@ -77,7 +77,8 @@ const (
 var sumLength, fingerprintLength = base64.RawURLEncoding.EncodedLen(sumBytes),
 	base64.RawURLEncoding.EncodedLen(fingerprintBytes)
 
-// hashed is a hash of texts in which the end of one text can't be confused with the next.
+// hashed is a hash of a sequence of texts. It includes their lengths, so that moving text from one to the next changes
+// the hash.
 type hashed struct{ hash.Hash }
 
 func (h hashed) add(texts ...string) {

@@ -13,7 +13,7 @@ type DomainTypo struct {
 	Rows   int64  `json:"rows"`
 }
 
-// DomainTypos lists such domains in the order of the file.
+// DomainTypos lists the mistyped domains of a file, in its order.
 type DomainTypos []DomainTypo
 
 // Column returns the column value.
@@ -51,7 +51,7 @@ var slips = map[string]string{
 }
 
 // LikelyDomain returns the domain of a large email provider that was probably meant, such as gmail.com for gmial.com.
-// It returns "" if the domain is that of a provider or resembles none.
+// It returns "" if the domain belongs to such a provider itself, or resembles none.
 func LikelyDomain(domain string) string {
 	domain = strings.ToLower(domain)
 	name, rest, ok := strings.Cut(domain, ".")

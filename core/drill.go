@@ -24,9 +24,9 @@ type DrillCounts struct {
 	Jobs          int64 `db:"jobs"`
 }
 
-// Differ compares the counts of a restored database with those of the serving database, and returns the implausible
-// ones. before was counted in the serving database before the restored state, and after was counted after it. Rows may
-// have been created and deleted in between, so each count may deviate by the difference between the two.
+// Differ compares the counts of a restored database with the serving database and returns the implausible ones. before
+// was counted in the serving database before the restored state, and after was counted after it. Rows may have been
+// created and deleted in between, so each count may deviate by the difference between the two.
 func (c DrillCounts) Differ(before, after DrillCounts) (findings []string) {
 	for _, n := range []struct {
 		what               string

@@ -45,7 +45,7 @@ const (
 	MaxEndpointName = 100
 )
 
-// Wants reports whether the endpoint gets events of a list with one of the given types.
+// Wants reports whether the endpoint gets a list's events of at least one of the given types.
 func (e *Endpoint) Wants(listID string, eventTypes ...string) bool {
 	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 ||
 		slices.ContainsFunc(eventTypes, func(t string) bool { return slices.Contains(e.Events, t) }))

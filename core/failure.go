@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Failures lists the reasons why emails of a job were not delivered, or not yet.
+// Failures lists the reasons why emails of a job failed or were deferred.
 type Failures struct {
 	Failures []Failure `json:"failures"` // most frequent first
 	Partial  bool      `json:"partial"`  // only the first FailureSample recipients of each outcome were counted
 }
 
-// FailureSample is the number of recipients of each outcome that are examined.
+// FailureSample is the maximum number of recipients that are examined for each outcome.
 const FailureSample = 2000
 
 // Failure is one reason and its number of recipients.

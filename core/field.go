@@ -186,8 +186,8 @@ func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	return values, nil
 }
 
-// Holding returns the fields with the subscriber's current value added to the options of each choice. This keeps a
-// value valid for its subscriber that is no longer an option or was imported, until it is changed.
+// Holding returns the fields with the subscriber's current value added to the options of each choice. An imported
+// value, or one that is no longer an option, thus stays valid for this subscriber until it is changed.
 func (f Fields) Holding(p Preferences) Fields {
 	said, held := p.Values(), slices.Clone(f)
 	for i := range held {

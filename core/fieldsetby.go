@@ -23,8 +23,8 @@ func (f Fields) ofTeam() bool {
 	return slices.ContainsFunc(f, func(one Field) bool { return one.SetBy == SetByTeam })
 }
 
-// Guarded returns the preferences that result when a person outside the team submits by in place of p. The fields of
-// the team keep their values from p. If the result would exceed MaxPreferences, it contains only those fields.
+// Guarded returns the preferences that result when a person outside the team submits by in place of p. Fields that only
+// the team can edit keep their values from p. If the result would exceed MaxPreferences, it contains only those fields.
 func (f Fields) Guarded(p, by Preferences) Preferences {
 	if !f.ofTeam() {
 		return by
@@ -50,8 +50,8 @@ func (f Fields) Guarded(p, by Preferences) Preferences {
 	return guarded
 }
 
-// keepSetBy sets each missing SetBy in f to that of the field with the same name in before. A program that doesn't know
-// SetBy therefore can't open a field to subscribers.
+// keepSetBy sets each missing SetBy in f to the value that the field with the same name has in before. A program that
+// doesn't know SetBy therefore can't open a field to subscribers.
 func (f Fields) keepSetBy(before Fields) {
 	for i := range f {
 		at := slices.IndexFunc(before, func(b Field) bool { return b.Name == f[i].Name })

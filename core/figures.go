@@ -24,7 +24,7 @@ type UnnamedTimes struct {
 	Scanners int64 `json:"scanners"`
 }
 
-// words returns the figures as the end of a line of text. If u is nil, it returns "".
+// words returns the figures as the last part of a line of text. If u is nil, it returns "".
 func (u *UnnamedTimes) words() string {
 	if u == nil {
 		return ""
@@ -106,8 +106,8 @@ type Totals struct {
 	ScannerClicked int64 `db:"total_scanner_clicked"`
 }
 
-// measureTotals sets the figures of a job whose emails identify no subscriber. The counters of the API then count
-// opens and clicks as well.
+// measureTotals sets the figures of a job whose emails identify no subscriber. Opened, Clicked and their machine counts
+// are then numbers of opens and clicks instead of people.
 func (s *Stats) measureTotals(n *OpenCounts) {
 	t := &n.Totals
 	s.Opens, s.Clicks = &OpenFigures{}, &ClickFigures{}
@@ -123,8 +123,8 @@ func (s *Stats) measureTotals(n *OpenCounts) {
 	}
 }
 
-// Measure sets the figures of opens and clicks. The recipients who got the email are those delivered, if a provider
-// reports deliveries, otherwise those sent.
+// Measure sets the figures of opens and clicks. Rates refer to the delivered emails if a provider reports deliveries,
+// otherwise to the sent ones.
 func (s *Stats) Measure(n *OpenCounts) {
 	if n.Tracked&(TrackedTotals|TrackedConsent) == TrackedTotals && s.Opened == 0 && s.Clicked == 0 {
 		s.measureTotals(n)
@@ -157,8 +157,8 @@ func (s *Stats) Measure(n *OpenCounts) {
 	}
 }
 
-// addUnnamed adds opens and clicks of emails that identify no subscriber. The counters of the API then sum people and
-// times.
+// addUnnamed adds opens and clicks of emails that identify no subscriber. Opened, Clicked and their machine counts then
+// add up people and numbers of times.
 func (s *Stats) addUnnamed(t *Totals) {
 	if s.Opens.Measured {
 		s.Opens.Rate, s.Opens.Unnamed = nil, &UnnamedTimes{t.PeopleOpened, t.UnclearOpened, t.ScannerOpened}

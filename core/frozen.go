@@ -46,7 +46,7 @@ func (f *FrozenContent) Resolve(t, layout *Template) {
 	f.LayoutHTML, f.LayoutText = layout.BodyHTML, layout.BodyText
 }
 
-// Restore replaces the current texts of c by the frozen ones. If the template was not resolved, c keeps its own.
+// Restore replaces the current texts of c with the frozen ones. If the template was not resolved, c keeps its own.
 func (f *FrozenContent) Restore(c *Content) {
 	c.List.Name, c.List.Language = f.ListName, f.Language
 	c.Tenant.Name, c.Tenant.PostalAddress, c.Tenant.Language = f.TenantName, f.PostalAddress, f.Language

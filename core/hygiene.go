@@ -18,7 +18,7 @@ const (
 	monthOfDays  = 30 * 24 * time.Hour
 )
 
-// SilentSince returns the start of an inactive period of some months that ends now.
+// SilentSince returns the start of an inactive period that lasts the given number of months and ends now.
 func SilentSince(months int, now Instant) Instant {
 	if months == MaxSilence {
 		return now.Add(-365 * 24 * time.Hour)

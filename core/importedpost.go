@@ -39,7 +39,7 @@ func NoPost(no int64) *Error {
 	return Invalidf("posts", "The export has no post with the number %d.", no)
 }
 
-// CheckInput normalizes the address of the site. If it is not one, CheckInput returns an Invalid error.
+// CheckInput normalizes the address of the site. It returns an Invalid error if that is not a valid address.
 func (in *PostsInput) CheckInput() (err error) {
 	in.Site, err = ParseOldSite(string(in.Site))
 	return err

@@ -25,7 +25,8 @@ const (
 	ImportErased  = "person_erased"    // the file contained the address of a person whose data was erased
 )
 
-// ImportFileStatus is the column of a merged export with the status that the name of a file gives to all of its people.
+// ImportFileStatus is the column of a merged export that holds the status which a file's name states for everyone in
+// that file.
 const ImportFileStatus = "file_status"
 
 // MaxOpenImports is the maximum number of a tenant's uploaded imports that are not finished.

@@ -31,8 +31,9 @@ func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (Imp
 }
 
 // JoinedAfter reports whether an active subscription takes precedence over a file according to which the subscriber
-// unsubscribed at leftAt. The subscriber's own actions take precedence over a file without a time. An earlier import
-// does not, unless joined, the time it gave, is later.
+// unsubscribed at leftAt. A subscriber's own action takes precedence unless the file contains a later time. An imported
+// subscription takes precedence only if the file contains a time and joined, the time from the earlier import, is not
+// before it.
 func (s *Subscription) JoinedAfter(leftAt, joined Instant) bool {
 	if s.Status != SubscriptionActive {
 		return false

@@ -33,7 +33,7 @@ const (
 	PictureRedirects   = "redirects"    // too many
 	PictureBadAddress  = "bad_address"  // neither http nor https, or without a host
 	PictureStorageFull = "storage_full" // the tenant's images have reached their limit
-	PictureNoSite      = "no_site"      // an address without that of its site, which is unknown
+	PictureNoSite      = "no_site"      // a relative address, and the address of the site is unknown
 )
 
 // Limits of the posts of exports and their pictures.
@@ -78,7 +78,8 @@ func (i *ImportedIssue) Cursor() string {
 	return strconv.FormatInt(int64(i.SentAt), 10) + "." + strconv.FormatInt(i.No, 10)
 }
 
-// PictureKey returns the address of a picture as ImportedPicture stores it. It is empty for an address that is too long.
+// PictureKey returns the address of a picture as ImportedPicture stores it. It is empty for an address that is too
+// long.
 func PictureKey(address string) string {
 	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		sum := sha256.Sum256([]byte(data))

@@ -76,8 +76,8 @@ func (o UndoOutcome) Frees(s *Subscription) bool {
 	return false
 }
 
-// WithWord returns the outcome that replaces o for a subscription whose subscriber is unsubscribed according to another
-// file, if o would free them. s is the subscription before the undo.
+// WithWord returns the outcome for a subscription whose subscriber is also unsubscribed according to another file. It
+// replaces an outcome o that would free the subscriber. s is the subscription before the undo.
 func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	switch {
 	case s.Status != SubscriptionActive:

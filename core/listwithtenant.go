@@ -8,7 +8,7 @@ type ListWithTenant struct {
 	List
 	Tenant Tenant
 
-	// OnlyArchive is true if the tenant has its own host, and the list has the only archive of it. Only
+	// OnlyArchive is true if the tenant has its own host, and the list's archive is the only one on that host. Only
 	// Store.ListWithTenant sets it.
 	OnlyArchive bool
 }

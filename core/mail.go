@@ -24,7 +24,7 @@ const (
 	MailReview            = "review"             // you are asked to approve a campaign
 	MailReviewApproved    = "review_approved"    // a campaign was approved for which you requested approval
 	MailReviewRejected    = "review_rejected"    // … needs changes
-	MailReviewMissed      = "review_missed"      // … was not approved by the wanted time
+	MailReviewMissed      = "review_missed"      // … was not approved by the deadline
 	MailMending           = "mending"            // you are asked to fix a link of a campaign
 	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
 	MailClientsAdded      = "clients_added"      // … has several; Params say since when
@@ -65,7 +65,7 @@ type QueuedMail struct {
 	LastError  string  `db:"reason" json:"last_error,omitempty"`      // without addresses or tokens
 }
 
-// AboutAccount reports whether an email is about an account, and so neither about a list nor a test of a send job.
+// AboutAccount reports whether an email is about an account, that is, neither about a list nor a test of a send job.
 // Because its token gives access to the account, it always uses the daemon's relay, sender and Reply-To, even if it
 // names a tenant.
 func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }

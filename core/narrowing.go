@@ -61,8 +61,8 @@ func (n *Narrowing) Column() string {
 	return string(text)
 }
 
-// Searches returns the number of lists and campaigns in which each subscriber must be looked up, without those of its
-// segments.
+// Searches returns the number of lists and campaigns in which each subscriber must be looked up. Those that the rules
+// of segments name are not included.
 func (n *Narrowing) Searches() int {
 	searches := len(n.ExcludeListIDs) + len(n.ExcludeCampaignIDs)
 	if n.Audience != nil {
@@ -132,7 +132,7 @@ type Audience struct {
 // AudienceBudget is how long a response waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
-// AudienceEstimate is like AudienceBudget for a response that estimates the audience of long lists.
+// AudienceEstimate is passed in place of AudienceBudget to estimate the audience of long lists instead of counting it.
 const AudienceEstimate time.Duration = -1
 
 // Expected returns the number of recipients for SendJob.Expected. It returns 0 if not all recipients were counted.

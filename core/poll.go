@@ -14,15 +14,14 @@ const (
 	MinPollOptions  = 2
 	MaxPollOptions  = 10
 	MaxPollOption   = 100 // characters
-	// FewAnswers is the number of answers from which results are broken down by option. Fewer would show who answered
-	// what.
+	// FewAnswers is the minimum number of answers needed to show results by option. Fewer would show who answered what.
 	FewAnswers = 5
 	// MaxAnswerChanges is the number of times that a person can change an answer. Each change may be an event.
 	MaxAnswerChanges = 20
 )
 
-// Poll is a question in a campaign, which subscribers answer with a link. It is part of a version. Once the campaign is
-// sent, its results have a life of their own: see PollResult.
+// Poll is a question in a campaign, which subscribers answer with a link. It is part of a version of the campaign. Once
+// the campaign is sent, PollResult holds its polls and their answers.
 type Poll struct {
 	Question    string  `json:"question" is:"required" like:"line" min:"1" max:"200"`
 	Options     Strings `json:"options" is:"required" min:"2" max:"10" each:"line max=100"`
@@ -64,7 +63,7 @@ var ErrAnswerFixed = &Error{
 	Message: "You've changed this answer too many times. You can't change it again.",
 }
 
-// JudgeKeys reports unknown keys of a poll.
+// JudgeKeys returns an error if unknown contains keys that a poll doesn't have.
 func (p *Poll) JudgeKeys(unknown []string) error { return JudgeKeys(JSONKeys[Poll](), unknown) }
 
 // checkPolls validates the polls of a campaign and trims their texts.
@@ -104,7 +103,8 @@ func (p *Poll) check(at string) error {
 	return nil
 }
 
-// checkPollText trims and validates a text of a poll. Emails contain it as a part of a template.
+// checkPollText trims and validates a text of a poll. Placeholders are refused, because emails contain the text as part
+// of a template.
 func checkPollText(text *string, at string, most int) error {
 	if err := checkText(text, at, most, false); err != nil {
 		return err
@@ -118,7 +118,7 @@ func checkPollText(text *string, at string, most int) error {
 	return nil
 }
 
-// PollNumbers returns the numbers of the polls that a text contains, in order and each once.
+// PollNumbers returns the numbers of the polls that a text contains, in order and without duplicates.
 func PollNumbers(text string) (numbers []int) {
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "{{")
@@ -147,8 +147,8 @@ func PollNumber(body string) int {
 	return n
 }
 
-// PollFindings returns what is wrong with the polls of a campaign at a moment. lists are its lists. elsewhere means that
-// another service has their subscriptions.
+// PollFindings returns the problems that the polls of a campaign with these lists have at now. elsewhere is true if
+// another service holds the subscriptions of the lists.
 func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant) (all []CampaignFinding) {
 	add := func(severity, code string, i int, hint string, said *Error) {
 		all = append(all, CampaignFinding{
@@ -183,7 +183,7 @@ func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant)
 	return all
 }
 
-// Fits returns an error if a list has no field that can take the answers. number is that of the poll.
+// Fits returns an error if a list has no field that can store the answers. The error names the poll by number.
 func (p *Poll) Fits(number int, l *List) *Error {
 	if p.Field == "" {
 		return nil
@@ -205,7 +205,7 @@ func (p *Poll) Fits(number int, l *List) *Error {
 	return nil
 }
 
-// BreakDown leaves out the answers per option if there are too few in all.
+// BreakDown removes the answers per option if the poll has fewer than FewAnswers in total.
 func (r *PollResult) BreakDown() {
 	if r.Answers >= FewAnswers {
 		return
@@ -215,7 +215,7 @@ func (r *PollResult) BreakDown() {
 	}
 }
 
-// Result returns a poll of a campaign that was not sent yet.
+// Result returns the result of a poll whose campaign has not been sent: it has no answers.
 func (p *Poll) Result(number int) PollResult {
 	r := PollResult{
 		Number: number, Question: p.Question, Field: p.Field, ClosesAt: p.ClosesAt, ShowResults: p.ShowResults,
@@ -226,7 +226,7 @@ func (p *Poll) Result(number int) PollResult {
 	return r
 }
 
-// OpenAt reports whether a poll of a sent campaign can be answered at a moment.
+// OpenAt reports whether a poll of a sent campaign can be answered at now.
 func (r *PollResult) OpenAt(now Instant) bool {
 	return r.ClosedAt == 0 && cmp.Or(r.ClosesAt, now+1) > now
 }

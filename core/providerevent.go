@@ -95,8 +95,8 @@ func (e *ProviderEvent) Effect() string {
 	return ""
 }
 
-// Effect returns the effect of the report on the address: that of its event, unless Doubtful or Sender is set for a
-// soft bounce.
+// Effect returns the effect of the report on the address. It is the effect of the event, except for a soft bounce with
+// Doubtful or Sender set.
 func (r *ProviderReport) Effect() string {
 	effect := r.Event.Effect()
 	switch {
@@ -142,8 +142,8 @@ const (
 	MarkReadByScanner  // ClassScanner
 )
 
-// Opens returns the class of the email's opens. For opens recorded before there were classes, those by declared
-// machines are unclear.
+// Opens returns the class of the email's opens. Opens by declared machines that were recorded before classes existed
+// are unclear.
 func (m Marks) Opens() Class {
 	switch {
 	case m&MarkReadByPerson != 0:

@@ -97,8 +97,8 @@ func (l SendLimits) Check(field string) error {
 	return nil
 }
 
-// change replaces the relays by those of an input. A relay with the id of an existing one keeps that id. If it has no
-// new password and the same user and host, it keeps the password too. The password is never sent to another server.
+// change sets the relays to those in a request. A relay with the id of an existing one keeps that id. If it has no new
+// password and the same user and host, it keeps the password too. The password is never sent to another server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "%s must be at most %d.", "relays", MaxRelays)

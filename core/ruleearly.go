@@ -1,6 +1,7 @@
 package core
 
-// possible holds the least and the most of the results that a rule can have for a subscriber of whom only a part is known.
+// possible holds the lowest and the highest result that a rule can have for a subscriber about whom not everything is
+// known.
 type possible struct{ least, most truth }
 
 // Early reports whether a subscriber matches, if the email address, the preferences and JoinedAt of the profile decide
@@ -15,7 +16,7 @@ func (m *Matcher) Early(p *Profile) (match, decided bool) {
 // HasEarly reports whether Early can decide for some subscribers but not for all.
 func (m *Matcher) HasEarly() bool { return m.cheap && m.costly }
 
-// OnlyEarly reports whether Early can decide for all subscribers. Match then needs no more than Early, either.
+// OnlyEarly reports whether Early can decide for all subscribers. Match then also needs only the data that Early needs.
 func (m *Matcher) OnlyEarly() bool { return !m.costly }
 
 // compileEarly compiles a rule for Early.
@@ -49,7 +50,7 @@ func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
 	return func(*seen) possible { return possible{no, yes} }
 }
 
-// earlyOf combines conditions until the result is surely end.
+// earlyOf combines conditions, and stops as soon as the result can only be end.
 func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth) truth, end truth) func(*seen) possible {
 	var all []func(*seen) possible
 	for i := range rules {

@@ -64,7 +64,7 @@ func is(holds bool) truth {
 	return no
 }
 
-// Matcher decides which subscribers match a rule at one moment. Any goroutine may use it.
+// Matcher decides which subscribers match a rule at a given time. It is safe for concurrent use.
 type Matcher struct {
 	Lists, Campaigns []string // ids to look up for each subscriber
 	Links            []RuleLink
@@ -97,8 +97,8 @@ type Reason struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Compile returns a matcher of the rule at a moment. The days of the rule are those of zone; nil means UTC. The rule
-// must not refer to segments: see Inline.
+// Compile returns a matcher that evaluates the rule at now. Its days are days in zone; nil means UTC. The rule must not
+// refer to segments: see Inline.
 func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
 	if zone == nil {
 		zone = time.UTC

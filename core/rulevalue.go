@@ -119,7 +119,7 @@ func oneOf(values []string) func(string) bool {
 	}
 }
 
-// SameText reports whether a condition takes two texts for the same.
+// SameText reports whether conditions treat two texts as equal.
 func SameText(a, b string) bool { return oneOf([]string{a})(b) }
 
 // foldText removes differences of case by Unicode's simple folding, and folds the Turkish İ to i.

@@ -244,8 +244,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// hasInvisible reports whether a text has characters that can't be seen: controls of the writing direction, characters
-// without a width, soft hyphens.
+// hasInvisible reports whether a text has characters that can't be seen: controls of the writing direction, zero-width
+// characters or soft hyphens.
 func hasInvisible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)

@@ -38,8 +38,8 @@ type StopRule struct {
 	Sample      int64   // number of emails from which a share is meaningful
 }
 
-// Judge returns the reason for which a job must pause, or "" if it may continue. The limit of hard bounces for Sample
-// emails also applies before that many were sent. Complaints are checked only after Sample emails were sent.
+// Judge returns the reason why a job must pause, or "" if it may continue. The limit of hard bounces for Sample emails
+// also applies before that many were sent. Complaints are checked only after Sample emails were sent.
 func (r StopRule) Judge(j *SendJob) string {
 	if j.Unstoppable || j.Status != JobRunning {
 		return ""
@@ -108,9 +108,9 @@ func (j *SendJob) Resume() error {
 	return nil
 }
 
-// Retry returns a job that sends the content of j to its recipients without a successful attempt. If j ended before
-// all recipients were known, the new job also covers the remaining subscribers of the list. If there is nothing to
-// retry, or j has not ended, Retry returns ErrConflict.
+// Retry returns a job that sends the content of j to the recipients that j didn't reach. If j ended before all
+// recipients were known, the new job also covers the remaining subscribers of the list. If there is nothing to retry,
+// or j has not ended, Retry returns ErrConflict.
 func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	switch {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:

@@ -87,7 +87,7 @@ type SummaryEvent struct {
 	OccurredAt Instant          `json:"occurred_at"`
 }
 
-// DroppedEvent returns the event that reports dropped events. Its instant is that of the last dropped event.
+// DroppedEvent returns the event that reports dropped events. It occurs at the instant of the last dropped one.
 func DroppedEvent(id, tenantID string, d Dropped) *SummaryEvent {
 	return &SummaryEvent{
 		ID: id, Type: EventDropped, TenantID: tenantID, From: d.From, To: d.To, Types: d.Types, Counts: d.Counts,

@@ -71,8 +71,8 @@ func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	return p.With(map[string]any{TrackingMember: want})
 }
 
-// ReplacedBy returns by, the preferences that replace p. If by has no tracking member, the result keeps that of p,
-// because leaving it out is not a withdrawal.
+// ReplacedBy returns by, the preferences that replace p. If by has no tracking member, the result keeps p's, because
+// leaving it out is not a withdrawal.
 func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	if by.tracking() != nil {
 		return by

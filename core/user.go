@@ -75,8 +75,8 @@ func (r Role) Validate() error {
 	return nil
 }
 
-// NameInMails returns the name of the user for emails to people who possibly don't know them. If the user chose no
-// name, or it could be mistaken for an address, this is the email address.
+// NameInMails returns the name of the user for emails to people who may not know the user. If the user chose no name,
+// or the name could be mistaken for an address, it returns the email address.
 func (u *User) NameInMails() string {
 	if u.Name == "" || u.Name == DefaultName(u.ID) || !plainName(u.Name) {
 		return string(u.Email)

@@ -20,8 +20,8 @@ var (
 	vimeoID   = regexp.MustCompile(`^\d{1,15}$`)
 )
 
-// VideoOf returns the provider of a video and the URL of its page, without what else is in the address. ok is false for
-// other addresses.
+// VideoOf returns the provider of a video and the URL of its page. The URL omits everything in the address that the
+// page doesn't need. ok is false for other addresses.
 func VideoOf(address string) (host VideoHost, page string, ok bool) {
 	if !strings.Contains(address, "://") {
 		address = "https://" + address
