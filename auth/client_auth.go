@@ -32,8 +32,8 @@ var builtInClient = core.TokenClient{
 	AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
-// authenticate returns the client of a token request. If the client's tenant is suspended, it returns ErrSuspended.
-// Other errors are those of identify.
+// authenticate returns the client of a token request. If the client's tenant is suspended, it returns ErrSuspended. It
+// also returns the errors of identify.
 func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	client, err := p.identify(ctx, c, now)
 	if err == nil && client.Suspended {

@@ -28,8 +28,8 @@ func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailCh
 	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
 }
 
-// ChangeEmail redeems the token from that link for the signed-in user who requested the change. Another user can't
-// redeem it, because that would verify the address for the account of the requester.
+// ChangeEmail redeems the token that AskEmailChange emailed, for the signed-in user who requested the change. Another
+// user can't redeem it, because that would verify the address for the requester's account.
 func (p *Provider) ChangeEmail(
 	ctx context.Context, userID string, email core.Email, token, language string, now core.Instant,
 ) error {

@@ -11,8 +11,8 @@ type originSet struct {
 	origins    map[string]bool
 }
 
-// AllowsOrigin reports whether scripts of an origin may call the endpoints of relying parties. The origin must be
-// that of a public client's redirect URI.
+// AllowsOrigin reports whether scripts of an origin may call the endpoints of relying parties. They may if a public
+// client has a redirect URI with that origin.
 func (p *Provider) AllowsOrigin(ctx context.Context, origin string) (bool, error) {
 	generation := p.generation.Load()
 	set := p.origins.Load()

@@ -231,8 +231,8 @@ type NewPasskey struct {
 	Language string // language of the email, from core.Languages; empty: the first
 }
 
-// AddPasskey adds a passkey for a signed-in user. The errors are ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys,
-// ErrFactorUnverified and those of store.AddPasskey.
+// AddPasskey adds a passkey for a signed-in user. It returns ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys,
+// ErrFactorUnverified and the errors of store.AddPasskey.
 func (p *Provider) AddPasskey(ctx context.Context, v core.Visitor, n NewPasskey, now core.Instant) error {
 	if p.passkeys.party == nil {
 		return ErrNoPasskeys

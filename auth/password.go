@@ -76,8 +76,8 @@ func NewHasher(cost Argon2) (*Hasher, error) {
 	return h, nil
 }
 
-// Hash returns the PHC string of a password, which must have passed PasswordRules.Check. The error is a busy error
-// (503) or that of the context.
+// Hash returns the PHC string of a password, which must have passed PasswordRules.Check. It returns a busy error (503),
+// or the error of ctx.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	rand.Read(salt)

@@ -49,8 +49,8 @@ type PasswordProof struct {
 	Device   string // as in SignInRequest
 }
 
-// ProveByPassword records that a signed-in user has entered the password and, if there is a second factor, a code.
-// The errors are those of CheckPassword and CheckCode, and core.ErrNotFound if the user has been signed out.
+// ProveByPassword records that a signed-in user has entered the password and, if there is a second factor, a code. It
+// returns the errors of CheckPassword and CheckCode, and core.ErrNotFound if the user has been signed out.
 func (p *Provider) ProveByPassword(ctx context.Context, v core.Visitor, r PasswordProof, now core.Instant) error {
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *Provider) ProveByPassword(ctx context.Context, v core.Visitor, r Passwo
 	return p.store.ProveBrowser(ctx, v.Browser.ID, v.User.Epoch, amr, nil, try.Key, now)
 }
 
-// ProveByPasskey records that a signed-in user has used a passkey. The errors are those of SignInByPasskey, and
+// ProveByPasskey records that a signed-in user has used a passkey. It returns the errors of SignInByPasskey, and
 // core.ErrNotFound if the user has been signed out.
 func (p *Provider) ProveByPasskey(ctx context.Context, v core.Visitor, a PasskeyAnswer, remote netip.Addr,
 	now core.Instant,

@@ -11,7 +11,7 @@ import (
 
 // RotateKeys creates the next key of each algorithm and returns the new keys. A new key is published immediately and
 // signs after a day. Until then, the previous key signs, and it stays published until its last token has expired. An
-// algorithm that already has a next key is skipped. The actor in the audit log is that of the context (db.By).
+// algorithm that already has a next key is skipped. The audit log names the actor in ctx (db.By).
 func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)

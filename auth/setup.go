@@ -18,7 +18,7 @@ import (
 // SetupTTL is the lifetime of the link with which the first operator creates an account.
 const SetupTTL = time.Hour
 
-// ErrSetupOver is returned if the token of such a link is invalid or has expired, or if the account already exists.
+// ErrSetupOver is returned if the token of a setup link is invalid or has expired, or if the account already exists.
 var ErrSetupOver = &core.Error{
 	Kind: core.Invalid, Code: "setup_over", Field: "token",
 	Message: "The link is no longer valid. If there is no server administrator yet, newsletterd admin setup-link " +
@@ -69,8 +69,8 @@ func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instan
 	return nil
 }
 
-// Setup creates the first operator with the token of a link. It returns ErrSetupOver, or an error about name, address
-// or password. Of two concurrent calls, only one creates an account.
+// Setup creates the first operator with the token of a setup link. It returns ErrSetupOver, or an error about name,
+// address or password. Of two concurrent calls, only one creates an account.
 func (p *Provider) Setup(ctx context.Context, token, name, address, password string, now core.Instant) error {
 	if err := p.CheckSetup(ctx, token, now); err != nil {
 		return err

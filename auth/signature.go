@@ -94,7 +94,7 @@ func Sign(key []byte, path, clientID string, timestamp int64, nonce string, body
 }
 
 // SignStandard returns the value of webhook-signature (Standard Webhooks 1.0, scheme v1). id is the value of
-// webhook-id, and timestamp that of webhook-timestamp in unix seconds.
+// webhook-id, and timestamp is the value of webhook-timestamp in unix seconds.
 func SignStandard(key []byte, id string, timestamp int64, body []byte) string {
 	text := append([]byte(id+"."+strconv.FormatInt(timestamp, 10)+"."), body...)
 	return "v1," + base64.StdEncoding.EncodeToString(mac(key, text))

@@ -19,7 +19,8 @@ type UserInfo struct {
 	UpdatedAt     int64       `json:"updated_at,omitempty"` // unix seconds
 }
 
-// UserInfo returns the claims of the user of an access token with the scope openid (OpenID Connect Core section 5.3).
+// UserInfo returns the claims about the user of an access token, which needs the scope openid (OpenID Connect Core
+// section 5.3).
 func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, error) {
 	if !caller.Has(core.ScopeOpenID) {
 		return UserInfo{}, core.ErrScope
