@@ -199,8 +199,8 @@ func cover(q db.Querier, c *core.Covered) (err error) {
 	return nil
 }
 
-// ContentChanges returns the person who last changed each of the given parts of an approval's content, with the names
-// of people and records. Its only error is core.ErrStorage.
+// ContentChanges returns the last change to each of the given parts of an approval's content, with the names of the
+// person and the record. Its only error is core.ErrStorage.
 func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.CampaignFields, parts []string) (
 	changes []core.ContentChange, err error,
 ) {

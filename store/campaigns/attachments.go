@@ -45,7 +45,7 @@ func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string
 }
 
 // AttachmentsOfDraft returns the attachments of a draft. For an approved draft, these are the files stored at its
-// approval. For any other draft, they are those that AttachmentsOf returns for the draft's ids.
+// approval. For any other draft, it returns the result of AttachmentsOf.
 func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attachment, error) {
 	if d.Frozen {
 		return s.Attachments(ctx, d.Campaign.CopyID)

@@ -65,7 +65,7 @@ const fewestExpanded = 10
 // nextStep selects the last id of the next step through the subscribers of a list.
 const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
 
-// stepOf returns the number of subscribers of the list at place that one step checks. This is at most most.
+// stepOf returns the number of subscribers of the list at place that one step checks, at most most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
 	if n.Segmented() { // notJudged searches the earlier lists again; the rule was evaluated before
@@ -125,7 +125,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 }
 
 // newOnList returns the candidates of a range of the list at place who were not reached before and are not excluded. It
-// also returns how many were.
+// also returns how many were reached before, and how many are excluded.
 func newOnList(tx *db.Tx, j *core.SendJob, n *core.Narrowing, parts []jobPart, place int, after, upper string,
 	ahead judged,
 ) (found []candidate, duplicates, excluded int, err error) {

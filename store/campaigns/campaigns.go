@@ -375,7 +375,7 @@ func tellFields(tx *db.Tx, was, is []byte) error {
 	return nil
 }
 
-// ArchiveCampaign archives a draft or a sent campaign. Its errors are those of AskReview.
+// ArchiveCampaign archives a draft or a sent campaign. It returns the errors of AskReview.
 func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *db.Tx, c *core.Campaign) (bool, error) {
 		err := c.Archive()

@@ -197,8 +197,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// keepShown stores what pages show of a campaign that is going to be sent at a moment: its issues, and its polls. If it
-// sent emails before, they stay as they are. A job without recipients sent none, even if it started.
+// keepShown stores the issues and the polls of a campaign that will be sent at due, because web pages show them. If the
+// campaign has already sent emails, it changes neither. A job without recipients has sent none, even if it started.
 func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending, due core.Instant) error {
 	if err := keepIssue(tx, c, r.Head); err != nil {
 		return err

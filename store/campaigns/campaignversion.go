@@ -84,7 +84,7 @@ func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields st
 }
 
 // RestoreVersion makes the content of an earlier version the current one, as a new version. If that version no longer
-// exists, it returns core.ErrNotFound. Its other errors are those of EditCampaign.
+// exists, it returns core.ErrNotFound. It also returns the errors of EditCampaign.
 func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		v, f, err := campaignFields(tx, c, version)

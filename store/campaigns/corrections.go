@@ -45,7 +45,7 @@ type CampaignCorrection struct {
 	Force bool               // whether to skip the second person that the tenant requires
 }
 
-// CorrectCampaign makes pages show another copy of a campaign than the one that was sent. The details of list and
+// CorrectCampaign makes web pages show another copy of a campaign instead of the sent one. The details of list and
 // tenant stay those that were frozen with the campaign, and the sent copy stays stored. It returns
 // core.ErrCampaignNotFound, core.ErrConflict if nothing was sent, or core.ErrNotCorrected if there is no correction to
 // remove. If the tenant requires a second person, and the actor doesn't count as one (see core.Tenant.Accepts), it

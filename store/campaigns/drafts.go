@@ -39,8 +39,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, which
-// records cause that have changed since. Theme is then nil.
+// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, because
+// their cause is that records have changed since. Theme is then nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {
@@ -67,7 +67,8 @@ func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.
 	return d, err
 }
 
-// ChangedDraft is like Draft, for a version to whose fields it applies change. It also returns the error of change.
+// ChangedDraft is like Draft, but first applies change to the fields of the version. It also returns the error of
+// change.
 func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, compile core.CampaignCompiler, now core.Instant,
 ) (d Draft, err error) {

@@ -59,8 +59,8 @@ func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core
 	})
 }
 
-// JudgeFirst pauses a job if the emails to its first recipients did poorly, and returns the job. If there is no such
-// job, it returns core.ErrJobNotFound.
+// JudgeFirst pauses a job if too many addresses of its first recipients don't exist, or if too many emails to them were
+// rejected for policy reasons. It returns the job. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
 	return s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
 		var refused int64

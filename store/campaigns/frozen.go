@@ -114,8 +114,8 @@ func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 }
 
 // CountedVersion returns the fields of a version of a campaign for CountAudience. The fields of an approved version
-// contain the approved rule of its segments, with which it is sent. version and the errors are those of
-// CampaignVersion.
+// contain the approved rule of its segments, with which it is sent. version has the same meaning as in CampaignVersion,
+// and the errors are the same.
 func (s *Store) CountedVersion(ctx context.Context, c *core.Campaign, version int64) (f core.CampaignFields,
 	err error,
 ) {

@@ -69,14 +69,14 @@ const (
 		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
 )
 
-// bodySum returns a sum of the body of a post. The body of an issue changes when its pictures are replaced.
+// bodySum returns a hash of the body of a post. The body of an issue changes when its pictures are replaced.
 func bodySum(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
 }
 
-// sameIssues returns the numbers of the same issues: those with the same date and title or, without a date, with the
-// same slug, title and body. Within an import, the bodies must be equal, too.
+// sameIssues returns the numbers of the issues that are the same as i: those with the same date and title or, without a
+// date, with the same slug, title and body. Within an import, the bodies must be equal, too.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err error) {
 	if i.Undated {
 		err = tx.All(&same, sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
@@ -86,15 +86,15 @@ func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err e
 	return same, err
 }
 
-// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there is
-// no such issue, it does nothing. The only error is core.ErrStorage.
+// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there
+// is no such issue, it does nothing. The only error is core.ErrStorage.
 func RemoveImportedIssue(tx *db.Tx, no int64) error {
 	_, err := tx.Exec("DELETE FROM issue WHERE no = ? AND campaign_no < 0", no)
 	return err
 }
 
-// ReplaceImportedBody replaces the clean HTML of an imported issue, and what archives list of it. If there is no such
-// issue, it does nothing. The only error is core.ErrStorage.
+// ReplaceImportedBody replaces the clean HTML of an imported issue, and the parts of it that archives list and search.
+// If there is no such issue, it does nothing. The only error is core.ErrStorage.
 func ReplaceImportedBody(tx *db.Tx, no int64, body string, text *IssueText) error {
 	n, err := tx.Exec("UPDATE imported_issue SET body = ? WHERE issue_no = ?", body, no)
 	if err == nil && n > 0 {
@@ -172,9 +172,9 @@ const slugsAt = `SELECT m.old_path, i.slug FROM json_each(?3) AS k CROSS JOIN im
 	INDEXED BY imported_issue_old ON m.tenant_id = ?1 AND m.old_path = k.value CROSS JOIN issue AS i
 	ON i.no = m.issue_no WHERE i.list_id = ?2 ORDER BY m.issue_no DESC`
 
-// SlugsAt returns the slugs of the imported issues of a list that were at these paths at another tool, by path. If
-// several were at a path, the one imported first counts. The paths must have the form of core.OldPath. The only error
-// is core.ErrStorage.
+// SlugsAt maps each of the paths at another tool to the slug of the list's imported issue that had this path there.
+// Paths without an issue are left out. If several issues had the same path, the one imported first counts. The paths
+// must have the form of core.OldPath. The only error is core.ErrStorage.
 func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []string) (map[string]string, error) {
 	var found []struct {
 		Path string `db:"old_path"`
@@ -197,14 +197,15 @@ func IssuesMark(ctx context.Context, s *db.DB, listID string) (mark string, err 
 
 const issuesMark = "SELECT count(*) || ' ' || total(no) FROM issue INDEXED BY issue_sent WHERE list_id = ?"
 
-// issuesAtOldPath is the number of issues with the same old path that IssuesAt returns at most.
+// issuesAtOldPath is the maximum number of issues with the same old path that IssuesAt returns.
 const issuesAtOldPath = 10
 
 const issuesAt = `SELECT i.no, i.list_id, i.slug FROM imported_issue AS m INDEXED BY imported_issue_old
 	CROSS JOIN issue AS i ON i.no = m.issue_no WHERE m.tenant_id = ?1 AND m.old_path = ?2 ORDER BY m.issue_no LIMIT +?3`
 
-// IssuesAt returns the issues of a tenant that were at a path at another tool, the one imported first at the beginning.
-// Only number, list and slug are set. The path must have the form of core.OldPath. The only error is core.ErrStorage.
+// IssuesAt returns the imported issues of a tenant that had the given path at another tool, in the order in which they
+// were imported. Only number, list and slug are set. The path must have the form of core.OldPath. The only error is
+// core.ErrStorage.
 func IssuesAt(ctx context.Context, s *db.DB, tenantID, path string) (is []core.Issue, err error) {
 	err = s.All(ctx, &is, issuesAt, tenantID, path, issuesAtOldPath)
 	return is, err

@@ -168,8 +168,8 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 	return j, err
 }
 
-// HoldSendJob records why a running job waits. The job resumes without anyone's action when the reason no longer
-// applies. An empty reason ends the wait. A paused job stays unchanged. Its only error is core.ErrStorage.
+// HoldSendJob records why a running job waits. The job resumes automatically when the reason no longer applies. An
+// empty reason ends the wait. A paused job stays unchanged. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+

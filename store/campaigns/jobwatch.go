@@ -86,8 +86,8 @@ type JobWatch struct {
 	nos []int64
 }
 
-// JobChanges are the jobs of a watch that may have changed: those in Nos or, if All is set, every job. Of these jobs,
-// those in Running are running, and no others.
+// JobChanges are the jobs of a watch that may have changed: the jobs in Nos or, if All is set, every job. Running holds
+// those of them that are running.
 type JobChanges struct {
 	All     bool
 	Nos     []int64
@@ -164,7 +164,7 @@ func (c *JobChanges) Ended(no int64) bool {
 	return !runs
 }
 
-// StillRunning returns those of the numbers nos whose jobs are running now, in order. Its only error is
+// StillRunning returns those of the given numbers whose jobs are running now, in order. Its only error is
 // core.ErrStorage.
 func (w *JobWatch) StillRunning(ctx context.Context, nos []int64) (running []int64, err error) {
 	err = w.store.All(ctx, &running, stillSendable, db.JsonOf(nos))

@@ -41,7 +41,7 @@ type MeasuredJob struct {
 func (j *MeasuredJob) ByConsent() bool { return j.Tracked&core.TrackedConsent != 0 }
 
 // MeasuredJobs returns the jobs to a list that started between two instants, both inclusive, and track opens or clicks
-// per subscriber. The newest come first, and at most MaxMeasured of them.
+// per subscriber. It returns at most MaxMeasured jobs, newest first.
 func MeasuredJobs(q db.Querier, listID string, since, until core.Instant) (jobs []MeasuredJob, err error) {
 	return jobs, q.All(&jobs, measuredJobs, listID, int64(since), MaxMeasured, int64(until))
 }
@@ -125,7 +125,8 @@ func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jo
 	return agreedAmong(q, list, idsOf(subs), len(subs))
 }
 
-// jobsOf is measured, read once for each list. If the rule needs no jobs, it returns none.
+// jobsOf returns the result of measured, which it calls only once for each list. If the rule needs no jobs, it returns
+// none.
 func (m *RuleMatch) jobsOf(q db.Querier, list string) (jobs []MeasuredJob, err error) {
 	jobs, known := m.jobs[list]
 	if known || m.matcher.History == (core.History{}) {

@@ -43,8 +43,8 @@ func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email
 	return s.Reached(ctx, lists, to)
 }
 
-// ReachedByDraft is like Reached, for the lists of a draft. It changes the content of the draft to that of the list
-// found, except for the language, which stays the campaign's.
+// ReachedByDraft is like Reached, for the lists of a draft. It also replaces the list in the draft's content with the
+// list found, except for the language, which stays the campaign's.
 func (s *Store) ReachedByDraft(ctx context.Context, d *Draft, to core.Email) (sub core.Subscriber, err error) {
 	if sub, err = s.Reached(ctx, d.Fields.ListIDs, to); err != nil || sub.ListID == d.Content.List.ID {
 		return sub, err

@@ -47,9 +47,9 @@ func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
 // maxWaiting is the maximum number of people in a list of those who can't approve yet.
 const maxWaiting = 20
 
-// Approvers returns the number of people other than by who may approve a campaign. by has the form of the audit log. It
-// also returns the addresses of people who can't approve yet because they have not accepted their invitation or
-// verified their address. If there is no such tenant, it returns core.ErrNotFound.
+// Approvers returns the number of people other than by who may approve a campaign. by is a name from the audit log.
+// Approvers also returns the addresses of people who can't approve yet because they have not accepted their invitation
+// or verified their address. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now core.Instant) (a core.Approvers,
 	err error,
 ) {
@@ -98,10 +98,10 @@ func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to 
 	return nil
 }
 
-// AskReview requests another person's approval of a draft and emails those who may give it. wantedAt is the time by
-// which the approval is needed; 0 means that there is none. It returns core.ErrCampaignNotFound,
-// core.ErrPreconditionFailed for another revision, or core.ErrConflict. After 50 requests of the tenant in a day, it
-// returns core.ErrTooMany.
+// AskReview requests another person's approval of a draft and emails the people who can approve it. wantedAt is the
+// deadline; 0 means no deadline. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision,
+// or core.ErrConflict. If the tenant has already made 50 requests for reviews and fixes in a day, it returns
+// core.ErrTooMany.
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
 ) {
@@ -197,8 +197,8 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 // missedStep is the number of reviews that one operation of MissReviews handles.
 const missedStep = 100
 
-// MissReviews emails the requester and the reviewers of each review whose wanted time has passed. It sends no campaign.
-// It returns the next wanted time, or 0 if there is none. Its only error is core.ErrStorage.
+// MissReviews emails the requester and the reviewers of each review whose deadline has passed. It doesn't send the
+// campaign. It returns the next deadline, or 0 if there is none. Its only error is core.ErrStorage.
 func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const waiting = "FROM campaign WHERE state = 'in_review' AND review_missed = 0 AND review_wanted_at > 0 "
 	first := func(get func(any, string, ...any) error) (at core.Instant, err error) {

@@ -44,8 +44,8 @@ var (
 		AND s.block = '' ORDER BY s.id LIMIT +?3`)
 )
 
-// judgeAhead judges the candidates of the next step of a job. If the rule can't be evaluated, it returns an error of
-// core.Undecided.
+// judgeAhead judges the candidates of the next step of a job. If the rule can't be evaluated, it returns a
+// core.Undecided error.
 func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead lookahead, err error) {
 	var j core.SendJob
 	var narrowing core.Narrowing

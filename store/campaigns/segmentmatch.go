@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// RuleMatch decides which subscribers of a tenant match a rule at a given moment.
+// RuleMatch decides which subscribers of a tenant match a rule at a given time.
 type RuleMatch struct {
 	matcher      *core.Matcher
 	received     [][]sentPart // recipients of each of the matcher's campaigns
@@ -32,7 +32,7 @@ type RuleMatch struct {
 	leads        []lead                      // of each person who matches; see Lead
 }
 
-// MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
+// MatchRule returns a RuleMatch for a tenant's rule at now. The rule may refer to segments. If the tenant has no such
 // segment, list or campaign, or a campaign's recipients are no longer stored, it returns a core.Undecided error.
 func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (*RuleMatch, error) {
 	inlined, err := inlineRule(q, tenantID, rule)
@@ -216,8 +216,8 @@ func candidatesOf(subs []core.Subscriber) []candidate {
 	return cs
 }
 
-// Among reports, for each of the subscribers, whether they match. Of the subscribers, the columns that the rule reads
-// must be set; other data is read from q and s.
+// Among reports, for each of the subscribers, whether they match. The subscribers must contain the columns that the
+// rule reads. Other data is read from q and s.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil
@@ -279,8 +279,8 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns the number of subscribers of a list that one read checks. This is at most most. The more lookups on
-// other lists each subscriber needs, the fewer subscribers a read checks.
+// Step returns the number of subscribers of a list that one read checks, at most most. The more lookups on other lists
+// each subscriber needs, the fewer subscribers a read checks.
 func (m *RuleMatch) Step(list string, most int) int {
 	return max(fewestExpanded, most/(1+m.lookups(list)))
 }

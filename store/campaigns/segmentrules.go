@@ -45,7 +45,7 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 }
 
 // InlinedRule returns a tenant's rule in its frozen form: with all references inlined and all tags named by their ids.
-// Its errors are those of MatchRule.
+// It returns the errors of MatchRule.
 func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (core.RuleText, error) {
 	if _, err := MatchRule(q, tenantID, rule, now); err != nil {
 		return "", err

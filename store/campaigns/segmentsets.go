@@ -62,9 +62,9 @@ type onOther struct {
 
 func (p sentPart) onOther(link int64) onOther { return onOther{p.jobNo, p.After + 1, p.To + 1, link} }
 
-// Remember reads the ids on other lists that counting many subscribers of lists would look up. It leaves out sets that
-// are too large to keep, or so large that lookups are faster. sizes holds the numbers of subscribers of the lists in
-// the rule. The only errors are core.ErrStorage and those of ctx.
+// Remember reads the ids on other lists in advance, so that counting many subscribers of lists needn't look them up. It
+// leaves out sets that are too large to keep, or so large that lookups are faster. sizes holds the numbers of
+// subscribers of the lists in the rule. It returns core.ErrStorage or the error of ctx.
 func (m *RuleMatch) Remember(ctx context.Context, s *db.DB, lists []string, many int64,
 	sizes map[string]core.ListCounts,
 ) error {
@@ -194,8 +194,8 @@ type Led struct {
 	More bool     // whether people after To can match
 }
 
-// Lead returns the part of a list after an id that has the next people who can match, up to most of them. If the rule
-// has no condition that few people meet, ok is false, and the list must be read.
+// Lead returns the next part of a list, after an id, with at most most people who can match. If the rule has no
+// condition that few people meet, ok is false, and the list must be read.
 func (m *RuleMatch) Lead(q db.Querier, list, after string, most int) (best Led, ok bool, err error) {
 	for _, l := range m.leads {
 		if l.tag == 0 && l.part.ListID != list {

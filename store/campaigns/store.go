@@ -12,7 +12,7 @@ type (
 	fileStore   = files.Store
 )
 
-// Store stores campaigns. Its methods may be called from any goroutine.
+// Store stores campaigns. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -20,7 +20,7 @@ type Store struct {
 	jobs *changedJobs
 }
 
-// New returns the store of campaigns in a file that is not open yet.
+// New returns the campaign store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store, f *files.Store) *Store {
 	s := &Store{DB: d, tenantStore: t, fileStore: f, jobs: &changedJobs{open: map[int64]int64{}}}
 	d.Keep("campaigns", s.jobs)

@@ -132,8 +132,8 @@ func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, em
 }
 
 // SetSuppressionReason changes the reason of an address's blocks and returns the changed entries. It changes the blocks
-// of one tenant or, if tenantID is empty, of all tenants. Blocks of a list's subscriber have no reason, and the consent
-// history stays unchanged. If there is no entry, it returns core.ErrNotFound.
+// of one tenant or, if tenantID is empty, of all tenants. Blocks that apply to a single list have no reason, and the
+// consent history stays unchanged. If there is no entry, it returns core.ErrNotFound.
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
 	now core.Instant,
 ) (changed []core.Suppressed, err error) {
