@@ -88,8 +88,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth returns the counts of a list at the end of each of the last days (their number is days), oldest first, up
-// to today. It omits the days before the first count. The only error is core.ErrStorage.
+// ListGrowth returns the counts of a list at the end of each of the last days, oldest first, up to today. The parameter
+// days is the number of days. Days before the first count are omitted. The only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`
@@ -207,8 +207,8 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
 	ORDER BY r.list_id LIMIT 100`
 
-// WrongCounts returns a description of each list whose counts differ from its records, with the differences, for at
-// most 100 lists.
+// WrongCounts returns one text for each list whose stored counts differ from its records, at most 100. The text
+// describes the differences.
 func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`

@@ -16,7 +16,7 @@ var (
 	dkimKeys      = ListByTenant(dkimColumns, "dkim_key", "dkim_key_tenant", "true", false)
 )
 
-// DKIMKeys returns a page of DKIM keys, sorted by id: of every tenant if all is set, otherwise of those in tenants. The
+// DKIMKeys returns a page of DKIM keys, sorted by id. It covers the given tenants or, if all is set, every tenant. The
 // only error is core.ErrStorage.
 func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page core.Page) (ks []core.DKIMKey,
 	err error,
@@ -37,8 +37,8 @@ type DKIMSigningKey struct {
 	Private []byte
 }
 
-// DKIMSigningKeys returns the keys that sign a tenant's emails from a domain. If there are none, its emails are sent
-// unsigned. If a private key can't be decrypted, DKIMSigningKeys returns ErrMasterKey.
+// DKIMSigningKeys returns the keys that sign a tenant's emails from a domain. If there are none, the tenant's emails
+// are sent unsigned. If a private key can't be decrypted, DKIMSigningKeys returns ErrMasterKey.
 func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string) ([]DKIMSigningKey, error) {
 	var keys []core.DKIMKey
 	err := s.All(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'",

@@ -119,9 +119,9 @@ func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) 
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes the events that have waited since a
-// time earlier than the argument before. It is needed because a failing endpoint is tried with only one event, so the
-// others would never expire. The only error is core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that started to wait before
+// the time before. It is needed because a failing endpoint is tried with only one event, so the others would never
+// expire. The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {
@@ -190,8 +190,8 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 
 var endpointList = ListByTenant(EndpointColumns, "webhook_endpoint", "webhook_endpoint_tenant", "true", false)
 
-// Endpoints returns a page of endpoints, sorted by id: of every tenant if all is set, otherwise of those in tenants.
-// The only error is core.ErrStorage.
+// Endpoints returns a page of endpoints, sorted by id. It covers the given tenants or, if all is set, every tenant. The
+// only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page core.Page) (es []core.Endpoint,
 	err error,
 ) {

@@ -54,8 +54,8 @@ func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people
 	return string(text), err
 }
 
-// MissingTags removes from people the tags that they have on any list of the tenant, and those that would exceed
-// core.MaxTagsOfOne. over is the number of the latter. The only error is core.ErrStorage.
+// MissingTags drops from each person's new tags those that the person already has on a list of the tenant, and those
+// beyond core.MaxTagsOfOne. over counts the tags beyond that limit. The only error is core.ErrStorage.
 func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Tagging) (over int64, err error) {
 	triples, err := triplesOf(d, q, tenantID, listID, "", people)
 	if err != nil {

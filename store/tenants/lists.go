@@ -37,7 +37,7 @@ func NoList(err error) error {
 	return err
 }
 
-// Lists returns a page of lists, sorted by id: of every tenant if all is set, otherwise of those in tenants. The only
+// Lists returns a page of lists, sorted by id. It covers the given tenants or, if all is set, every tenant. The only
 // error is core.ErrStorage.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
 	err = s.AllOf(ctx, &ls, &listList, tenants, all, page.After, page.Limit)

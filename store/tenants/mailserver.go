@@ -22,8 +22,8 @@ func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
 }
 
 // MailServerBefore returns the previous mail server with its password. That server is kept for some hours after a
-// change; after that, the result is the zero value. ChangedAt is the time at which the server was replaced. The errors
-// are those of MailServer.
+// change; after that, the result is the zero value. ChangedAt is the time at which the server was replaced. It returns
+// the errors of MailServer.
 func (s *Store) MailServerBefore(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverBefore)
 }

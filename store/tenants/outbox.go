@@ -36,7 +36,7 @@ func EventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 }
 
 // PutEvent adds an event to the outbox for an endpoint. An empty endpointID means the send service. The event is due
-// after those of the same subscription.
+// after all waiting events of the same subscription.
 func PutEvent(tx *db.Tx, e *core.Event, endpointID string, now core.Instant) error {
 	return putBody(tx, e, e.AppendJSON(nil), endpointID, now)
 }

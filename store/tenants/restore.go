@@ -52,9 +52,9 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
 	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack returns to a restored tenant what PutAside took. Endpoints are restored as disabled. It doesn't restore
-// domains that another tenant has verified since, and removes them from the tenant's row. deletedAt is the time at
-// which the tenant was deleted. left lists everything that was not restored.
+// TakeBack restores the domains and endpoints that PutAside took from a tenant. Endpoints are restored as disabled. It
+// doesn't restore domains that another tenant has verified since, and removes them from the tenant's row. deletedAt is
+// the time at which the tenant was deleted. left lists everything that was not restored.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {

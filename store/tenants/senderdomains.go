@@ -25,8 +25,8 @@ var (
 // domainChecks is the number of TXT record checks per tenant and minute.
 const domainChecks = 20
 
-// SenderDomains returns a page of sender domains, sorted by id: of every tenant if all is set, otherwise of those in
-// tenants. The only error is core.ErrStorage.
+// SenderDomains returns a page of sender domains, sorted by id. It covers the given tenants or, if all is set, every
+// tenant. The only error is core.ErrStorage.
 func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ds []core.SenderDomain, err error,
 ) {

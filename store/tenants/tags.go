@@ -192,9 +192,9 @@ func namesOfTags(tags []core.Tag) string {
 	return strings.Join(names, ", ")
 }
 
-// TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. It reports
-// whether they didn't have it before. A person who has core.MaxTagsOfOne tags, or is unknown, stays unchanged. For one
-// who has the tag, only its time changes.
+// TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. changed is
+// true if the person got the tag. If the person already had it, only its time changes. A person who is unknown or has
+// core.MaxTagsOfOne tags stays unchanged.
 func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) (changed bool, err error) {
 	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
 	if err != nil {

@@ -18,7 +18,7 @@ func (s *Store) TenantsAt(ctx context.Context, host string) (ts []core.Tenant, e
 const archivesAt = `SELECT id FROM list WHERE tenant_id = ? AND archive AND deleted_at = 0 ORDER BY id`
 
 // ArchivesAt returns the ids of the lists with an archive at a host, oldest first. If several tenants have the host,
-// these are the lists of the oldest one. Its parameter and its error are those of TenantsAt.
+// these are the lists of the oldest tenant. host and the error are as for TenantsAt.
 func (s *Store) ArchivesAt(ctx context.Context, host string) (ids []string, err error) {
 	owners, err := s.TenantsAt(ctx, host)
 	if err != nil || len(owners) == 0 {

@@ -6,9 +6,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// TenantList holds the statements that read a page of records, sorted by id. All reads the records of every tenant,
-// Among those of some tenants. The parameters are the last id of the previous page, the number of records and, for
-// Among, the tenants.
+// TenantList holds the statements that read a page of records, sorted by id. All reads the records of every tenant;
+// Among reads only the records of some tenants. The parameters are the last id of the previous page, the number of
+// records and, for Among, the tenants.
 type TenantList struct{ All, Among string }
 
 // NewestFirst is the argument of ListByTenant for a list that starts with the greatest id.
@@ -33,7 +33,7 @@ func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	}
 }
 
-// AllOf reads a page of a list. If all is set, it covers every tenant, otherwise those in tenants.
+// AllOf reads a page of a list. It covers the given tenants or, if all is set, every tenant.
 func (s *Store) AllOf(ctx context.Context, dest any, l *TenantList, tenants []string, all bool, after any, limit int,
 ) error {
 	if all {

@@ -26,8 +26,8 @@ func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error
 	return t, err
 }
 
-// Tenants returns a page of tenants, sorted by id: every tenant if all is set, otherwise those in ids. The only error
-// is core.ErrStorage.
+// Tenants returns a page of tenants, sorted by id. It covers the given ids or, if all is set, every tenant. The only
+// error is core.ErrStorage.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
 		err = s.All(ctx, &ts, allTenants, page.After, page.Limit)

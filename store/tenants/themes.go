@@ -17,8 +17,8 @@ var (
 	themeList    = ListByTenant(themeTable.Columns, "theme", "theme_tenant", "true", false)
 )
 
-// Themes returns a page of the tenants' own themes, sorted by id: of every tenant if all is set, otherwise of those in
-// tenants. The only error is core.ErrStorage.
+// Themes returns a page of the tenants' own themes, sorted by id. It covers the given tenants or, if all is set, every
+// tenant. The only error is core.ErrStorage.
 func (s *Store) Themes(ctx context.Context, tenants []string, all bool, page core.Page) (ts []core.Theme, err error) {
 	err = s.AllOf(ctx, &ts, &themeList, tenants, all, page.After, page.Limit)
 	return ts, err

@@ -50,8 +50,8 @@ func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.Webh
 
 var webhookClientList = ListByTenant(webhookClientColumns, "webhook_client", "webhook_client_tenant", "true", false)
 
-// WebhookClientsAmong is like WebhookClients, but returns the clients of every tenant only if all is set, and otherwise
-// those of the given tenants. It always includes clients that serve every tenant. The only error is core.ErrStorage.
+// WebhookClientsAmong is like WebhookClients, but covers only the given tenants unless all is set. It always includes
+// clients that serve every tenant. The only error is core.ErrStorage.
 func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ws []core.WebhookClient, err error,
 ) {
