@@ -25,10 +25,10 @@ const (
 	fewMatches = 400    // fewer matches in a sample get exact bounds
 )
 
-// CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
+// CountSegment counts the subscribers of lists who match a rule, that is, the recipients of a campaign to those lists.
 // A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
-// or as much of it as the time permits, unless q.Exact is set. If the rule can't be evaluated, it returns a core.Undecided error. If a list does not
-// belong to the tenant, it returns core.ErrListNotFound.
+// or as much of it as the time permits, unless q.Exact is set. If the rule can't be evaluated, it returns a
+// core.Undecided error. If a list does not belong to the tenant, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
 	a, err := s.ask(s.Reads(ctx), &q)
 	if err != nil {
@@ -79,10 +79,10 @@ func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err 
 	return s.countRanges(ctx, a, time.Time{}, [2]string{"", half}, [2]string{half, db.LastID})
 }
 
-// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines, with a reading
-// connection each, unless another count already does: then it uses one. After the time until, unless it is zero, it
-// leaves out the rest of the ranges, but not the first. A range is counted on all lists or on none, so that each list
-// has its share in the counts. The first error stops both goroutines.
+// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines with a reading
+// connection each, or one if another count already uses two. After the time until, unless it is zero, it leaves out the
+// rest of the ranges, but not the first. A range is counted on all lists or on none, so that each list has its share in
+// the counts. The first error stops both goroutines.
 func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, ranges ...[2]string) (tally, error) {
 	workers := 1
 	if s.second.TryLock() {
@@ -158,8 +158,9 @@ func estimate(n tally, of int64) (about, low, high int64) {
 	return about, min(low, about), max(high, about)
 }
 
-// bounds returns how many in a sample could be expected if k of them match. It uses the Wilson interval for a sample
-// without replacement. For few, that interval is too narrow, and it uses the exact limits of a Poisson distribution.
+// bounds returns the range in which the expected number of matches in a sample lies if k of the sample match. It uses
+// the Wilson interval for a sample without replacement. For a small k, that interval is too narrow, so bounds uses the
+// exact limits of a Poisson distribution.
 func bounds(k, size, total float64) (low, high float64) {
 	if k < min(fewMatches, size/20) {
 		return poissonBounds(int(k))
@@ -170,8 +171,8 @@ func bounds(k, size, total float64) (low, high float64) {
 	return (center - half) * size, (center + half) * size
 }
 
-// poissonBounds returns the means between which k isn't unlikely: more than k are as likely with the lower one as fewer
-// with the higher one, with a probability of sampleTail.
+// poissonBounds returns the lowest and the highest mean that are plausible for a count of k. With the lowest, a count
+// of k or more has the probability sampleTail. With the highest, a count of k or less has that probability.
 func poissonBounds(k int) (low, high float64) {
 	most := float64(k) + 2*sampleZ*math.Sqrt(float64(k)+4) + 8
 	mean := func(k int, below float64) float64 { // of which up to k have the probability below

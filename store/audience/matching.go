@@ -19,7 +19,7 @@ const (
 // PeopleOf returns a page of the subscribers of lists who match a rule, sorted by list and id. The rule is evaluated
 // for each list, so a person on several lists appears once for each list on which they match. PeopleOf checks a limited
 // number of subscribers, so a page can be shorter than its limit, or empty, even if more pages follow. next is the
-// position to continue from. After the last page, it is empty. Its errors are those of CountSegment.
+// position to continue from, or empty after the last page. PeopleOf returns the errors of CountSegment.
 func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found []core.Subscriber, next string,
 	err error,
 ) {

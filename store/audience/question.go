@@ -25,8 +25,8 @@ type asked struct {
 	*campaigns.RuleMatch
 }
 
-// ask prepares a question for evaluation. If a list doesn't belong to the tenant, it returns core.ErrListNotFound. Its
-// other errors are those of campaigns.MatchRule.
+// ask prepares a question for evaluation. If a list doesn't belong to the tenant, it returns core.ErrListNotFound. It
+// also returns the errors of campaigns.MatchRule.
 func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 	for _, id := range question.ListIDs {
 		known, err := campaigns.HasList(q, question.TenantID, id)

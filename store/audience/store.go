@@ -14,7 +14,7 @@ type (
 	campaignStore = campaigns.Store
 )
 
-// Store stores segments. Its methods may be called from any goroutine.
+// Store stores segments. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -22,7 +22,7 @@ type Store struct {
 	second sync.Mutex // held by the count that uses a second goroutine
 }
 
-// New returns the store of segments in a file that is not open yet.
+// New returns the segment store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store, c *campaigns.Store) *Store {
 	return &Store{DB: d, tenantStore: t, campaignStore: c}
 }

@@ -25,7 +25,7 @@ const (
 		tenant_id = ?`
 )
 
-// Request is a request for a bulk action, by a rule or by ids.
+// Request is a request for a bulk action on the people who match a rule, or on those with the given ids.
 type Request struct {
 	ListID string
 	Kind   string
@@ -131,9 +131,8 @@ func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) 
 	return all, err
 }
 
-// NextBulk returns the id of an open action and the action's tenant. So that tenants take turns, it takes the next
-// tenant after the given one, and after the last tenant the first one. If there is no open action, it returns
-// core.ErrNotFound.
+// NextBulk returns the id and the tenant of an open action. Tenants take turns: it takes the next tenant after the
+// given one, and starts over after the last. If there is no open action, it returns core.ErrNotFound.
 func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
 	var next struct {
 		ID       string `db:"id"`
@@ -180,7 +179,7 @@ func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Insta
 }
 
 // UndoBulk starts undoing an action, which happens in steps. A running action stops. If the list is deleted or
-// inactive, it returns a Conflict. Its other errors are core.ErrNotFound and those of core.BulkAction.MayUndo.
+// inactive, it returns a Conflict. It also returns core.ErrNotFound and the errors of core.BulkAction.MayUndo.
 func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
 		if err := a.MayUndo(now); err != nil {

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// syncAfter is the delay after the last change until the full sync of an action is planned.
+// syncAfter is the delay between the last change of an action and the planning of its full sync.
 const syncAfter = 5 * time.Second
 
 // changing is one commit of an action or of its undo.

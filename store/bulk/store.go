@@ -12,12 +12,12 @@ type (
 	audienceStore = audience.Store
 )
 
-// Store stores and performs bulk actions. Its methods may be called from any goroutine.
+// Store stores and performs bulk actions. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
 	*audienceStore
 }
 
-// New returns the store of bulk actions in a file that is not open yet.
+// New returns the bulk action store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store, a *audience.Store) *Store { return &Store{d, t, a} }

@@ -144,7 +144,8 @@ func ActorOf(ctx context.Context) (actor string, ok bool) {
 	return who.actor, ok
 }
 
-// ByActor makes an operation write an audit entry if By has stored an actor in ctx. Otherwise it returns fn.
+// ByActor returns an operation that runs fn and writes an audit entry. If By has stored no actor in ctx, it returns fn
+// itself.
 func (s *DB) ByActor(ctx context.Context, action, tenantID, object string, fn func(*Tx) error) func(*Tx) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	if !ok {

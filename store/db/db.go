@@ -46,7 +46,8 @@ type Options struct {
 	WatchEvery time.Duration
 	StopRule   core.StopRule // stop rule for send jobs; the zero value means none
 	// SendElsewhere means that events go to a separate send service. MemberElsewhere means that a separate member
-	// service feeds this send service. It is notified if a person unsubscribes through the link in an email.
+	// service feeds this send service. That member service is notified if a person unsubscribes through the link in an
+	// email.
 	SendElsewhere, MemberElsewhere bool
 	Replica                        Replica // where commits are replicated; nil means nowhere
 	// ReplicaLags means that writes don't wait for the replica. If the machine fails, commits that the replica

@@ -132,7 +132,7 @@ type SubscriptionIDs struct {
 	sum  []byte
 }
 
-// SubscriptionIDs returns a SubscriptionIDs for a list.
+// SubscriptionIDs returns a value that derives the ids of a list's subscriptions.
 func (s *DB) SubscriptionIDs(listID string) *SubscriptionIDs {
 	return &SubscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
 }

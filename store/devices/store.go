@@ -16,7 +16,7 @@ type Store struct {
 	*fileStore
 }
 
-// New returns the store of devices and models for a database that is not open yet.
+// New returns the device and model store of a database that is not open yet.
 func New(d *db.DB, f *files.Store) *Store { return &Store{d, f} }
 
 // Start discards the unfinished uploads of the previous daemon. The only error is core.ErrStorage.

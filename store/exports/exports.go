@@ -164,8 +164,8 @@ func (e *Export) note(file *zip.File) error {
 	return nil
 }
 
-// CSV returns all people of the export as one CSV file. If there are several files of people, or the name of the only
-// one shows a status, the CSV file has a column with the statuses that the names show. The export must have people. The
+// CSV returns all people of the export as one CSV file. If several files contain people, or the name of the only one
+// shows a status, the CSV file has a column with the status from each file's name. The export must have people. The
 // caller must close the file.
 func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	r, w := io.Pipe()
@@ -173,7 +173,7 @@ func (e *Export) CSV(ctx context.Context) io.ReadCloser {
 	return r
 }
 
-// Sources returns the lines of the files that the lines of CSV come from; nil if no files were merged. CSV must have
+// Sources returns the files and lines that the lines of CSV come from, or nil if no files were merged. CSV must have
 // been read to its end.
 func (e *Export) Sources() []subscribercsv.Source { return e.sources }
 

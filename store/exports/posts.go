@@ -310,7 +310,7 @@ func isMailchimp(head []byte) bool {
 	return slices.ContainsFunc(mailchimpMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
 }
 
-// titleOf returns the title of a page, or if it is a placeholder, that in the file's name.
+// titleOf returns the title of a page. If that is a placeholder, it returns the title in the file's name.
 func titleOf(page, name string) string {
 	m := titleTag.FindStringSubmatch(page[:min(len(page), headBytes)])
 	if m != nil && !strings.Contains(m[1], "*|") && strings.TrimSpace(m[1]) != "" {

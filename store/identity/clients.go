@@ -41,8 +41,8 @@ func client(tx *db.Tx, id string) (c core.Client, err error) {
 	return c, err
 }
 
-// Clients returns a page of OAuth clients in the order of their ids: every client if all is set, otherwise those of
-// tenants. The only error is core.ErrStorage.
+// Clients returns a page of OAuth clients, sorted by id. It covers the given tenants or, if all is set, every client.
+// The only error is core.ErrStorage.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
 	err = s.AllOf(ctx, &cs, &clientList, tenants, all, page.After, page.Limit)
 	return cs, err

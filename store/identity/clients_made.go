@@ -124,13 +124,13 @@ func keptBy(q db.Querier, userID string) (m core.Made, err error) {
 	return m, err
 }
 
-// KeptBy returns the clients and endpoints of which a user is a keeper, by id. The only error is core.ErrStorage.
+// KeptBy returns the clients and endpoints that a user keeps, sorted by id. The only error is core.ErrStorage.
 func (s *Store) KeptBy(ctx context.Context, userID string) (core.Made, error) {
 	return keptBy(s.Reads(ctx), userID)
 }
 
-// DisableKeptBy disables the clients and endpoints of which a user is a keeper, if the rules client and endpoint allow
-// it. It returns the disabled ones and those that are still active. The only error is core.ErrStorage.
+// DisableKeptBy disables the clients and endpoints that a user keeps, if the rules client and endpoint allow it. It
+// returns the disabled ones and those that are still active. The only error is core.ErrStorage.
 func (s *Store) DisableKeptBy(ctx context.Context, userID, actor string, now core.Instant,
 	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
 ) (disabled, active core.Made, err error) {

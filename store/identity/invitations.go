@@ -89,8 +89,8 @@ const InvitationColumns = "id, tenant_id, role, email, invited_by, created_at, e
 
 var invitationList = tenants.ListByTenant(InvitationColumns, "invitation", "invitation_tenant", "true", false)
 
-// Invitations returns a page of open invitations, sorted by id: those of every tenant if all is set, otherwise those of
-// tenants. The only error is core.ErrStorage.
+// Invitations returns a page of open invitations, sorted by id. It covers the given tenants or, if all is set, every
+// tenant. The only error is core.ErrStorage.
 func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, page core.Page) (is []core.Invitation,
 	err error,
 ) {

@@ -55,8 +55,8 @@ func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now c
 	})
 }
 
-// NewTOTP returns the unconfirmed secret. If there is none, it returns core.ErrNotFound. If it can't be decrypted, it
-// returns ErrMasterKey.
+// NewTOTP returns the secret of a user's authenticator app that is not confirmed yet. If there is none, it returns
+// core.ErrNotFound. If it can't be decrypted, it returns ErrMasterKey.
 func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	var sealed []byte
 	if err := s.Get(ctx, &sealed, "SELECT secret FROM totp WHERE user_id = ? AND confirmed_at = 0",
@@ -114,8 +114,8 @@ func factorChanged(tx *db.Tx, ctx context.Context, userID, action, mail string, 
 		tx.Audit(now, actorOr(ctx, core.UserActor(userID)), action, "", userID))
 }
 
-// SetRecoveryCodes replaces the recovery codes of a user; hashes are those of the new codes. The user is notified by
-// email. If the user has no second factor, SetRecoveryCodes returns core.ErrNotFound.
+// SetRecoveryCodes replaces the recovery codes of a user. hashes are the hashes of the new codes. The user is notified
+// by email. If the user has no second factor, SetRecoveryCodes returns core.ErrNotFound.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte, look core.MailStyle,
 	now core.Instant,
 ) error {

@@ -248,8 +248,8 @@ type FaultWriter struct {
 	part  []byte
 }
 
-// NewFaultWriter deletes the rows with errors of an earlier run and returns a writer for those of this run. Its only
-// error is core.ErrStorage.
+// NewFaultWriter deletes the rows with errors of an earlier run and returns a writer for the rows with errors of this
+// run. Its only error is core.ErrStorage.
 func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, error) {
 	for more := true; more; {
 		var err error

@@ -55,8 +55,8 @@ func (u *ImportUpload) keepPictures(ctx context.Context, keys []string) error {
 // packedPieces is the maximum number of chunks of a picture of the archive.
 const packedPieces = 16
 
-// Wants reports whether a kept post shows a picture from this address whose data was not asked for yet. It counts as
-// asked for from now on.
+// Wants reports whether a kept post shows a picture from this address whose data was not asked for yet. From then on,
+// the data counts as asked for.
 func (u *ImportUpload) Wants(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	no := u.pictures[sum]
@@ -66,8 +66,8 @@ func (u *ImportUpload) Wants(key string) bool {
 	return no > 0
 }
 
-// PackPicture stores the data of a picture of the archive that Wants has returned true for. If the picture is larger than
-// PostRoom, PackPicture does nothing. Its errors are those of KeepPost.
+// PackPicture stores the data of a picture of the archive that Wants has returned true for. If the picture is larger
+// than PostRoom, PackPicture does nothing. It returns the errors of KeepPost.
 func (u *ImportUpload) PackPicture(ctx context.Context, key string, data []byte) error {
 	no := -u.pictures[sha256.Sum256([]byte(key))]
 	if no <= 0 || int64(len(data)) > u.PostRoom || len(data) > packedPieces*files.ChunkSize {
@@ -106,7 +106,8 @@ func (u *ImportUpload) charge(tx *db.Tx, bytes int) error {
 	return tx.One("UPDATE import_job SET post_bytes = post_bytes + ? WHERE id = ?", bytes, u.job.ID)
 }
 
-// PackedPicture returns the data of a picture of the archive, or nil if there is none. Its only error is core.ErrStorage.
+// PackedPicture returns the data of a picture of the archive, or nil if there is none. Its only error is
+// core.ErrStorage.
 func (s *Store) PackedPicture(ctx context.Context, id string, no int64) (data []byte, err error) {
 	var pieces [][]byte
 	err = s.All(ctx, &pieces, `SELECT data FROM import_chunk WHERE import_id = ?1 AND kind = 8 AND no >= ?2 AND
@@ -224,7 +225,7 @@ func endWaiting(tx *db.Tx, id string) error {
 	return err
 }
 
-// PictureTurn is work on pictures of one tenant: copying those of an imported issue, or removing copies.
+// PictureTurn is work on pictures of one tenant: copying the pictures of an imported issue, or removing copies.
 type PictureTurn struct {
 	TenantID  string       `db:"tenant_id"`
 	ImportID  string       `db:"import_id"`
@@ -250,8 +251,8 @@ const (
 		ORDER BY j.tenant_id <= ?2, j.tenant_id, p.import_id, p.no LIMIT 1`
 )
 
-// NextPictures returns the next work on pictures, of the tenant that follows after, so that tenants take turns. It leaves
-// out the tenants in busy. If there is no work, it returns core.ErrNotFound.
+// NextPictures returns the next work on pictures. Tenants take turns: it takes the next tenant after the given one,
+// except those in busy. If there is no work, it returns core.ErrNotFound.
 func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (t PictureTurn, err error) {
 	err = s.Get(ctx, &t, nextRemoving, core.Strings(busy).Column())
 	if errors.Is(err, core.ErrNotFound) {
@@ -276,9 +277,9 @@ func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[s
 	return found, err
 }
 
-// StorePicture adds the copy of a picture to the tenant's images. If the import has the same image from another address,
-// it uses that. If the picture doesn't wait anymore, StorePicture returns core.ErrNotFound and stores nothing. Other
-// errors are those of campaigns.Store.AddMedia.
+// StorePicture adds the copy of a picture to the tenant's images. If the import has the same image from another
+// address, it uses that image. If the picture doesn't wait anymore, StorePicture returns core.ErrNotFound and stores
+// nothing. It also returns the errors of campaigns.Store.AddMedia.
 func (s *Store) StorePicture(ctx context.Context, t *PictureTurn, no int64, m core.Media, limits core.MediaLimits) error {
 	const stored = `UPDATE import_picture SET state = 'stored', reason = '', media_id = ? WHERE import_id = ? AND no = ?
 		AND state = 'waiting'`
@@ -299,8 +300,8 @@ func (s *Store) StorePicture(ctx context.Context, t *PictureTurn, no int64, m co
 	return err
 }
 
-// FailPicture records that a picture could not be copied. If the picture doesn't wait anymore, it does nothing. Its only
-// error is core.ErrStorage.
+// FailPicture records that a picture could not be copied. If the picture doesn't wait anymore, it does nothing. Its
+// only error is core.ErrStorage.
 func (s *Store) FailPicture(ctx context.Context, t *PictureTurn, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE import_picture SET state = 'failed', reason = ? WHERE import_id = ? AND no = ?
@@ -309,8 +310,8 @@ func (s *Store) FailPicture(ctx context.Context, t *PictureTurn, no int64, reaso
 	})
 }
 
-// SettlePictures replaces the body of an issue with one that shows copies of its pictures. If the issue doesn't wait for
-// pictures anymore, it does nothing. Its only error is core.ErrStorage.
+// SettlePictures replaces the body of an issue with one that shows copies of its pictures. If the issue doesn't wait
+// for pictures anymore, it does nothing. Its only error is core.ErrStorage.
 func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string, text *campaigns.IssueText) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?
@@ -325,8 +326,8 @@ func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string,
 	})
 }
 
-// LeavePictures leaves the body of an issue as it is, because it can't show copies of its pictures. Its only error is
-// core.ErrStorage.
+// LeavePictures ends the work on the pictures of an issue without changing its body, because the body can't show the
+// copies. Its only error is core.ErrStorage.
 func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?`,
@@ -382,8 +383,8 @@ func (s *Store) RemovePictures(ctx context.Context, id string) error {
 	})
 }
 
-// ImportedIssues returns a page of the imported issues in the archive of a list, those added last first. Its only error is
-// core.ErrStorage.
+// ImportedIssues returns a page of the imported issues in the archive of a list, most recently added first. Its only
+// error is core.ErrStorage.
 func (s *Store) ImportedIssues(ctx context.Context, listID string, page core.Page) ([]core.ImportedIssue, error) {
 	return campaigns.ImportedIssues(ctx, s.DB, listID, page.After, page.Limit)
 }

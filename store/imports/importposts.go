@@ -15,7 +15,7 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// PostText is what is read of the body of a post.
+// PostText holds the data read from the body of a post.
 type PostText struct {
 	Words, Excerpt string   // for the search and the list of the archive
 	Pictures       []string // their addresses as stored; see core.PictureKey
@@ -64,7 +64,7 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 }
 
 // PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
-// be copied. Of posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
+// be copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
 // failed pictures that need it wait to be copied again. An interrupted call can be repeated. text reads a post with a
 // title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the
 // actor is not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the
@@ -136,8 +136,8 @@ const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM i
 	CROSS JOIN import_post AS p INDEXED BY sqlite_autoindex_import_post_1 ON p.import_id = j.id
 	CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE j.id = ? AND p.issue_no > 0 AND m.site <> j.site`
 
-// spreadSite gives the site of an import to those of its posts that are issues already, in steps, because that writes
-// their texts again. An interrupted call can be repeated.
+// spreadSite gives the site of an import to the issues made of its posts. It works in steps, because each change
+// rewrites the texts of an issue. An interrupted call can be repeated.
 func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
 	var issues []struct{ No, Size int64 }
 	err := s.All(ctx, &issues, otherSites, id)

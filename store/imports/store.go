@@ -16,7 +16,7 @@ type (
 	campaignStore = campaigns.Store
 )
 
-// Store stores imports. Its methods may be called from any goroutine.
+// Store stores imports. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -25,7 +25,7 @@ type Store struct {
 	*campaignStore
 }
 
-// New returns the store of imports in a file that is not open yet.
+// New returns the import store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store, f *files.Store, m *members.Store, c *campaigns.Store) *Store {
 	return &Store{d, t, f, m, c}
 }

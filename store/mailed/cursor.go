@@ -29,14 +29,14 @@ type Cursor struct {
 	found          []Match
 }
 
-// Match is a recipient for whom a cursor was asked.
+// Match is a recipient that Cursor.Find has found.
 type Match struct {
 	At    int // index of the key
 	Seq   int64
 	State byte
 }
 
-// NewCursor returns a cursor for the recipients of a job from low to high, which are those of one list. If their pages
+// NewCursor returns a cursor for the recipients of a job from low to high, who must be on one list. If their pages
 // aren't complete, it returns nil.
 func NewCursor(q db.Querier, job, low, high int64) (*Cursor, error) {
 	if high < low {
@@ -50,9 +50,9 @@ func NewCursor(q db.Querier, job, low, high int64) (*Cursor, error) {
 	return &Cursor{job: job, low: low, high: high + 1}, nil
 }
 
-// Find returns the recipients among some keys, without those who got nothing. wanted holds the indexes of the keys, in
-// the order of the keys. id returns the id at an index. The result is valid until the next call. If a page is missing,
-// ok is false.
+// Find returns the recipients with the given keys, except those to whom the email wasn't sent. wanted holds the indexes
+// of the keys, in the order of the keys. id returns the id at an index. The result is valid until the next call. If a
+// page is missing, ok is false.
 func (c *Cursor) Find(q db.Querier, keys []Key, wanted []int, id func(i int) string) (found []Match, ok bool,
 	err error,
 ) {

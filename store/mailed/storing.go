@@ -14,7 +14,7 @@ const (
 		ORDER BY first_seq DESC LIMIT 1`
 )
 
-// Next returns the first recipient of a job for whom there is no page.
+// Next returns the first recipient of a job who is not in a page yet.
 func Next(q db.Querier, job int64) (seq int64, err error) {
 	var last struct {
 		First int64 `db:"first_seq"`
@@ -26,8 +26,8 @@ func Next(q db.Querier, job int64) (seq int64, err error) {
 	return last.First + last.N, err
 }
 
-// Add writes the page of the recipients from first on. There are up to Size of them, in the order of their seqs. If an
-// id is no UUID, it writes nothing and returns false.
+// Add writes a page of a job's recipients. first is the seq of the first one. recipients has at most Size elements, in
+// the order of their seqs. If an id is no UUID, Add writes nothing and returns false.
 func Add(tx *db.Tx, job, first int64, recipients []Recipient) (added bool, err error) {
 	states, ids := make([]byte, len(recipients)), make([]byte, idBytes*len(recipients))
 	for i, r := range recipients {
@@ -43,7 +43,7 @@ func Add(tx *db.Tx, job, first int64, recipients []Recipient) (added bool, err e
 	return err == nil, err
 }
 
-// Erase replaces the id of a recipient with the part that is left of it, and forgets whether the email was sent.
+// Erase replaces the id of a recipient with left, the part of it that remains, and removes whether the email was sent.
 func Erase(tx *db.Tx, job, seq int64, left string) error {
 	var p Page
 	err := tx.Get(&p, pageWith, job, seq)

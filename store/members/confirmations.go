@@ -113,7 +113,7 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 
 // ConfirmAsked returns the list and the address, as entered, of the request that a confirm token belongs to. It also
 // works if the token can't confirm the request anymore. If the token has expired, it returns both with
-// core.ErrTokenExpired. Its other errors are those of Confirm.
+// core.ErrTokenExpired. It also returns the other errors of Confirm.
 func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
 	email core.Email, err error,
 ) {

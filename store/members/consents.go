@@ -78,9 +78,9 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 		coalesce(max(substr(words, instr(words, ':') + 2)), '') AS last_words
 	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
 
-// LeaveReasons returns the reasons for unsubscribing from a list with their numbers, most frequent first. Undone
-// unsubscribes do not count. It reads only unsubscribes, not the whole ledger of the list. Its only error is
-// core.ErrStorage.
+// LeaveReasons returns the reasons for unsubscribing from a list, each with the number of people who gave it, most
+// frequent first. Undone unsubscribes do not count. It reads only unsubscribes, not the whole ledger of the list. Its
+// only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
 	err := s.All(ctx, &reasons, selectReasons, listID)

@@ -8,11 +8,11 @@ import (
 // tenantStore gives the embedded store a name of its own, because the type is called Store in each package.
 type tenantStore = tenants.Store
 
-// Store stores subscriptions. Its methods may be called from any goroutine.
+// Store stores subscriptions. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
 }
 
-// New returns the store of subscriptions in a file that is not open yet.
+// New returns the subscription store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store) *Store { return &Store{d, t} }

@@ -16,14 +16,14 @@ type SubscribeRequest struct {
 	Preferences core.Preferences
 	Origin      core.Origin
 	TextVersion string // version of the form's text; empty if the form was not ours
-	Team        bool   // the caller may set the fields of the team
+	Team        bool   // the caller may set fields that only the team can set
 	Evidence    string // for imports: another system's evidence of the signup, for the ledger
 }
 
 // Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
 // address. The returned subscription is always pending and created now. It has the preferences of the request, without
-// the fields of the team unless r.Team is set. rowID is the id of the confirm_token row. Requests without an email
-// share one row. It returns core.ErrListNotFound or core.ErrListInactive.
+// fields that only the team can set unless r.Team is true. rowID is the id of the confirm_token row. Requests without
+// an email share one row. It returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {

@@ -77,8 +77,8 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 		func(core.Fields, core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
 }
 
-// SetOwnPreferences is like SetPreferences, for requests of subscribers themselves: the fields of the team keep their
-// values.
+// SetOwnPreferences is like SetPreferences, but for requests made by subscribers: fields that only the team can set
+// keep their values.
 func (s *Store) SetOwnPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {
@@ -145,8 +145,9 @@ func replacePreferences(tx *db.Tx, tenantID string, sub *core.Subscription, p co
 	return NoteTracking(tx, was, sub, c)
 }
 
-// SetField is SetFields inside an operation, for one text that subscribers can't choose freely, so it may be a field of
-// the team. If the preferences would become too long, it changes nothing. Its only error is core.ErrStorage.
+// SetField is like SetFields, but runs inside an operation and sets one text. Subscribers can't choose the text freely,
+// so the field may be one that only the team can set. If the preferences would become too long, SetField changes
+// nothing. Its only error is core.ErrStorage.
 func SetField(tx *db.Tx, tenantID string, sub *core.Subscription, name, value string, now core.Instant) error {
 	p := sub.Preferences.With(map[string]any{name: value})
 	if p.Check("preferences") != nil || sub.Preferences == p {

@@ -85,7 +85,7 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 
 var syncsList = tenants.ListByTenant(syncColumns, "sync AS y", "sync_tenant", "true", tenants.NewestFirst)
 
-// SyncsAmong returns a page of syncs, newest first: those of every tenant if all is set, otherwise those of tenants. If
+// SyncsAmong returns a page of syncs, newest first. It covers the given tenants or, if all is set, every tenant. If
 // listID is not empty, it returns only syncs of that list. Its only error is core.ErrStorage.
 func (s *Store) SyncsAmong(
 	ctx context.Context,

@@ -131,8 +131,8 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 }
 
 // MatchingSubscriptions returns a page of the subscriptions that match a filter, sorted by list and id. page.After is
-// the value next that came with the previous page. A call reads a limited number of records, so a page can be shorter
-// than its limit, or empty, even if more pages follow. next is empty after the last page. With f.Sort, it returns
+// the value of next for the previous page. A call reads a limited number of records, so a page can be shorter than its
+// limit, or empty, even if more pages follow. next is empty after the last page. With f.Sort, it returns
 // core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors of
 // audience.CountSegment. Its only other error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (

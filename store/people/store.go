@@ -35,7 +35,7 @@ type Rooms struct {
 	Imports   *imports.Store
 }
 
-// Store spans all other stores. Its methods may be called from any goroutine.
+// Store spans all other stores. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -49,7 +49,7 @@ type Store struct {
 	audience *audience.Store
 }
 
-// New returns the store that spans the stores of r, in a file that is not open yet.
+// New returns the store that spans the stores of r, for a database that is not open yet.
 func New(d *db.DB, r Rooms) *Store {
 	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports, r.Audience}
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UndoRequest is the request of an undo token.
+// UndoRequest is a request to undo an unsubscribe.
 type UndoRequest struct {
 	ListID         string
 	SubscriptionID string

@@ -28,8 +28,8 @@ type Voting struct {
 	subscriberID string // on List
 }
 
-// Voting returns a poll for a recipient. If the email, its subscriber or its list is no longer known, or the campaign has
-// no such poll, it returns a NotFound error.
+// Voting returns a poll for a recipient. If the email, its subscriber or its list is no longer known, or the campaign
+// has no such poll, it returns a NotFound error.
 func (s *Store) Voting(ctx context.Context, b Ballot, now core.Instant) (v Voting, err error) {
 	j, sub, err := s.MailedTo(ctx, b.JobNo, b.Seq)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) Voting(ctx context.Context, b Ballot, now core.Instant) (v Votin
 	return v, err
 }
 
-// leftList is 1 if a person has unsubscribed from a list, on the member side or as the send side knows it. It is also 1
+// leftList is 1 if a person has unsubscribed from a list, according to the member side or the send side. It is also 1
 // for a person unknown to both sides.
 const leftList = `SELECT NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?1 AND id = ?2 AND word = 'active')
 	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = ?1 AND id = ?2 AND status = 'unsubscribed')`

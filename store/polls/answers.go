@@ -25,9 +25,9 @@ func (p *Poll) AnswerOf(q db.Querier, listID, subscriberID string) (g Given, err
 	return g, err
 }
 
-// Answer stores the answer of a subscriber of a list, and reports whether it is another one than before. The
-// poll must have the option. If the poll is closed, it returns core.ErrPollClosed. If the person changed the answer too
-// often, it returns core.ErrAnswerFixed.
+// Answer stores a list subscriber's answer and reports whether it differs from the previous one. The poll must have the
+// option. If the poll is closed, it returns core.ErrPollClosed. If the person changed the answer too often, it returns
+// core.ErrAnswerFixed.
 func (p *Poll) Answer(tx *db.Tx, listID, subscriberID string, option int, now core.Instant) (changed bool, err error) {
 	r := core.PollResult{ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt}
 	if !r.OpenAt(now) {

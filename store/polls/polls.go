@@ -8,10 +8,10 @@ import (
 	"newsletterd/store/db"
 )
 
-// Store stores polls. Its methods may be called from any goroutine.
+// Store stores polls. Its methods are safe for concurrent use.
 type Store struct{ *db.DB }
 
-// New returns the store of polls in a file that is not open yet.
+// New returns the poll store of a database that is not open yet.
 func New(d *db.DB) *Store { return &Store{d} }
 
 // Poll is a poll of a sent campaign.
@@ -36,8 +36,8 @@ const (
 	options    = "SELECT text, answers FROM poll_option WHERE poll_no = ? ORDER BY number"
 )
 
-// Keep stores the polls of a campaign that has sent no email and is going to be sent at a moment. If a poll closes before
-// that, it returns an Invalid error.
+// Keep stores the polls of a campaign that has sent no email and will be sent at due. If a poll closes before that, it
+// returns an Invalid error.
 func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error {
 	if err := Remove(tx, c.ID); err != nil {
 		return err
@@ -63,7 +63,7 @@ func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error 
 	return nil
 }
 
-// StayOpen returns an Invalid error if a poll of a campaign closes before a moment to which its send is moved.
+// StayOpen returns an Invalid error if a poll of a campaign closes before due, the time to which the send is moved.
 func StayOpen(tx *db.Tx, campaignID string, due core.Instant) error {
 	var all []Poll
 	if err := tx.All(&all, ofCampaign, campaignID); err != nil {
@@ -77,7 +77,7 @@ func StayOpen(tx *db.Tx, campaignID string, due core.Instant) error {
 	return nil
 }
 
-// Remove deletes the polls of a campaign that has sent no email, so that there are no answers.
+// Remove deletes the polls of a campaign that hasn't sent any email. Such polls have no answers.
 func Remove(tx *db.Tx, campaignID string) error {
 	_, err := tx.Exec("DELETE FROM poll_option WHERE poll_no IN (SELECT no FROM poll WHERE campaign_id = ?)", campaignID)
 	if err == nil {
@@ -113,8 +113,8 @@ func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err er
 	return r, err
 }
 
-// PollResults returns the polls of a sent campaign with their answers. There are none before it is sent. Its only error
-// is core.ErrStorage.
+// PollResults returns the polls of a sent campaign with their answers. Before the campaign is sent, it returns none.
+// Its only error is core.ErrStorage.
 func (s *Store) PollResults(ctx context.Context, campaignID string, now core.Instant) (out []core.PollResult,
 	err error,
 ) {

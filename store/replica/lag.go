@@ -18,7 +18,7 @@ type Stats struct {
 	Lease      error         // nil, ErrStale or ErrLost, as returned by Check
 }
 
-// Stats returns the current figures. Those about the log are zero before Start.
+// Stats returns the current figures. Before Start, the figures about the log are zero.
 func (r *Replica) Stats() Stats {
 	st := Stats{Generation: r.lease.generation(), Lease: r.lease.check()}
 	s := r.shipper()

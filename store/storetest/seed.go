@@ -437,7 +437,7 @@ func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Medi
 	return m
 }
 
-// Pages stores the recipients of all ended jobs in pages, as the daemon does for those with many.
+// Pages stores the recipients of all ended jobs in pages, as the daemon does for jobs with many recipients.
 func (s *Seeder) Pages() {
 	s.Helper()
 	var jobs []int64

@@ -35,9 +35,8 @@ func HeaderOf(head []byte) (header []string, people bool) {
 }
 
 // Merge writes the rows of several files as one CSV file that has the columns of all files. Columns with the same name
-// become one column, and so do the columns of addresses. Merge writes lines with errors with too many cells, so that
-// they stay errors. It returns the sources of the lines, sorted by Line, for Survey.Sources; the header has
-// none.
+// become one column, and so do the columns of addresses. Merge writes faulty lines with too many cells, so that they
+// stay faulty. It returns the sources of the lines, sorted by Line, for Survey.Sources; the header has none.
 func Merge(ctx context.Context, w io.Writer, parts []Part) ([]Source, error) {
 	m := merging{ctx: ctx, columns: map[string]int{}}
 	for i := range parts {

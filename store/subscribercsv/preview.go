@@ -12,7 +12,7 @@ import (
 const (
 	UseEmail       = "email"
 	UseStatus      = "status"   // whether the person is a subscriber
-	UseEvidence    = "evidence" // of a consent given in another system
+	UseEvidence    = "evidence" // evidence of a consent given in another system
 	UsePreference  = "preference"
 	UsePreferences = "preferences" // a JSON object of preferences
 	UseTags        = "tags"

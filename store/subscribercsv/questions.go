@@ -153,7 +153,7 @@ func says(word string) bool {
 	return statusWords[word] != unknown || answers[word] != 0 || refusals[word]
 }
 
-// String returns the question as text, with the cells.
+// String returns the question as text, including the cells it is about.
 func (q Question) String() string {
 	texts := make([]string, 0, len(q.Values))
 	for _, v := range q.Values {

@@ -22,8 +22,8 @@ type Survey struct {
 	Sources   []Source       `json:"sources,omitempty"` // of a merged file, by Line
 }
 
-// Source is the start of a run of lines of a merged file that follow each other in one of the merged files. Lines are
-// counted from 1.
+// Source is the origin of lines in a merged file: the lines from Line on, up to the next Source, are the lines of File
+// from At on. Lines are counted from 1.
 type Source struct {
 	Line int    `json:"line"`
 	File string `json:"file"` // name of the file that the line comes from

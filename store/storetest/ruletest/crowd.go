@@ -15,11 +15,11 @@ import (
 
 const day core.Instant = 24 * 60 * 60 * 1000
 
-// Crowd is two lists of people, most of them on one of the lists. The second list is in German.
+// Crowd is a set of people on two lists, most of them on only one. The second list is in German.
 type Crowd struct {
 	*storetest.Seeder
 	Lists     []core.List
-	Campaigns []string // ids of those that the people received
+	Campaigns []string // ids of the campaigns that the people received
 	Links     []core.RuleLink
 	Segments  map[string]string // rules by id
 	Random    *rand.Rand

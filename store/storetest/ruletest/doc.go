@@ -1,5 +1,5 @@
-// Package ruletest evaluates rules about subscribers a second time, in SQL and from the raw tables, to compare the
-// result with that of the store. It shares no code with the evaluation in core and store.
+// Package ruletest evaluates rules about subscribers a second time, in SQL and from the raw tables, so that tests can
+// compare the result with the store's. It shares no code with the evaluation in core and store.
 //
 //	crowd.go     lists of people who have everything that a rule can ask about
 //	history.go   the campaigns that they received

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// Oracle says who matches a rule, from the tables as they were when it was made.
+// Oracle determines who matches a rule, from the tables as they were when it was created.
 type Oracle struct {
 	*Crowd
 	db    *sql.DB

@@ -140,7 +140,7 @@ var Leaves = []string{
 	"clicked", "clicked_link", "poll",
 }
 
-// RandomLeaf returns a condition of a kind. At most most values are compared with.
+// RandomLeaf returns a random condition of the given kind, with at most most values to compare with.
 func (c *Crowd) RandomLeaf(kind string, most int) string {
 	key := c.pick(keys[:5])
 	switch kind {
