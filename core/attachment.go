@@ -25,10 +25,10 @@ func AttachmentsTooLarge(bytes int64) *Error {
 		"smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
 }
 
-const maxAttachmentName = 80 // bytes, without the ending
+const maxAttachmentName = 80 // bytes, without the extension
 
 // AttachmentName returns the file name of an attachment: the name of the media in its own script, without characters
-// that file systems refuse, and with the ending of its type.
+// that file systems refuse, and with the extension of its type.
 func AttachmentName(name, mediaType string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {

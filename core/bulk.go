@@ -16,7 +16,7 @@ const (
 // BulkKinds lists the values of BulkAction.Kind.
 var BulkKinds = []string{BulkUnsubscribe, BulkRemove, BulkTag, BulkUntag}
 
-// BulkTags reports whether a kind of bulk action concerns a tag.
+// BulkTags reports whether a kind of bulk action adds or removes a tag.
 func BulkTags(kind string) bool { return kind == BulkTag || kind == BulkUntag }
 
 // BulkRight returns the permission that a caller needs to start, stop or undo a bulk action of the given kind.
@@ -50,7 +50,7 @@ const (
 )
 
 const (
-	// MaxBulkIDs is the maximum number of subscribers that a bulk action names one by one.
+	// MaxBulkIDs is the maximum number of ids in a bulk action that selects subscribers by id.
 	MaxBulkIDs = 1000
 	// MaxOpenBulk is the maximum number of a tenant's bulk actions that are running or being undone.
 	MaxOpenBulk = 5
@@ -65,7 +65,7 @@ const (
 var ErrBulkFull = Conflictf("conflict",
 	"A tenant can have at most %d bulk actions at a time. Wait until one ends, or cancel one.", MaxOpenBulk)
 
-// BulkAction is the same change for many subscribers of a list. A rule or a list of ids selects them.
+// BulkAction makes the same change to many subscribers of a list, selected by a rule or by ids.
 type BulkAction struct {
 	ID       string   `db:"id" json:"id"`
 	TenantID string   `db:"tenant_id" json:"tenant_id"`

@@ -35,9 +35,10 @@ func (s CampaignState) String() string {
 
 // Limits of the rules about campaigns.
 const (
-	// VersionSpan is the time in which saves by the same person go into the same version.
+	// VersionSpan is the period within which saves by the same person go into one version.
 	VersionSpan = 30 * time.Minute
-	// VersionsKept is the number of versions kept that were never tested, approved, restored or named.
+	// VersionsKept is the number of a campaign's versions that are kept although they were never tested, approved,
+	// restored or named.
 	VersionsKept = 50
 	// MaxUndo is the longest time during which a send can be undone before it starts.
 	MaxUndo = 10 * time.Minute
@@ -305,7 +306,7 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 // approved, its content is frozen.
 func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
 
-// WantedAt returns when a campaign in review is to be sent once approved. It returns 0 if there is no such time.
+// WantedAt returns the deadline of a campaign in review, or 0 if there is none.
 func (c *Campaign) WantedAt() Instant {
 	if c.State != CampaignInReview {
 		return 0

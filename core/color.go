@@ -54,7 +54,7 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
-// Readable mixes the color towards into c until the result is readable on the color ground (a contrast of 4.5:1).
+// Readable mixes towards into c until the color is readable on ground (a contrast of 4.5:1).
 func (c Color) Readable(ground, towards Color) Color {
 	const steps = 20
 	for step := range steps {

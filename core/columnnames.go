@@ -35,7 +35,8 @@ func fieldsByName(fields map[string]string) map[string]string {
 	return out
 }
 
-// KnownField returns the field for a column of a file by its name, or "" if the name is unknown.
+// KnownField returns the subscriber field that a column of a file stands for, by the column's name, or "" if the name
+// is unknown.
 func KnownField(column string) string {
 	return knownFields[strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t_-.:/*()\u00a0\u200b\ufeff", r) {

@@ -53,8 +53,8 @@ func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	}
 }
 
-// Reduce removes from the request of a row everything that the request with mark m did not contain. The address is
-// then in lower case, the preferences are empty, or the origin is unknown.
+// Reduce removes from r, the stored request, everything that the request with mark m did not contain. The address is
+// then in lower case and the preferences are empty, or the origin is unknown.
 func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 	row := r.Mark(key)
 	r.At = m.At

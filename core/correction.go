@@ -25,7 +25,7 @@ func (c *Campaign) Correctable() error {
 	return nil
 }
 
-// Mended holds the changes that web pages show after a campaign was sent.
+// Mended holds the changes made to a campaign after it was sent, as web pages show them.
 type Mended struct {
 	Links  map[string]string // new targets of links, by their original URLs
 	CopyID string            // id of the copy that is shown; empty: the sent one

@@ -34,8 +34,8 @@ var dnsHosts = []struct {
 	{"porkbun", "Porkbun", []string{"porkbun.com"}},
 }
 
-// DNSHost returns the provider of a zone by its name servers. The id is newsletterd's own. ok is false if it is
-// unknown.
+// DNSHost returns the DNS provider that runs the name servers of a zone. id is newsletterd's own id of the provider. ok
+// is false if the provider is unknown.
 func DNSHost(nameServers []string) (id, name string, ok bool) {
 	for _, server := range nameServers {
 		server = "." + strings.ToLower(strings.TrimSuffix(server, "."))

@@ -35,7 +35,7 @@ const (
 	SPFUnknown   = "unknown"    // the sending servers are unknown
 )
 
-// DomainRecord is a record that a sender domain needs, and what the DNS has instead.
+// DomainRecord is a record that a sender domain needs, with the records that the DNS has in its place.
 type DomainRecord struct {
 	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link"`
 	DNSRecord
@@ -64,7 +64,7 @@ type DomainRecords struct {
 	CheckedAt Instant `json:"checked_at"`
 }
 
-// Judge sets Complete and Refusal.
+// Judge sets Complete and Refusal according to the records.
 func (d *DomainRecords) Judge() {
 	signs, found := false, true
 	policy, proves := "", false // a record without a response may still authenticate emails
@@ -112,8 +112,8 @@ func dmarcTags(texts ...string) map[string]string {
 	return tags
 }
 
-// IsDMARC reports whether servers accept a text as a DMARC record. It must have a policy or request reports, which
-// implies the policy none (RFC 7489 section 6.6.3).
+// IsDMARC reports whether servers accept a text as a DMARC record. The text must have a policy or request reports,
+// which implies the policy none (RFC 7489 section 6.6.3).
 func IsDMARC(text string) bool {
 	const version = "v=DMARC1"
 	text = strings.Trim(text, " \t\"")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// DomainTypo is a domain of addresses that is one typing error away from a large email provider's.
+// DomainTypo is a domain in addresses that differs from a large email provider's domain by one typing error.
 type DomainTypo struct {
 	Domain string `json:"domain"`
 	Likely string `json:"likely"` // domain that was probably meant

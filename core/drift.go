@@ -23,7 +23,7 @@ type Drift struct {
 	Sample   []DriftSample `json:"sample,omitempty"`
 }
 
-// DriftSample is a subscription that differs.
+// DriftSample is a subscription that differs between the two sides.
 type DriftSample struct {
 	Email  string `db:"email" json:"email"`
 	What   string `db:"what" json:"what"`     // missing, stopped, running, unknown, different

@@ -2,7 +2,8 @@ package core
 
 import "fmt"
 
-// Drill is the result of a restore test, which restores the database from the replica and compares it.
+// Drill is the result of a restore test, which restores the database from the replica and compares it with the serving
+// one.
 type Drill struct {
 	At       Instant  `json:"at"` // start of the test
 	Whole    bool     `json:"whole"`

@@ -57,7 +57,7 @@ type EndpointInput struct {
 	Events            *[]string
 }
 
-// DisabledByPerson is the reason of an endpoint that a person disabled.
+// DisabledByPerson is the reason stored with an endpoint that a person disabled.
 const DisabledByPerson = "by a person"
 
 // Change applies the fields of in. An Invalid error names the field.

@@ -16,7 +16,7 @@ type Failures struct {
 // FailureSample is the maximum number of recipients that are examined for each outcome.
 const FailureSample = 2000
 
-// Failure is one reason and its number of recipients.
+// Failure is one reason, with the number of recipients that it applies to.
 type Failure struct {
 	Status     string  `json:"status" enum:"deferred|failed|skipped"`
 	Code       string  `json:"code,omitempty"` // enhanced status code such as 5.1.1, or the reply code

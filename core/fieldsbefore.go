@@ -33,7 +33,7 @@ func valueDigest(value json.RawMessage) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:digestBytes])
 }
 
-// FieldsReplaced returns the members in which was and made differ, or nil if there are none.
+// FieldsReplaced returns the members that differ between was and made, or nil if there are none.
 func FieldsReplaced(was, made Preferences) FieldsBefore {
 	if was == made {
 		return nil
@@ -101,7 +101,7 @@ func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") 
 func (f *FieldsBefore) Scan(src any) error { return scanJSON(src, f) }
 
 // RestoreFields restores the fields of a subscription that an import replaced. For an active subscription, it also
-// returns the event. changed reports whether anything was restored.
+// returns the event that reports the change. changed reports whether anything was restored.
 func (s *Subscription) RestoreFields(f FieldsBefore, now Instant) (c *Change, changed bool) {
 	p := f.Restore(s.Preferences)
 	if p == s.Preferences {

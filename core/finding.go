@@ -15,8 +15,8 @@ func NewFinding(check, level string, text, advice Sentence) Finding {
 	return Finding{check, level, text.Text, advice.Text, text, advice}
 }
 
-// Sentences returns the text and the advice for translating them. A finding that NewFinding did not create has no
-// values.
+// Sentences returns the text and the advice in a form that can be translated. A finding that NewFinding did not create
+// has no values.
 func (f *Finding) Sentences() (text, advice Sentence) {
 	if f.text.Text != f.Text || f.advice.Text != f.Advice {
 		return Sentence{Text: f.Text}, Sentence{Text: f.Advice}

@@ -27,8 +27,8 @@ func (j *SendJob) FirstThrough() bool {
 // FirstHeld reports whether the other recipients wait for the end of the hold.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault returns the reason why the rest of the recipients must not follow automatically, or "" if there is none.
-// refused is the number of first recipients that were refused for policy reasons.
+// FirstFault returns the reason why the other recipients must not be emailed automatically, or "" if there is none.
+// refused is the number of first recipients whose emails were rejected for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {

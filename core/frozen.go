@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// PauseSender is the reason of a job that waits because its sender is no longer the tenant's.
+// PauseSender is the pause reason of a job whose sender no longer belongs to the tenant.
 const PauseSender = "sender"
 
 // FrozenContent holds the content of a job's emails that is not in its campaign, as it was when the job was created.

@@ -26,8 +26,8 @@ func SilentSince(months int, now Instant) Instant {
 	return now.Add(-time.Duration(months) * monthOfDays)
 }
 
-// SilenceKnown reports whether the tracked campaigns of a list show who was inactive since the given instant. There
-// must be enough of them, and the oldest must lie in the first quarter of that time, or before.
+// SilenceKnown reports whether the tracked campaigns of a list suffice to show who has been inactive since the given
+// instant. There must be enough campaigns, and the oldest must lie in the first quarter of that time, or before it.
 func SilenceKnown(mailings int, oldest, since, now Instant) bool {
 	return mailings >= MinMailings && oldest <= since.Add(now.Sub(since)/4)
 }

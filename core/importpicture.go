@@ -56,7 +56,7 @@ type ImportedPicture struct {
 	MediaID string `db:"media_id" json:"media_id,omitempty"`
 }
 
-// PictureCounts counts the pictures of an import whose posts are issues.
+// PictureCounts counts the pictures in those posts of an import that are issues.
 type PictureCounts struct {
 	Waiting int64 `db:"waiting" json:"waiting"` // to be copied
 	Stored  int64 `db:"stored" json:"stored"`   // copied to the tenant's images

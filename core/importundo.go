@@ -65,7 +65,7 @@ const (
 )
 
 // Frees reports whether o leaves the subscriber active, or in a state in which a file could activate them. s is the
-// subscription before it.
+// subscription before the undo.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
 	case UndoRemoves, UndoPends:
@@ -119,8 +119,8 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain marks a subscription that an import created as unsubscribed by another file, from the same instant. Undoing
-// the import of that other file then removes it.
+// EndAgain changes a subscription that an import created: it is now unsubscribed by another file, from the same
+// instant. Undoing the import of that other file then removes it.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }

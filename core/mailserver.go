@@ -2,9 +2,9 @@ package core
 
 import "strings"
 
-// MailServer is the daemon's mail server as set by server administrators in the console, through the API or by
-// command. It sends emails about accounts, and those of tenants without a relay of their own. The zero value means
-// that none is set, so emails are saved to a folder.
+// MailServer is the daemon's mail server as set by server administrators in the console, through the API or by command.
+// It sends emails about accounts, and the emails of tenants without a relay of their own. The zero value means that
+// none is set, so emails are saved to a folder.
 type MailServer struct {
 	Relay Relay `json:"relay"`
 	From  Email `json:"from"` // sender of emails about accounts, and of tenants without mail_from

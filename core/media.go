@@ -157,15 +157,15 @@ func (f *MediaFile) Path(name string) string {
 	return MediaPath + f.Digits() + "/" + MediaFileName(name, f.Type)
 }
 
-// mediaEndings maps media types to file name endings.
+// mediaEndings maps media types to file name extensions.
 var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", PDF: ".pdf"}
 
-// pictureEndings lists the file name endings of images and documents.
+// pictureEndings lists the file name extensions of images and documents.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
 
 const maxMediaFileName = 80 // bytes
 
-// MediaFileName returns a name that is safe in a path: letters, digits, hyphens, and the ending of the type.
+// MediaFileName returns a name that is safe in a path: letters, digits, hyphens, and the extension of the type.
 func MediaFileName(name, mediaType string) string {
 	var b strings.Builder
 	for _, r := range withoutEnding(name) {
@@ -187,7 +187,7 @@ func MediaFileName(name, mediaType string) string {
 	return name + mediaEndings[mediaType]
 }
 
-// withoutEnding returns a file name without the ending of an image or a document.
+// withoutEnding returns a file name without the extension of an image or a document.
 func withoutEnding(name string) string {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
 		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {

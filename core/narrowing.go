@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MaxExclusions is the maximum number of lists whose subscribers a campaign can exclude. It also limits the number of
-// excluded campaigns, and that of excluded segments.
+// MaxExclusions is the maximum number of lists whose subscribers a campaign can exclude. The same limit applies to
+// excluded campaigns and to excluded segments.
 const MaxExclusions = 20
 
 // The values of FollowUp.Who: the recipients of another campaign that a follow-up goes to.

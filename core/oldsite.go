@@ -48,7 +48,7 @@ func (s OldSite) At(address string) string {
 }
 
 // Path returns the path below the site to which an address in one of its posts leads. It returns an empty string if the
-// address leads elsewhere. With and without www., a host is the same.
+// address leads elsewhere. A host counts as the same with and without www.
 func (s OldSite) Path(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {

@@ -15,7 +15,7 @@ const (
 	bestTimeOpenings  = 200
 )
 
-// SetBestHour sets the hour of the week with the most opens, if enough is known.
+// SetBestHour sets the hour of the week with the most opens, if there are enough campaigns and opens.
 func (a *Audience) SetBestHour(hours []OpeningHour) {
 	var all int64
 	var best OpeningHour

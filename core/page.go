@@ -28,8 +28,8 @@ var ErrInvalidCursor = &Error{
 
 const cursorMAC = 16 // bytes
 
-// Seal returns the cursor for the page after the key after. It is valid only for the same binding, which consists of
-// the caller, the path and the filter.
+// Seal returns the cursor for the page that follows the key after. It is valid only for the same binding, which
+// consists of the caller, the path and the filter.
 func (k CursorKey) Seal(binding, after string) string {
 	tag := k.mac(binding, after)
 	return base64.RawURLEncoding.EncodeToString(append(tag, k.veil(tag, []byte(after))...))

@@ -43,7 +43,7 @@ type PollResult struct {
 	Open        bool         `json:"open"` // it can be answered now
 }
 
-// PollOption is an answer to choose from. Answers is absent while there are fewer than FewAnswers in all.
+// PollOption is an answer to choose from. Answers is absent while the poll has fewer than FewAnswers answers in total.
 type PollOption struct {
 	Text    string `json:"text" db:"text"`
 	Answers *int64 `json:"answers,omitempty" db:"answers"`

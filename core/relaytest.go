@@ -92,7 +92,7 @@ const (
 	RelayDisk     = "disk"     // the directory can't be written
 )
 
-// RelayOutcome reports whether word is one of these outcomes.
+// RelayOutcome reports whether word is an outcome of a test email.
 func RelayOutcome(word string) bool {
 	switch word {
 	case RelayAccepted, RelayWritten, RelayRefused, RelayConnect, RelayGreeting, RelayTLS, RelayAuth, RelayProtocol,

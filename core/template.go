@@ -1,6 +1,6 @@
 package core
 
-// Template is a named content of a tenant, or a layout around other templates ({{content}}).
+// Template is an email template of a tenant, or a layout around other templates ({{content}}).
 type Template struct {
 	ID        string  `db:"id" json:"id"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id"`

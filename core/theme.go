@@ -17,7 +17,7 @@ const (
 	MastheadLeft   = "left"   // plain name on the left
 )
 
-// ThemeFonts lists the names of stacks of fonts that computers usually have.
+// ThemeFonts lists the names of font stacks whose fonts computers usually have.
 var ThemeFonts = []string{
 	"system", "helvetica", "verdana", "trebuchet", "tahoma", "georgia", "palatino", "times", "courier",
 }

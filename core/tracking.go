@@ -285,7 +285,7 @@ func scansOf(all []LinkClick) (spans []span) {
 	return spans
 }
 
-// Scanned returns, for each click from the same place, whether it belongs to a scanner.
+// Scanned reports, for each of some clicks from the same place, whether it belongs to a scanner.
 func Scanned(clicks []LinkClick) []bool {
 	spans, scanned := scansOf(clicks), make([]bool, len(clicks))
 	for i, c := range clicks {

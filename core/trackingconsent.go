@@ -80,8 +80,8 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	return by.withTrackingOf(p)
 }
 
-// MergedWith returns p with the members of by replaced or added. If the result would exceed MaxPreferences, it
-// returns p.ReplacedBy(by).
+// MergedWith returns p with the members of by added. They replace members with the same name. If the result would
+// exceed MaxPreferences, it returns p.ReplacedBy(by).
 func (p Preferences) MergedWith(by Preferences) Preferences {
 	have, values := p.Values(), map[string]any{}
 	for name, value := range by.Values() {
