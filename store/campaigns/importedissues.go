@@ -123,8 +123,8 @@ const importedBytes = `SELECT coalesce(sum(octet_length(m.body)), 0) FROM list A
 	issue AS i INDEXED BY issue_sent ON i.list_id = l.id CROSS JOIN imported_issue AS m ON m.issue_no = i.no
 	WHERE l.tenant_id = ?`
 
-// ImportedIssues returns a page of the imported issues of a list, the newest first. after is the cursor of the last one
-// seen; empty: none. Its only error is core.ErrStorage.
+// ImportedIssues returns a page of the imported issues of a list, newest first. after is the cursor of the last issue
+// on the previous page, or empty for the first page. Its only error is core.ErrStorage.
 func ImportedIssues(ctx context.Context, s *db.DB, listID, after string, limit int) (is []core.ImportedIssue,
 	err error,
 ) {

@@ -181,8 +181,8 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 	})
 }
 
-// ResumeSendJob resumes a job that is paused or that holds after its first recipients. It returns core.ErrConflict if
-// the job is not paused, or if its pause can't be lifted here.
+// ResumeSendJob resumes a job that is paused or on hold after its first recipients. It returns core.ErrConflict if the
+// job is not paused, or if its pause can't be lifted here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("send_job", id); err != nil {

@@ -86,8 +86,8 @@ type JobWatch struct {
 	nos []int64
 }
 
-// JobChanges are the jobs of a watch that may have changed: the jobs in Nos or, if All is set, every job. Running holds
-// those of them that are running.
+// JobChanges holds the jobs of a watch that may have changed: the jobs in Nos or, if All is set, every job. Running
+// holds those of them that are running.
 type JobChanges struct {
 	All     bool
 	Nos     []int64
@@ -95,8 +95,8 @@ type JobChanges struct {
 }
 
 // WatchJobs returns a watch of the running jobs. If sendable is true, jobs that are paused, or whose lists or tenant
-// are inactive, don't count as running. After a change, also by another process, the watch calls kick, which must not
-// block and must not call the store.
+// are inactive, don't count as running. After a change, even one by another process, the watch calls kick, which must
+// not block and must not call the store.
 func (s *Store) WatchJobs(sendable bool, kick func()) *JobWatch {
 	w := &JobWatch{store: s, kick: kick, all: true, every: startedJobs, some: startedAmong}
 	if sendable {

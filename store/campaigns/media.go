@@ -93,8 +93,8 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 	return s.RemoveRecord(ctx, "media", id, "media.delete", actor, now)
 }
 
-// DropMedia deletes an image like DeleteMedia, but without an audit entry and without searching its uses. If there is no
-// such image, it does nothing.
+// DropMedia deletes an image like DeleteMedia, but without an audit entry and without searching for uses. If there is
+// no such image, it does nothing.
 func DropMedia(tx *db.Tx, id string) error {
 	_, err := tx.Exec("DELETE FROM media WHERE id = ?", id)
 	return err

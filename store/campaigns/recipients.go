@@ -126,8 +126,8 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 	return at, err
 }
 
-// Mailable checks a claimed recipient again. If the email may be sent, skip is empty. Otherwise, it is the reason for
-// skipping the recipient. If the job has no such recipient, it returns core.ErrNotFound.
+// Mailable checks a claimed recipient again and returns the reason to skip the recipient, or an empty string if the
+// email may be sent. If the job has no such recipient, it returns core.ErrNotFound.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.Get(ctx, &why,

@@ -7,9 +7,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepLinks returns the numbers that addresses have among the links of a job, and adds new addresses. An address never
-// gets another number. Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent
-// emails would lead elsewhere. Its only error is core.ErrStorage.
+// KeepLinks returns the numbers that URLs have among the links of a job, and adds new URLs. A URL never gets another
+// number. Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent emails would
+// lead elsewhere. Its only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
@@ -63,7 +63,7 @@ func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err 
 // engageStep is the number of engagements that one operation records.
 const engageStep = 200
 
-// AddEngagements counts opens and clicks. Other writes have priority. n is the number of engagements counted, also if
+// AddEngagements counts opens and clicks. Other writes have priority. n is the number of engagements counted, even if
 // an error follows. It skips engagements with unknown emails. Its only error is core.ErrStorage.
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {

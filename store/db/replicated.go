@@ -203,8 +203,8 @@ func (s *DB) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn with the result of Acknowledged once that is known. If results don't wait for a replica,
-// this is immediately. fn must not block.
+// OnceAcknowledged calls fn with the result of Acknowledged once that is known. If results don't wait for a replica, it
+// calls fn immediately. fn must not block.
 func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {
 		fn(nil)

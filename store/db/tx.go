@@ -91,7 +91,7 @@ func (tx *Tx) ActingClient() string {
 // DB.Departures.
 func (tx *Tx) Departs(tenantID string) { tx.left.add(tenantID) }
 
-// BringsFile marks that the operation writes a part of an uploaded file. The writer then checks the size of the -wal
+// BringsFile records that the operation writes a part of an uploaded file. The writer then checks the size of the -wal
 // sooner.
 func (tx *Tx) BringsFile() { tx.Store.writer.checkpoint.file = true }
 

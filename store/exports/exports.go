@@ -21,7 +21,7 @@ type Export struct {
 	people  []subscribercsv.Part
 	sources []subscribercsv.Source // of the lines of people, after they were merged
 	tables  []*postTable
-	pages   map[string]*zip.File // HTML files by name, without folder and ending
+	pages   map[string]*zip.File // HTML files by name, without folder and extension
 	texts   map[string]*zip.File // Markdown files, likewise
 	ghost   opener               // content of a Ghost site; nil if there is none
 

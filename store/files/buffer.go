@@ -62,7 +62,7 @@ func (b *Buffer) double(n int) error {
 	return nil
 }
 
-// Release returns the buffer's memory.
+// Release releases the memory that the buffer has reserved.
 func (b *Buffer) Release() {
 	if b.Grow != nil && len(b.Bytes) > 0 {
 		_ = b.Grow(-len(b.Bytes))

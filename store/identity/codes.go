@@ -24,7 +24,7 @@ var ErrCode = &core.Error{
 }
 
 // AddCode stores an authorization code. consent holds the scopes that the user has just granted to the client, if any.
-// AddCode adds them to those granted before. The only error is core.ErrStorage.
+// AddCode adds them to the scopes granted before. The only error is core.ErrStorage.
 func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if len(consent) > 0 {

@@ -26,8 +26,7 @@ var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, p
 const (
 	// ImportIdle is how long an uploaded file waits for its import to be started.
 	ImportIdle = 7 * 24 * time.Hour
-	// FaultsKept is the time after the end of an import during which its rows with errors are stored and it can be
-	// undone.
+	// FaultsKept is how long an import can be undone after its end, and how long its rows with errors are stored.
 	FaultsKept = 7 * 24 * time.Hour
 )
 
@@ -173,8 +172,8 @@ func ImportJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
 	return j, err
 }
 
-// NextImport returns the next import to run: one that an earlier process was running or, if there is none, the one that
-// has been queued longest. If there is no import to run, it returns core.ErrNotFound.
+// NextImport returns the next import to run: one that an earlier process left running or, if there is none, the one
+// that has been queued longest. If there is no import to run, it returns core.ErrNotFound.
 func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 	for _, status := range []string{core.ImportRunning, core.ImportWaiting} {
 		err = s.Get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',

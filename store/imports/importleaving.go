@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Departure is the state in which a person is imported who, according to the file, is not a subscriber. A Departure
-// with neither Unsubscribed nor a Block means that the person never joined, and nothing is stored.
+// Departure describes how to import a person who, according to the file, is not a subscriber. A Departure with neither
+// Unsubscribed nor a Block means that the person never joined, and nothing is stored.
 type Departure struct {
 	Unsubscribed bool
 	Block        core.Status  // core.StatusBounced, core.StatusComplaint, core.StatusSuppressed; empty means none

@@ -181,9 +181,9 @@ func (s *Store) PictureCounts(ctx context.Context, id string) (c core.PictureCou
 // picturesWait is the minimum time between two calls of RetryPictures for an import. Each may fetch 5,000 pictures.
 const picturesWait = 10 * time.Minute
 
-// RetryPictures makes the pictures of an import that failed wait to be copied again, including those of issues whose
-// removal was interrupted. If there are none, the posts are no longer stored, or the last call was less than 10 minutes
-// ago, it returns a core.Conflict error.
+// RetryPictures makes the failed pictures of an import wait to be copied again, including those of issues whose removal
+// was interrupted. If there are none, the posts are no longer stored, or the last call was less than 10 minutes ago, it
+// returns a core.Conflict error.
 func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
 	return s.changeImport(ctx, id, actor, "import.pictures", now, func(tx *db.Tx, j *core.ImportJob) error {
 		last, err := tx.Number(`SELECT coalesce(max(at), 0) FROM audit INDEXED BY audit_object WHERE object = ? AND at > ?
@@ -342,7 +342,7 @@ func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 // removesStep is the number of copies that one operation removes. Each is searched in everything that may show it.
 const removesStep = 10
 
-// RemovePictures removes some copies of pictures of an import whose issues were removed. Copies that something else
+// RemovePictures removes some copies of an import's pictures whose issues were removed. Copies that something else
 // shows stay. Its only error is core.ErrStorage.
 func (s *Store) RemovePictures(ctx context.Context, id string) error {
 	var ids []string

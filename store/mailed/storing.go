@@ -43,7 +43,8 @@ func Add(tx *db.Tx, job, first int64, recipients []Recipient) (added bool, err e
 	return err == nil, err
 }
 
-// Erase replaces the id of a recipient with left, the part of it that remains, and removes whether the email was sent.
+// Erase replaces the id of a recipient with left, the part of it that remains. The page then no longer shows whether
+// the email was sent.
 func Erase(tx *db.Tx, job, seq int64, left string) error {
 	var p Page
 	err := tx.Get(&p, pageWith, job, seq)

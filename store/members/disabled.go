@@ -26,7 +26,8 @@ func (d *DisableRequest) counts(tenantID string) bool {
 	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
 }
 
-// Total returns how many subscriptions in ended, which counts them per tenant, belong to lists that the caller may see.
+// Total returns the number of ended subscriptions on lists that the caller may see. ended counts the subscriptions per
+// tenant.
 func (d *DisableRequest) Total(ended map[string]int) (n int) {
 	for tenant, of := range ended {
 		if d.counts(tenant) {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UnsubscribeRequest is a request to unsubscribe, by an unsubscribe token or an operator.
+// UnsubscribeRequest is a request to unsubscribe, made with an unsubscribe token or by an operator.
 type UnsubscribeRequest struct {
 	ListID         string
 	SubscriptionID string

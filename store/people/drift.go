@@ -133,8 +133,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	return err
 }
 
-// TakeOver makes the daemon's own member service manage a list again that another webhook client has fed. If no client
-// has fed the list, TakeOver returns core.ErrNotFound.
+// TakeOver makes the daemon's own member service manage a list again, in place of the webhook client that has fed it.
+// If no client has fed the list, TakeOver returns core.ErrNotFound.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {

@@ -172,7 +172,7 @@ func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err er
 	})
 }
 
-// ErrAnother is returned if the bucket holds a different database than this machine.
+// ErrAnother is returned if the bucket holds a different database than this machine has.
 var ErrAnother = errors.New("it contains a different database")
 
 // another calls fits with the holder of the lease. It returns nil if there is no holder or the lock object can't be

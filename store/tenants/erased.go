@@ -23,9 +23,9 @@ func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) er
 	return err
 }
 
-// LeftBefore returns a time for an erased address: the tenant's later events about the address must have a later time.
-// It returns 0 if the address was not erased for the tenant. Receivers reject an event that is older than the
-// unsubscribe event they got before, and the clock may have been set back.
+// LeftBefore returns a time for an erased address, or 0 if the address was not erased for the tenant. The tenant's
+// later events about the address must have a later time. Receivers reject an event that is older than the unsubscribe
+// event they got before, and the clock may have been set back.
 func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.Get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",

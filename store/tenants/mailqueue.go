@@ -75,9 +75,9 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// LeaveOut does the same work as WriteMail for an email to a subscriber that is not sent. For each list, address and
-// MailPeriod, it adds at most one row more than the number of emails of that kind that the limit allows. Repeated
-// requests therefore don't make the table grow.
+// LeaveOut does the same work as WriteMail for an email to a subscriber that will not be sent. For each list, address
+// and MailPeriod, it adds at most one more row than the limit on emails of that kind. Repeated requests therefore don't
+// make the table grow.
 func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	tx.Kick(db.TopicMailSoon)
 	_, err := tx.Exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
@@ -104,8 +104,7 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 }
 
 // NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
-// DueMails, it doesn't read the emails that the process holds again for each new email. The only error is
-// core.ErrStorage.
+// DueMails, it doesn't read the emails again that the process already holds. The only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,

@@ -171,7 +171,7 @@ func (s *Server) Object(key string) ([]byte, bool) {
 	return slices.Clone(o.body), ok
 }
 
-// Store writes an object without a request. key has the same form as those that Keys returns.
+// Store writes an object without a request. key has the same form as the keys that Keys returns.
 func (s *Server) Store(key string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
