@@ -393,8 +393,13 @@ func isoDay(text string) string {
 	return two(m) + "-" + two(d)
 }
 
+// ofTime reports whether an input takes a time or a number of campaigns. Other inputs can't show its value.
+func ofTime(input string) bool {
+	return slices.Contains([]string{inputDays, inputCount, inputDate, inputDay}, input)
+}
+
 // sentRows returns the rows of the submitted form. A row whose subject was changed starts again with its first
-// operator, and is marked if the form is to be saved.
+// operator, unless the new subject has the old operator for times. It is marked if the form is to be saved.
 func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 	p := f.page
 	for name, of := range p.Form {
@@ -415,13 +420,18 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 			continue
 		}
 		row.Op = ops[0]
-		if p.Form[at+"was"] == of {
-			for _, op := range ops {
-				if op.Name == p.Form[at+"op"] {
-					row.Op = op
-				}
+		had := p.Form[at+"input"]
+		same := p.Form[at+"was"] == of
+		keeps := same
+		for _, op := range ops {
+			if op.Name == p.Form[at+"op"] && (same || op.Input == had && ofTime(had)) {
+				row.Op, keeps = op, true
 			}
+		}
+		if keeps && (had == "" || had == row.Op.Input || !ofTime(had) && !ofTime(row.Op.Input)) {
 			row.Value = p.Form[at+"value"]
+		}
+		if same {
 			if row.Op.Input == inputLink && row.Value == p.Form[at+"campaign"] {
 				row.Link = p.Form[at+"link"]
 			}
@@ -434,10 +444,10 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 		} else if saves {
 			row.Wrong = p.T("Check this condition.")
 		}
-		if row.Op.Input == inputDays && row.Value == "" && p.Form[at+"input"] != inputDays {
+		if row.Op.Input == inputDays && row.Value == "" && had != inputDays {
 			row.Value = defaultDays
 		}
-		if row.Op.Input == inputCount && row.Value == "" && p.Form[at+"input"] != inputCount {
+		if row.Op.Input == inputCount && row.Value == "" && had != inputCount {
 			row.Value = defaultCount
 		}
 		rows = append(rows, row)

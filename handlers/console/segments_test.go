@@ -224,6 +224,29 @@ func TestSegmentRowsAreComplete(t *testing.T) {
 	}
 }
 
+// TestSegmentRowsKeepValues checks that a new operator or subject keeps the value only if its input can show it.
+func TestSegmentRowsKeepValues(t *testing.T) {
+	for _, c := range []struct{ was, of, op, input, value, wantOp, want string }{
+		{"joined", "joined", "before", "days", "30", "before", ""},
+		{"joined", "joined", "within_days", "date", "2026-01-31", "within_days", defaultDays},
+		{"joined", "joined", "within_days", "days", "7", "within_days", "7"},
+		{"joined", "consented", "after", "date", "2026-01-31", "after", "2026-01-31"},
+		{"opened", "clicked", "none_of_last", "count", "3", "none_of_last", "3"},
+		{"opened", "opened", "days", "count", "3", "days", defaultDays},
+		{"field.city", "field.city", "contains", "texts", "Berlin", "contains", "Berlin"},
+		{"field.city", "source", "is", "texts", "Berlin", "is", ""},
+		{"joined", "field.city", "is", "days", "30", "is", ""},
+	} {
+		f := newTestFields()
+		f.page.Form = map[string]string{
+			"c1.was": c.was, "c1.of": c.of, "c1.op": c.op, "c1.input": c.input, "c1.value": c.value,
+		}
+		if row := f.sentRows(false)[0]; row.Op.Name != c.wantOp || row.Value != c.want || row.Wrong != "" {
+			t.Errorf("%+v: %s %q %s", c, row.Op.Name, row.Value, row.Wrong)
+		}
+	}
+}
+
 // Counts are shown as exactly as they are known. The sum of counts is exact if all of them are.
 func TestSegmentFigures(t *testing.T) {
 	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
