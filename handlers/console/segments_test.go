@@ -287,3 +287,16 @@ func TestPausedSegment(t *testing.T) {
 		}
 	}
 }
+
+// In German, days after a number are in the dative, and so is the text before the number.
+func TestGermanDaysAreInTheDative(t *testing.T) {
+	de := &Page{Lang: "de"}
+	for kind, ops := range segmentOps {
+		for _, op := range ops {
+			text, unit := de.T(op.Text), de.T(op.Unit)
+			if op.Input == inputDays && (unit != "Tagen" || strings.HasSuffix(text, " der letzten")) {
+				t.Errorf("%s: %s … %s", kind, text, unit)
+			}
+		}
+	}
+}
