@@ -82,7 +82,7 @@ func TestDoctorShowsValues(t *testing.T) {
 	}{
 		{core.Say("anyone who signs up an address to %s can also confirm it, for example %q", core.Say("1 list"),
 			[]string{"Garden", "Shop"}), "Garden, Shop"},
-		{core.Say("%s", core.Say("%d verified domains", 1200)), "1.200 bestätigte Domains"},
+		{core.Say("%s", core.Say("%d verified domains", 1200)), "1.200 verifizierte Domains"},
 	} {
 		if text := p.say(tt.sentence); !strings.Contains(text, tt.want) {
 			t.Errorf("%q, not %q", text, tt.want)
