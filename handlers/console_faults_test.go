@@ -42,7 +42,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"looks/themes", "name=letter&base=letter", "Dieser Name ist reserviert."},
 			{
 				"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1",
-				"seit Sie sie geöffnet haben. Prüfen Sie sie noch einmal. Kampagne: geändert von ",
+				"inzwischen geändert. Prüfen Sie sie noch einmal. Kampagne: geändert von ",
 			},
 		} {
 			form, err := url.ParseQuery(c.form)
