@@ -307,6 +307,10 @@ func tryFields(b *consoleBrowser) {
 	b.expectSource("# Hello {{ preferences.first_name | default: \"friend\" }} {{ email }}!\n")
 	b.expect(`document.querySelectorAll(".editor-field")[1].textContent`, "Address")
 	b.Look("editor-fields")
+	b.Do(chromedp.DoubleClick(".editor-field"), chromedp.WaitVisible(".editor-dialog"),
+		chromedp.SetValue(".editor-dialog [name=fallback]", "you"))
+	b.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	b.expectSource("# Hello {{ preferences.first_name | default: \"you\" }} {{ email }}!\n")
 	// Text typed while a field is selected goes after it, and End leaves it.
 	b.Click(".editor-field")
 	b.settle()

@@ -170,6 +170,8 @@ class Editor {
         this.toolbar.update(view.state);
       },
       handleDOMEvents: {
+        dblclick: (v) =>
+          v.state.selection.node?.type === n.field && act.askField(this.fields)(v.state, v.dispatch, v),
         paste: (v, event) => {
           const data = event.clipboardData;
           const local = /\bfile:/i.test(data?.getData("text/html") ?? "");
