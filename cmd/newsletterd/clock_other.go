@@ -2,5 +2,5 @@
 
 package main
 
-// clockSynced can't detect time services on this system.
+// clockSynced returns false twice, because time services can't be detected on this system.
 func clockSynced() (synced, known bool) { return false, false }

@@ -29,7 +29,8 @@ type setup struct {
 	Test *core.RelayTest
 	// Registration is "open" if anyone can create an account, or "closed" if only operators can.
 	Registration string
-	// SecondFactor is which users need a second factor to sign in in a browser: "off", "operators", "staff" or "all".
+	// SecondFactor selects the users who need a second factor to sign in in a browser: "off", "operators", "staff" or
+	// "all".
 	SecondFactor string
 	// Replica is the address of the replica that the environment names, which also goes into the configuration; empty:
 	// none.
@@ -185,8 +186,8 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	return nil
 }
 
-// defaultPlace returns the path of the configuration file if no flag names one: that of the package, that of an
-// existing installation, or one in this folder.
+// defaultPlace returns the path of the configuration file if no flag names one: the package's file, the file of an
+// existing installation, or a file in this folder.
 func defaultPlace(packaged *packagedUnit) string {
 	if packaged != nil {
 		return packaged.Config

@@ -56,7 +56,7 @@ func (s *setup) Origin() string {
 // From returns the daemon's own sender address.
 func (s *setup) From() string { return "newsletter@" + s.Domain }
 
-// Bounces returns an example of a domain for bounce messages.
+// Bounces returns an example domain for bounce messages.
 func (s *setup) Bounces() string { return "bounces." + s.Domain }
 
 // Password returns the relay's password. Only the configuration file contains it.

@@ -71,7 +71,7 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 // kept is a listener that stays open when a server closes it.
 type kept struct{ *net.TCPListener }
 
-// Close only ends a waiting Accept.
+// Close ends a waiting Accept. The listener stays open.
 func (k kept) Close() error { return k.SetDeadline(time.Now()) }
 
 // waiting records that another machine, named host, serves the database.

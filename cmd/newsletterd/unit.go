@@ -222,7 +222,7 @@ func (u unit) Paths() string {
 	return strings.Join(words, " ")
 }
 
-// Folder returns the working directory. A setting with a single path must not be quoted.
+// Folder returns the working directory without quotes, which are not allowed in a setting with a single path.
 func (u unit) Folder() string { return strings.ReplaceAll(u.WorkingDirectory, "%", "%%") }
 
 // installSteps returns the commands that install and start a unit.

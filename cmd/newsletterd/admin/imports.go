@@ -82,7 +82,7 @@ func (p commands) importImages() *cli.Command {
 	return c
 }
 
-// retryImages returns the command that copies images again that failed.
+// retryImages returns the command that retries images that couldn't be copied.
 func (p commands) retryImages() *cli.Command {
 	c := p.Command("retry-images", "try again to copy the images that failed",
 		[]cli.Flag{cli.ID(people.NounImport)}, []string{"id"},

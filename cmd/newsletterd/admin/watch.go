@@ -75,7 +75,7 @@ func onlyDeferred(j *core.JobView) bool {
 	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
 }
 
-// Deferral describes how many recipients wait for another try, and until when.
+// Deferral describes how many recipients are waiting for a retry, and until when.
 func Deferral(s *core.Stats) string {
 	line := fmt.Sprintf("%d deferred", s.Deferred)
 	if s.NextAttemptAt > 0 {

@@ -23,7 +23,7 @@ type keyParams struct {
 	Credential      map[string]any           `json:"credential"`
 }
 
-// NewAuthenticator connects an authenticator with these keys.
+// NewAuthenticator connects an authenticator that holds the given keys.
 func (b *Browser) NewAuthenticator(keys ...*webauthn.Credential) *Authenticator {
 	b.Helper()
 	call(b, webauthn.Enable, webauthn.EnableParams{})

@@ -113,20 +113,20 @@ func (b *Browser) Submit(steps ...Step) {
 	b.Do(chromedp.WaitNotPresent("main[data-before]"), chromedp.WaitVisible("main"))
 }
 
-// Heading waits for a page with a text in its heading.
+// Heading returns a step that waits for a page with the text in its heading.
 func Heading(text string) Step { return chromedp.WaitVisible(`//h1[contains(., "` + text + `")]`) }
 
-// Fault waits for a page that shows an error.
+// Fault returns a step that waits for a page that shows an error with the text.
 func Fault(text string) Step {
 	return chromedp.WaitVisible(`//p[@id="fault"][contains(., "` + text + `")]`)
 }
 
-// Notice waits for a page that confirms an action.
+// Notice returns a step that waits for a page that confirms an action with the text.
 func Notice(text string) Step {
 	return chromedp.WaitVisible(`//p[@class="notice"][contains(., "` + text + `")]`)
 }
 
-// Scripts turns scripts on pages on or off.
+// Scripts returns a step that turns scripts on pages on or off.
 func Scripts(on bool) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
@@ -135,7 +135,7 @@ func Scripts(on bool) Step {
 	})
 }
 
-// Language makes the browser request pages in a language.
+// Language returns a step that makes the browser request pages in a language.
 func Language(tag string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, network.SetExtraHTTPHeaders,
@@ -144,7 +144,7 @@ func Language(tag string) Step {
 	})
 }
 
-// OnEachPage runs a script at the start of every page from now on.
+// OnEachPage returns a step that makes a script run at the start of every page from now on.
 func OnEachPage(script string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,

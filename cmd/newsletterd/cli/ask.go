@@ -28,7 +28,8 @@ func (a *Asker) Person() bool {
 }
 
 // Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. If the
-// answer is empty, read gets otherwise. If no person can be asked and otherwise is empty, the flag is required.
+// answer is empty or no person can be asked, it calls read with the text in otherwise. If that is empty too and no
+// person can be asked, it returns a usage error that asks for the flag.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
@@ -44,7 +45,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	return read(otherwise)
 }
 
-// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with otherwise.
+// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with the text in otherwise.
 func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.Err, "%s: ", question)
@@ -81,7 +82,7 @@ func (a *Asker) Yes(question string) (yes bool, err error) {
 	return yes, err
 }
 
-// Yes returns the flag that skips the question of Sure.
+// Yes returns the flag that skips the question that Sure asks.
 func Yes() Flag { return Bool("yes", "don't ask for confirmation") }
 
 // Sure asks a person at a terminal a question. It returns true for --yes, and if standard input is not a terminal.
@@ -104,8 +105,8 @@ func (p *Program) Hidden(ctx context.Context, question string) (string, error) {
 	return string(b), err
 }
 
-// Password reads a password from the first line of standard input. At a terminal it asks for the password; what is its
-// name in the question.
+// Password reads a password from the first line of standard input. At a terminal it prompts for the password, and names
+// it with the text in what.
 func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	if !p.atTerminal() {
 		return oneLine(p.In)

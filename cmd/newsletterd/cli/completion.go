@@ -8,7 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// CommandPath is a command of the tree with its possible continuations.
+// CommandPath is a command of the tree with the words that can follow it.
 type CommandPath struct {
 	Path  string // such as "newsletterd admin tenant"
 	Words []Word // subcommands

@@ -14,7 +14,8 @@ const (
 	nameWidth  = 28 // columns of names next to their descriptions; the description of a longer name starts below it
 )
 
-// These groups of the top commands and of admin's commands appear in the help in the order of their first command.
+// These are the groups of commands in the help of the program and of admin. The help shows them in the order of their
+// first command.
 const (
 	GroupStart   = "Get started"
 	GroupLetters = "Newsletters"

@@ -63,7 +63,8 @@ func Counted[N int | int64](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// List writes records: as a JSON array with all fields, or as a table with columns that are named by JSON field names.
+// List writes records as a JSON array with all fields, or as a table. columns lists the columns of the table by the
+// JSON names of their fields.
 func List[T any](p Printer, rows []T, columns ...string) error {
 	all := make([]any, len(rows))
 	for i := range rows {

@@ -21,8 +21,8 @@ type ReferenceFlag struct {
 	byName bool
 	// Also is a value that stays unchanged and doesn't refer to a record; empty: none.
 	Also string
-	// Whole reports whether an absent flag means the only tenant. If Whole is nil, it means that if the command
-	// requires the flag.
+	// Whole reports whether an absent flag means the only tenant, even if the command doesn't require the flag. It may
+	// be nil.
 	Whole func(*Context) bool
 }
 
@@ -46,7 +46,7 @@ func ID(noun people.Noun) Flag {
 // Tenant returns the flag that names a tenant.
 func Tenant(usage string) ReferenceFlag { return Reference("tenant", people.NounTenant, usage) }
 
-// ChoiceFlag is a flag that accepts certain words.
+// ChoiceFlag is a flag that accepts only certain words.
 type ChoiceFlag struct {
 	*StringFlag
 	words []string
@@ -66,13 +66,13 @@ func (f ChoiceFlag) ByDefault(value string) ChoiceFlag {
 // Optional returns words with the empty value added.
 func Optional(words []string) []string { return append([]string{""}, words...) }
 
-// choiceListFlag is a repeatable flag that accepts certain words.
+// choiceListFlag is a repeatable flag that accepts only certain words.
 type choiceListFlag struct {
 	*urfave.StringSliceFlag
 	words []string
 }
 
-// SomeOf returns a repeatable flag that accepts certain words.
+// SomeOf returns a repeatable flag that accepts only certain words.
 func SomeOf(name, usage string, words ...string) Flag {
 	return choiceListFlag{&urfave.StringSliceFlag{Name: name, Usage: usage}, words}
 }

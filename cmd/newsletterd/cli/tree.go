@@ -9,8 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Tree adds what all commands share to the command tree: the common flags, --version, our usage errors, and the
-// program's streams.
+// Tree adds the shared parts of all commands to the command tree: the common flags, --version, our usage errors, and
+// the program's streams.
 func (p *Program) Tree(a *App, printVersion urfave.ActionFunc) *App {
 	a.HideVersion, a.HideHelpCommand = true, true
 	a.Writer, a.ErrWriter, a.Reader = p.Out, p.Err, p.In

@@ -95,8 +95,8 @@ type DKIM struct {
 	Enabled bool `toml:"enabled"` // sign if there is a key
 }
 
-// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server. That is
-// the case for any key of [mail.smtp], and for the transport smtp. The transport directory alone sets none.
+// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server. It returns
+// true if any key of [mail.smtp] is set, or if the transport is smtp.
 func (c *Config) ServerInFile() bool {
 	for key := range c.From {
 		if strings.HasPrefix(key, "mail.smtp.") {
@@ -106,8 +106,8 @@ func (c *Config) ServerInFile() bool {
 	return c.Mail.Transport == "smtp"
 }
 
-// ServerInDatabase reports whether the mail server is the one set in the console by server administrators. If
-// Mail.Console is false, it remains in use and can only be removed.
+// ServerInDatabase reports whether the mail server comes from the database, where server administrators set it in the
+// console. If Mail.Console is false, a server that is already set remains in use and can only be removed.
 func (c *Config) ServerInDatabase() bool { return !c.ServerInFile() }
 
 // SMTP configures the relay.

@@ -62,7 +62,8 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// Sources are the sources of a configuration. Flags override the environment, which overrides the file.
+// Sources holds everything from which Load reads a configuration. Flags override the environment, which overrides the
+// file.
 type Sources struct {
 	File  string            // must exist; empty: the file named by EnvFile, or else DefaultFile if it exists
 	Env   []string          // in the form of os.Environ

@@ -404,8 +404,8 @@ func (l *Campaigns) Finish() {
 	}
 }
 
-// Check compares the emails that arrived with what was approved, and when. It returns the numbers of sent campaigns, of
-// emails, and of second copies.
+// Check compares the emails that arrived with the approved content, and the times of arrival with those allowed. It
+// returns the numbers of sent campaigns, of emails, and of second copies.
 func (l *Campaigns) Check() (sent, mails, copies int) {
 	l.Helper()
 	came := map[int][]mailtest.Record{}

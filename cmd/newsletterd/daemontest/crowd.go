@@ -44,8 +44,8 @@ func NewCrowd(t testing.TB) *Crowd {
 // while the crowd's connections are still open.
 const leastChecks = 200
 
-// Served runs do while a monitor checks the daemon's health, over a new connection each time. It returns the 99th
-// percentile of the response times. At full length it compares that percentile with most.
+// Served calls do while a monitor checks the daemon's health, over a new connection each time. It returns the 99th
+// percentile of the response times. At full length, the test fails if that percentile exceeds most.
 func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
 	go func() {
@@ -92,7 +92,7 @@ func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Dur
 }
 
 // Endless sends a request whose body never ends. It returns the response and how many bytes of the body were accepted.
-// With length 0 the length stays open.
+// If length is 0, the request doesn't declare a length.
 func (c *Crowd) Endless(path, headers string, length int64) (status string, sent int64) {
 	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {

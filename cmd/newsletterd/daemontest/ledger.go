@@ -19,8 +19,8 @@ import (
 	"newsletterd/store"
 )
 
-// Ledger records the operations that a daemon has acknowledged to its clients before it is killed. With each operation,
-// it stores a check that finds its result in the database.
+// Ledger records the operations that a daemon has acknowledged to its clients before it is killed. Each entry has a
+// check that looks for the operation's result in the database.
 type Ledger struct {
 	*Process
 	Acked map[string]func(*store.Store) error // by kind and name

@@ -32,7 +32,7 @@ type Process struct {
 	Daemon   *exec.Cmd     // the last daemon that was started
 	Out      bytes.Buffer  // output of that daemon
 
-	Tenant, List string // of Records
+	Tenant, List string // created by Records
 
 	exe string
 }

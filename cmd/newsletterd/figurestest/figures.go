@@ -71,7 +71,7 @@ func (f *Figures) calibrate() {
 	f.Line("calibration", "%v of CPU to sort %d numbers", daemontest.CPU(os.Getpid())-before, many)
 }
 
-// AtMost returns all, or only part in a brief run.
+// AtMost returns all or, in a brief run, part.
 func AtMost[N ~int | ~int64](f *Figures, all, part N) N {
 	if f.N < briefly {
 		return part

@@ -91,7 +91,7 @@ func (f *Figures) DropMails() {
 	f.SQL("DELETE FROM mail")
 }
 
-// Leavers unsubscribes one in ten people from the list, most with a reason. One in twenty of these people undo that.
+// Leavers unsubscribes one in ten people from the list, most with a reason. One in twenty of these people undo it.
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "

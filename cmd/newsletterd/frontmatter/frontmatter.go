@@ -37,7 +37,7 @@ var Keys = []string{
 	"test_addresses", "time_zone", "attachments", "polls",
 }
 
-// ListKeys are those of Keys whose value is a list of texts or a single text.
+// ListKeys are the keys whose value is a text or a list of texts.
 var ListKeys = []string{
 	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
 }
@@ -157,10 +157,10 @@ func textsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// bodyLine matches a line of the body as a warning or an error about the content names it.
+// bodyLine matches the number of a line of the body in a warning or an error about the content.
 var bodyLine = regexp.MustCompile(`\bline (\d+)`)
 
-// InFile replaces the numbers of lines of the body in a text with those of lines of the file.
+// InFile converts line numbers in a text: lines of the body become lines of the file.
 func (m *Matter) InFile(text string) string {
 	return bodyLine.ReplaceAllStringFunc(text, func(place string) string {
 		line, _ := strconv.Atoi(strings.TrimPrefix(place, "line "))

@@ -130,14 +130,15 @@ func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*u
 	return v.read(v.Do(req))
 }
 
-// SignIn follows an authorization request to the relying party: login, and consent if a page asks for it.
+// SignIn follows an authorization request until the visitor is back at the relying party. On the way, it signs in and
+// consents if a page asks for that. It returns the parameters of the response.
 func (v *Visitor) SignIn(rp *RelyingParty, address string) url.Values {
 	v.t.Helper()
 	at, page := v.read(v.Get(address))
 	return v.goOn(rp, at, page)
 }
 
-// goOn signs in and consents, each only if a page asks for it.
+// goOn continues SignIn at a page: it signs in and consents, each only if a page asks for it.
 func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {

@@ -67,7 +67,8 @@ func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	}
 }
 
-// Videos returns what fetches thumbnails of videos. Tenants name the videos, so it connects to public addresses only.
+// Videos returns a client that fetches thumbnails of videos. It connects only to public addresses, because tenants
+// choose the videos.
 func Videos() *drafts.Videos { return &drafts.Videos{Client: (&netguard.Guard{}).Client()} }
 
 // Resolver returns a resolver that asks one server, or the machine's name servers if server is empty.

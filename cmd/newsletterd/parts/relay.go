@@ -21,7 +21,7 @@ const (
 	relayTestStep = 6 * time.Second // for one SMTP command
 )
 
-// RelayOptions returns how emails are sent and how that is tested.
+// RelayOptions returns the settings for sending emails, and the functions that test them.
 func RelayOptions(cfg *config.Config) tenants.RelayOptions {
 	o := tenants.RelayOptions{
 		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(), Locked: !cfg.Mail.Console,

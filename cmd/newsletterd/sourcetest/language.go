@@ -78,8 +78,8 @@ var inFileNames = []standardWord{
 	},
 }
 
-// WideLines returns the lines of a package that are wider than maxColumns, or nil if there are few. It skips raw
-// strings, such as help texts, because users see their width.
+// WideLines returns the lines of a package that are wider than maxColumns. It returns nil if their share is at most
+// maxWideLines. It skips raw strings, such as help texts, because users see their width.
 func WideLines(files []File) (wide []string) {
 	lines := 0
 	for _, f := range files {
@@ -107,7 +107,7 @@ func WideLines(files []File) (wide []string) {
 	return wide
 }
 
-// Faults returns the uses of words, and the forms of comments, that this repository avoids.
+// Faults returns the places where the file uses words, or forms of comments, that this repository avoids.
 func (f File) Faults() (faults []string) {
 	check := func(rules []standardWord, line int, what, text string) {
 		for _, r := range rules {

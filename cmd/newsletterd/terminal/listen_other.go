@@ -2,5 +2,5 @@
 
 package terminal
 
-// PortHolder can't identify other programs on this system.
+// PortHolder returns a general description, because other programs can't be identified on this system.
 func PortHolder(string) string { return "another program" }
