@@ -24,8 +24,8 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page
 	})
 }
 
-// ZoneOf returns the time zone of the times on a user's account page: that of the tenant if the user works for only one
-// tenant, or else that of the browser.
+// ZoneOf returns the time zone for the times on a user's account page: the tenant's if the user works for only one
+// tenant, or else the browser's.
 func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) {
 	p, err := o.accountPage(c, who)
 	if err != nil {

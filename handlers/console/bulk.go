@@ -334,10 +334,10 @@ type bulkActionData struct {
 	Live bool
 }
 
-// Left returns the number of people whom the undo leaves unchanged.
+// Left returns the number of people that the undo leaves unchanged.
 func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
 
-// Skipped returns the number of people whom the action did not change.
+// Skipped returns the number of people that the action did not change.
 func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
 
 // Tags reports whether the action is about a tag.

@@ -22,7 +22,7 @@ type compared struct {
 	After  string `json:"after"`
 }
 
-// compareSources responds to the editor script whether the script's version would produce the same email.
+// compareSources reports to the editor script whether the script's version would produce the same email.
 func (o *Console) compareSources(p *Page) (any, error) {
 	var in compared
 	if err := json.NewDecoder(io.LimitReader(p.Request.Body, maxForm)).Decode(&in); err != nil {

@@ -198,7 +198,7 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	return Link{}
 }
 
-// Matter returns a matter with its page, for the shared template.
+// Matter returns the data of the shared template for a matter: the page and the matter.
 func (p *Page) Matter(m matter) any {
 	return struct {
 		Page   *Page

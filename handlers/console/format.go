@@ -132,7 +132,7 @@ func (p *Page) ClockIn(at core.Instant) string {
 	return p.T("{{time}} {{zone}}", "time", p.Clock(at), "zone", p.ZoneName())
 }
 
-// Machine formats an instant for the attribute datetime of an element time.
+// Machine formats an instant for the datetime attribute of a time element.
 func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
 
 // byteSize formats a limit in bytes.

@@ -23,7 +23,7 @@ type growth struct {
 	Left    int64
 }
 
-// Lost returns the net loss in addition to unsubscribes: subscribers who bounced or were blocked.
+// Lost returns the net loss that is not due to unsubscribes: subscribers who bounced or were blocked.
 func (g growth) Lost() int64 { return max(0, g.Joined-g.Left-g.Readers) }
 
 // Line returns the chart of subscribers, with the new and lost subscribers in its table.
@@ -130,7 +130,8 @@ func (p *Page) Signed(n int64) string {
 	return p.Number(n)
 }
 
-// Lately describes the change of a figure in the days of the chart. If the change is unknown, it returns otherwise.
+// Lately describes the change of a figure over the days of the chart. If the change is unknown, it returns the text in
+// otherwise.
 func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	if !g.Known {
 		return otherwise

@@ -111,11 +111,11 @@ type columnTable struct {
 	Columns []importColumn
 }
 
-// fewLeftOut is the number of columns that are not imported up to which they are listed with the others.
+// fewLeftOut is the maximum number of unimported columns that share a table with the imported ones.
 const fewLeftOut = 2
 
-// ColumnTables returns the table of columns that are imported or need a decision, and the table of the others, which
-// is empty if there are few.
+// ColumnTables returns two tables: the columns that are imported or need a decision, and all others. If there are few
+// others, the first table contains them too, and the second is empty.
 func (d *importData) ColumnTables(p *Page) (all []columnTable) {
 	heads := []string{p.T("Column"), p.T("Sample values"), p.T("Import as")}
 	used, left := columnTable{Heads: heads}, columnTable{Heads: heads}

@@ -30,7 +30,7 @@ type importedPosts struct {
 	Failed []core.ImportedPicture // the first pictures that could not be copied
 }
 
-// Tried returns the number of pictures that were copied, or could not be.
+// Tried returns the number of pictures that were copied or couldn't be copied.
 func (b *importedPosts) Tried() int64 { return b.Copies.Stored + b.Copies.Failed }
 
 // Wanted returns the number of pictures to copy.
@@ -99,7 +99,8 @@ func (p *Page) siteField(d *importData) field {
 	return f
 }
 
-// Polls reports whether the page of an import reloads its state. A form that someone fills in is not replaced.
+// Polls reports whether the page of an import regularly reloads its state. It doesn't while it shows a form, because
+// reloading would discard what a visitor has entered.
 func (d *importData) Polls() bool { return d.Live || d.copying() }
 
 // copying reports whether the page shows the progress of copying images.
@@ -134,7 +135,7 @@ func (p *Page) PictureReason(reason string) string {
 	return p.T("The server didn't respond")
 }
 
-// retryPictures copies the pictures again that could not be copied.
+// retryPictures retries the pictures that couldn't be copied.
 func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 	var j struct {
 		core.ImportJob
@@ -222,7 +223,8 @@ func anyIssue(posts []core.ImportedPost) bool {
 	return slices.ContainsFunc(posts, func(p core.ImportedPost) bool { return p.Issue != "" })
 }
 
-// Ticked reports whether a post of the page is chosen. The form for the people of the export contains no posts.
+// Ticked reports whether a post of the page is chosen. Until the visitor submits the form with the posts, these are the
+// posts that are chosen by default.
 func (p *Page) Ticked(post *core.ImportedPost) bool {
 	if p.Form["chosen"] != "" {
 		return p.Form["post."+strconv.FormatInt(post.No, 10)] != ""

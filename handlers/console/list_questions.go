@@ -47,7 +47,7 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 	})
 }
 
-// QuestionTypes returns the types of a field.
+// QuestionTypes returns the types that a field can have.
 func (p *Page) QuestionTypes() []option {
 	return []option{
 		{core.FieldText, p.T("Short text")},

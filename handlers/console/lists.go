@@ -75,7 +75,8 @@ func (p *Page) ListBadge(l core.List) Badge {
 	return Badge{}
 }
 
-// PageLanguages returns the languages for pages and emails to subscribers, with none as the text for no choice.
+// PageLanguages returns the languages for pages and emails to subscribers, preceded by an empty choice with the label
+// none.
 func (p *Page) PageLanguages(none string) []option {
 	return append([]option{{"", none}}, p.Languages()...)
 }

@@ -9,7 +9,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Unreachable reports whether a person's mailbox doesn't exist, so that a new address can be asked to join.
+// Unreachable reports whether a person's mailbox doesn't exist and the visitor may ask a new address of the person to
+// join.
 func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }

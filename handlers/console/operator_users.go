@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// RoleTitle returns the name of a role, including that of operators.
+// RoleTitle returns the name of a role, including the operator role.
 func (p *Page) RoleTitle(role string) string {
 	switch role {
 	case core.RoleOperator:

@@ -111,8 +111,8 @@ func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 // restOf limits a rest: it is at most 1/restOf of the recipients.
 const restOf = 20
 
-// Rest reports whether a running job only waits for a few recipients whose servers are retried, for example because
-// of a full mailbox. Retries may take two days, during which the campaign counts as sent.
+// Rest reports whether a running job is only waiting to retry a few recipients, for example because of a full mailbox.
+// Retries may take two days, during which the campaign counts as sent.
 func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&

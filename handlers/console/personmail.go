@@ -38,7 +38,7 @@ func (m *personMail) saved() bool {
 	return m.Transport != "" && m.Status == core.RecipientStates[core.RecipientSent]
 }
 
-// MailWhy returns why an email was not sent.
+// MailWhy returns the reason why an email was not sent.
 func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
 
 // MailTook describes which server accepted an email whose delivery is otherwise unknown. For other emails, it returns

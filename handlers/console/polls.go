@@ -49,8 +49,8 @@ func (o *Console) polls(p *Page) (web.HTML, error) {
 	return p.showPolls(c, -1, nil)
 }
 
-// showPolls shows the polls of a draft. The form of a poll has the error and is open. Number 0 is a new poll, the last
-// of c.
+// showPolls shows the polls of a draft. The form of the poll with the given number is open and shows fault. Number 0 is
+// a new poll, which is already the last one of c, and -1 opens no form.
 func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, error) {
 	lists, err := p.lists(c)
 	if err != nil {
@@ -195,7 +195,7 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 // endsWithText reports whether a new poll can be added to the end of a content of a kind.
 func endsWithText(kind string) bool { return kind == core.ContentMarkdown || kind == core.ContentText }
 
-// sentPoll returns the poll of the submitted form. Number is that of the poll.
+// sentPoll returns the poll with the given number from the submitted form. Numbers start at 1.
 func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 	at := strconv.Itoa(number) + "."
 	poll = core.Poll{
@@ -234,10 +234,10 @@ func (p *Page) pollResults(id string) ([]core.PollResult, error) {
 	return out.Polls, err
 }
 
-// BrokenDown reports whether a poll has enough answers to show those of each option.
+// BrokenDown reports whether a poll has enough answers to show the number of answers for each option.
 func (p *Page) BrokenDown(r core.PollResult) bool { return r.Answers >= core.FewAnswers }
 
-// FewAnswers is the number of answers from which they are shown by option.
+// FewAnswers returns the minimum number of answers at which a poll's results are shown by option.
 func (p *Page) FewAnswers() int64 { return core.FewAnswers }
 
 // PollShare formats the share of an option.

@@ -23,7 +23,7 @@ func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	return rows
 }
 
-// BounceCells returns the numbers of a domain for these columns.
+// BounceCells returns the numbers of a domain for the classes that BounceHeads returns for sum.
 func (p *Page) BounceCells(sum, of core.BounceCounts) (cells []countedRow) {
 	all := p.bounceClasses(&of)
 	for i, r := range p.bounceClasses(&sum) {

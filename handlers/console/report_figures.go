@@ -266,8 +266,8 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	return t
 }
 
-// NotDelivered returns the numbers of recipients who have not got the email, or not yet. It returns nothing if there is
-// only one kind, which the page shows next to the reasons.
+// NotDelivered returns the numbers of recipients whose email is being retried, failed or was skipped. If there is only
+// one such number, it returns nil, because the page shows that number next to the reasons.
 func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile

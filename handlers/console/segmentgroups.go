@@ -40,7 +40,8 @@ func sortRows(rows []segmentRow) {
 	})
 }
 
-// add adds a condition: in the group with a number, in a new group, or in none. With quickPrefix, where is its subject.
+// add adds a condition. where is the number of the group that gets the condition, or "group" for a new group. After
+// quickPrefix it names the subject of the condition. Any other text means no group.
 func (d *segmentData) add(where string) {
 	last := 0
 	for i := range d.Rows {
