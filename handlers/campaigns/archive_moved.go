@@ -28,8 +28,9 @@ func (r *Room) issueURL(list *core.ListWithTenant, slug string) string {
 	return list.Tenant.Origin(r.Origin) + r.path(list, slug)
 }
 
-// Inside returns the path below a list that a path at the root of a tenant's own host stands for, if the tenant has one
-// archive: its start page, its feed, an issue, or an issue's email. For other paths it returns an empty string.
+// Inside converts a path at the root of a tenant's own host to the path below the tenant's list, if the tenant has only
+// one archive. It converts the paths of the archive's start page and feed, of issues, and of their emails. For any
+// other path it returns an empty string.
 func (r *Room) Inside(c *web.Call, path string) (string, error) {
 	slug, _ := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/mail")
 	root := path == "/" || slug == page.FeedName
@@ -66,8 +67,9 @@ func absent(err error) error {
 	return err
 }
 
-// Moved returns the URL of an issue that had another path at the host of its tenant: an imported one at another tool,
-// or any while its archive was at the root. If there is none, or its archive is off, Moved returns an empty string.
+// Moved returns the current URL of an issue or feed that used to have the path at the host of its tenant. Imported
+// issues had it with another tool, others while their archive was at the root of the host. If there is none, or its
+// archive is off, Moved returns an empty string.
 func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	old := core.AsOldPath(path)
 	if path == "/"+page.FeedName {
@@ -100,7 +102,7 @@ func (r *Room) Moved(c *web.Call, path string) (string, error) {
 }
 
 // fromRoot returns the URL of an issue or a feed that was at the root of the requested host until a second list of the
-// tenant got an archive. If several archives have such an issue, it is that of the oldest list.
+// tenant got an archive. If several archives have such an issue, it returns the URL in the archive of the oldest list.
 func (r *Room) fromRoot(c *web.Call, name string) (string, error) {
 	archives, err := r.archivesAt(c)
 	if err != nil || len(archives) < 2 || name != page.FeedName && name != core.Slug(name) {

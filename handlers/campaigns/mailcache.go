@@ -35,7 +35,7 @@ func (m *keptMail) size() int {
 }
 
 // compile returns the email that is compiled from spec. shown is the purpose for which pages show the email. A job can
-// be shown for several purposes. The errors are those of mail.CompileBulk.
+// be shown for several purposes. compile returns the same errors as mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {

@@ -350,8 +350,8 @@ func (a media) serve(c *web.Call) error {
 // darkGround is the background color of emails in dark mode, as in the console's preview.
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
-// HiddenInDark reports whether an image that this server stores is hardly visible on a dark background. If that is
-// unknown, it returns false: for external and large images, and if there is no memory to decode the image.
+// HiddenInDark reports whether an image stored on this server is hardly visible on a dark background. It returns false
+// if it can't find out: for external or large images, or without enough memory to decode the image.
 func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
 	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
@@ -361,8 +361,8 @@ func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	return err == nil && hidden
 }
 
-// OnPlate returns a PNG of an image that this server stores, on a white background. For external and large images, and
-// if there is no memory to decode the image, it returns errNoPlate.
+// OnPlate returns a stored image as a PNG on a white background. For external or large images, or without enough memory
+// to decode the image, it returns errNoPlate.
 func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
 	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)

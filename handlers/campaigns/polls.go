@@ -25,7 +25,8 @@ type pollList struct {
 	Polls []core.PollResult `json:"polls"`
 }
 
-// polls leaves out those of a campaign that wasn't sent yet if the caller may not read its text.
+// polls returns the polls of a campaign. It leaves out those of a campaign that wasn't sent yet if the caller may not
+// read its text.
 func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
 	of := a.found(c)
 	if !c.Caller.May(core.ActionCampaignRead, of.TenantID) {
