@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// HeadOf returns the texts that archives list and search for an email. fields and content are those of ArticleOf.
+// HeadOf returns the texts that archives list and search for an email. fields and content are as for ArticleOf.
 func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.CampaignFields, content *core.Content,
 	now core.Instant,
 ) (h campaigns.IssueHead, err error) {
@@ -62,8 +62,8 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 }
 
 // IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
-// post. at returns the URL of an issue of the same archive, to which links from an imported post lead; if at is nil,
-// they lead to the other tool.
+// post. at returns the URL of another issue of the archive. Links of an imported post to other posts lead there or, if
+// at is nil, to the other tool.
 func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
 	at func(slug string) string,
 ) (*article.Article, error) {
@@ -108,8 +108,8 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
 	return ArticleOf(ctx, s, &fields, content, mended.Links, i.Title, i.SentAt)
 }
 
-// IssueAuthor returns the author of an imported issue, or the sender's name that a campaign has of its own. It returns
-// an empty string if there is none.
+// IssueAuthor returns the author of an imported issue, or the campaign's own sender name. It returns an empty string if
+// there is none.
 func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, error) {
 	if i.Imported {
 		return i.Author, nil
@@ -118,8 +118,9 @@ func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, er
 	return fields.FromName, err
 }
 
-// ArticleOf creates the article that archives show of a campaign, for a subscriber with no details. fields has the text
-// to show, content what its emails are generated from. title is already shown above the article.
+// ArticleOf creates the article that archives show for a campaign, rendered for a subscriber with no details. fields
+// contains the text to show. content is the content from which the emails were generated. The page already shows title
+// above the article.
 func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
 	mended map[string]string, title string, at core.Instant,
 ) (*article.Article, error) {
@@ -151,7 +152,7 @@ func sizes(ctx context.Context, s *store.Store) func(address string) (width, hei
 	}
 }
 
-// ImportedText returns what archives list and search of an imported issue with a title and clean HTML.
+// ImportedText returns the texts that archives list and search for an imported issue with a title and clean HTML.
 func ImportedText(ctx context.Context, s *store.Store, title, body string) (t campaigns.IssueText, err error) {
 	a, err := article.Imported(title, body, &article.Old{Picture: sizes(ctx, s)})
 	if err != nil {
@@ -176,8 +177,8 @@ func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaF
 	return f, err
 }
 
-// ShownFields returns the fields of a sent campaign as pages show them: those that were approved, with the correction
-// if there is one.
+// ShownFields returns the fields of a sent campaign as pages show them: the approved ones, changed by the correction if
+// there is one.
 func ShownFields(ctx context.Context, s *store.Store, campaignID string) (f core.CampaignFields, err error) {
 	c, err := s.Campaign(ctx, campaignID)
 	if err != nil {

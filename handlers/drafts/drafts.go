@@ -38,7 +38,8 @@ func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-// Correction compiles a sent campaign with a change, as pages show it.
+// Correction applies a change to the sent version of a campaign, and returns the compiled result as a correction that
+// pages can show.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r campaigns.CampaignCorrection, err error) {
@@ -53,7 +54,7 @@ func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*c
 	return r, err
 }
 
-// Corrected compiles the sent version of a campaign to which it applies a change.
+// Corrected applies a change to the sent version of a campaign and compiles the result.
 func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
 	now core.Instant,
 ) (l Look, err error) {

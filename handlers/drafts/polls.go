@@ -7,8 +7,8 @@ import (
 	"newsletterd/store"
 )
 
-// PollResults returns the polls of a campaign with their answers. Those of a campaign that was not sent have none, even
-// if a send was undone.
+// PollResults returns the polls of a campaign with their answers. The polls of a campaign that was not sent have no
+// answers, even if a send was undone.
 func PollResults(ctx context.Context, s *store.Store, c *core.Campaign, now core.Instant) ([]core.PollResult, error) {
 	sent, err := Sent(ctx, s, c)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // EachPost calls take for each post of an export that archives can show, with its content as clean HTML. skipped is the
-// number of other posts. Errors are those of exports.Export.Posts.
+// number of other posts. EachPost returns the same errors as exports.Export.Posts.
 func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 	take func(p *exports.Post, body string) error,
 ) (skipped int64, err error) {
@@ -30,7 +30,8 @@ func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 	return skipped + hidden, err
 }
 
-// KeepPosts stores the posts of an uploaded export. Errors are those of EachPost and imports.ImportUpload.KeepPost.
+// KeepPosts stores the posts of an uploaded export. It returns the errors of EachPost and of
+// imports.ImportUpload.KeepPost.
 func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export, now core.Instant) error {
 	skipped, err := EachPost(ctx, e, now, func(p *exports.Post, body string) error {
 		pictures := article.PostPictures(body)

@@ -90,7 +90,7 @@ func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.I
 	return j.TenantID, t.Store.AddTestMail(ctx, &j, to, now)
 }
 
-// TryTemplate compiles a template in the way a job does. If the template is faulty, it returns an Invalid error.
+// TryTemplate compiles a template as a job does. If the template is faulty, it returns an Invalid error.
 func TryTemplate(t *core.Template) error {
 	content := SampleContent(t)
 	_, err := mail.CompileShown(t.ID, &content)

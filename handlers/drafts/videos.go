@@ -39,8 +39,9 @@ const (
 
 var errThumbnail = errors.New("the response has no thumbnail")
 
-// Thumbnail opens the thumbnail of a video and returns it with the video's title. The caller closes it. If there is
-// none, it returns an Invalid error on video, and so does reading it, if the provider stops responding.
+// Thumbnail opens the thumbnail of a video and returns it with the video's title. The caller closes it. If there is no
+// thumbnail, Thumbnail returns an Invalid error for the field video. Reading returns such an error too if the provider
+// stops responding.
 func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.ReadCloser, title string, err error) {
 	host, page, ok := core.VideoOf(address)
 	if !ok {
