@@ -134,7 +134,7 @@ func (a Access) Named(name string) Access { a = a.copied(); a.name = name; retur
 // set, and ClientTenant if the client is bound to a tenant.
 func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
-// Proved lets in callers whose credential admit checks. admit runs before the body is read and may add checks of the
+// Proved lets in callers for whom admit returns no error. admit runs before the body is read, and may add checks of the
 // body. For the OpenAPI documents, callers describes these callers, and header is the name of the header with the
 // proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {

@@ -145,7 +145,7 @@ func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
 // Quiet logs the requests of the endpoint at level debug.
 func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
-// Or returns an endpoint that passes the requests for which when returns true to other. In the documents, both have the
+// Or returns an endpoint that passes a request to other if when returns true for it. In the documents, both have the
 // input of e.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call

@@ -41,11 +41,11 @@ type Options struct {
 	SmallHeap func() (release func())
 	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
-	// Inside returns the path of the table that a path outside of it stands for; empty: none. It is asked before Moved,
-	// for GET and HEAD. Nil: no path stands for another.
+	// Inside returns the path in the table that serves a path outside of it, or an empty string if there is none. It is
+	// called before Moved, for GET and HEAD. If Inside is nil, no such path exists.
 	Inside func(c *Call, path string) (string, error)
-	// Moved returns the URL to which a path that is not in the table was moved permanently; empty: none. It is asked
-	// before Fallback. Nil: no path was moved.
+	// Moved returns the URL to which a path outside of the table was moved permanently, or an empty string if it wasn't
+	// moved. It is called before Fallback. If Moved is nil, no path was moved.
 	Moved func(c *Call, path string) (string, error)
 	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.
 	Fallback func(c *Call, path string) (HTML, error)

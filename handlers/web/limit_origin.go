@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Limits in addition to [limits] subscribe_per_address. A private address that is not that of a trusted proxy may still
-// belong to a proxy. In that case, all clients of the proxy share the address.
+// Limits in addition to [limits] subscribe_per_address. A private address may be that of a proxy, even if it is not
+// configured as a trusted one. In that case, all clients of the proxy share the address.
 const (
 	SubscribePerPrivate = 600 // requests per hour of such an address
 	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events
@@ -60,7 +60,7 @@ func loopbackOrigin(origin string) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
-// Unproxied reports whether an origin address might be that of an untrusted proxy: a private address, or an address of
+// Unproxied reports whether an origin address might belong to an untrusted proxy: a private address, or an address of
 // this machine.
 func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	a = a.Unmap()

@@ -16,16 +16,16 @@ var (
 // Never returns the schema of an object that matches none of the given schemas.
 func Never(those ...Object) Object { return Object{"not": Object{"anyOf": those}} }
 
-// Where returns the schema of objects that have all these properties.
+// Where returns the schema of objects that have all of the given properties.
 func Where(props Object) Object {
 	return Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
 }
 
-// Without returns the schema of the objects that match those and lack at least one of props.
+// Without adds a condition to the schema in those: an object must lack at least one of props. It returns those.
 func Without(those, props Object) Object {
 	those["not"] = Where(props)
 	return those
 }
 
-// Word returns the schema of a string that is one of these.
+// Word returns the schema of a string that is one of the given words.
 func Word(these ...string) Object { return Object{"enum": these} }
