@@ -23,8 +23,9 @@ func ScopeSets() []string {
 }
 
 // Callers returns all callers, once for each set of scopes: a user with each role in each tenant, an operator, a
-// publisher who uses a client of a tenant, a client of each tenant that acts for itself, a client of no tenant, and a
-// user without a role who owns the same records as the first tenant's owner. The last caller is unknown.
+// publisher who uses a client of a tenant, and a user without a role who owns the same records as the first tenant's
+// owner. It also returns clients that act for themselves: one of each tenant, and one without a tenant. The last caller
+// is unknown.
 func (w *World) Callers() (all []Caller) {
 	add := func(name string, c core.Caller) {
 		for _, scopes := range ScopeSets() {

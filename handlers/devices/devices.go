@@ -9,7 +9,7 @@ import (
 // Room holds the dependencies of the endpoints for devices, agents and models.
 type Room struct {
 	Store   *store.Store
-	Limits  core.ModelLimits // of uploads
+	Limits  core.ModelLimits // limits for uploads
 	Uploads *web.Uploads
 
 	keyed *keyedUploads

@@ -9,7 +9,7 @@ import (
 
 // Options holds the defaults from the [newsletter] section. An empty field means the first value listed.
 type Options struct {
-	ConfirmToken         string // live, receipt, trusted: if a list has no setting
+	ConfirmToken         string // live, receipt or trusted; applies to lists without their own setting
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
 	SubscribePerAddress  int    // requests per hour and address of origin; 0: no limit
@@ -24,8 +24,8 @@ type Room struct {
 	Options Options
 	Origin  string // public URL for tenants without their own
 
-	Subscribes *web.OriginLimits // of signups
-	Leaves     *web.OriginLimits // of requests for unsubscribe tokens
+	Subscribes *web.OriginLimits // limits signups
+	Leaves     *web.OriginLimits // limits requests for unsubscribe tokens
 
 	Uploads     *web.Uploads
 	ImportBytes int64 // maximum size of a file of subscribers; 0: the default

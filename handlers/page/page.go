@@ -215,17 +215,17 @@ type PublicPage struct {
 	Site    string
 	Locale  string
 	Image   string
-	Large   bool     // the image is one of the issue, not the logo
+	Large   bool     // the image belongs to the issue and is not the logo
 	At      string   // date of an issue
 	Home    string   // path of the archive
 	Manage  string   // URL of the form for a link to the preference page; empty: no link
 	Plate   bool     // the logo needs a light ground in dark mode
 	Data    any      // for search engines, by schema.org
 	Fonts   []string // URLs of the fonts that it needs first
-	Hidden  bool     // hides it from search engines, so that only the design is that of a public page
+	Hidden  bool     // the page is hidden from search engines and only looks like a public page
 }
 
-// RedirectSource returns the CSP sources that a page needs if its form leads to the page of a tenant at the URL to.
+// RedirectSource returns the CSP sources that a page needs if its form leads to a tenant's page at the URL to.
 func RedirectSource(to string) []string {
 	if to == "" {
 		return nil

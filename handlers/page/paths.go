@@ -16,8 +16,8 @@ const (
 	OwnPath      = "/own"
 )
 
-// ArchivePath returns the path of a list's archive, with a trailing slash. The only archive at a tenant's own host is
-// its start page. origin is the URL of this server, whose own host starts with the sign-in page.
+// ArchivePath returns the path of a list's archive, with a trailing slash. If the archive is the only one of a tenant
+// with its own host, it is the host's start page. origin is the URL of this server.
 func ArchivePath(list *core.ListWithTenant, origin string) string {
 	if list.OnlyArchive && core.OriginHost(list.Tenant.PublicURL) != core.OriginHost(origin) {
 		return "/"

@@ -318,7 +318,7 @@ func (w *Words) Ago(now, then core.Instant) string {
 	return FillIn(w.UsedAt, "when", w.When(then, nil))
 }
 
-// PasskeysMissing returns why passkeys are not offered, or an empty string if they are.
+// PasskeysMissing returns the reason why passkeys are not offered, or an empty string if they are.
 func (w *Words) PasskeysMissing(p *auth.Provider) string {
 	switch p.PasskeysMissing() {
 	case auth.PasskeysNeedHost:

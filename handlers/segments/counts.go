@@ -121,8 +121,8 @@ func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest
 	return err
 }
 
-// RuleFor returns a tenant and a rule of it: the rule of a segment, or the unsaved rule in text. If the caller may not
-// use the rule in that tenant, it returns an error.
+// RuleFor returns the tenant and the rule of a request. The rule is the segment's, or the unsaved rule in text. If the
+// caller may not use the rule in that tenant, it returns an error.
 func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
 	err error,
 ) {
@@ -153,8 +153,8 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	return tenant, rule, err
 }
 
-// Unsaved returns an error in a form that fits the rule. For an unsaved rule, it doesn't mention a segment. For a saved
-// segment, Unsaved returns err unchanged.
+// Unsaved adapts an error to the rule of a request. If the rule is unsaved, the error doesn't mention a segment. For a
+// saved segment, where rule is empty, Unsaved returns err unchanged.
 func Unsaved(rule core.RuleText, err error) error {
 	if rule == "" {
 		return err

@@ -220,7 +220,7 @@ func (r *Room) mailServerRoutes(t *web.Table) {
 		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
-// Now returns how emails of tenants without a relay of their own are sent.
+// Now returns the current settings for sending emails of tenants without their own relay.
 func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState, error) {
 	state := o.State
 	state.Transport = cmp.Or(state.Transport, "smtp")
@@ -254,8 +254,9 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. If testing is true, it returns
-// nil in that case, and core.ErrMailServerSet otherwise.
+// Reaches returns an error if emails of a tenant don't go where the request expects. If testing is false, it returns
+// core.ErrNoMailServer if they are only saved to a folder. If testing is true, it returns core.ErrMailServerSet unless
+// they are only saved to a folder.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
