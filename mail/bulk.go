@@ -33,7 +33,7 @@ type BulkSpec struct {
 	// Language is the language of the footer, one of core.Languages; any other value means the first.
 	Language string
 	Shared   Shared
-	// Providers are the kinds of email providers that the message may pass through. It gets the mark of each
+	// Providers are the kinds of email providers that the message may pass through. The message gets the mark of each
 	// (marks.go).
 	Providers []string
 	// Track selects what is tracked in the HTML part; the zero value tracks nothing.
@@ -64,7 +64,7 @@ type Recipient struct {
 	Track *Tracker
 	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
-	// PollURL and Voter are those of Vars.
+	// PollURL and Voter are as in Vars.
 	PollURL string
 	Voter   *Voter
 }

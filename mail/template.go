@@ -88,7 +88,8 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
-	// PollURL is the start of the URLs of polls. A token of Voter follows; nil: a word for previews, which don't count.
+	// PollURL is the start of the URLs of polls, which a token of Voter completes. If Voter is nil, PollPreview takes
+	// the place of the token, and answers aren't counted.
 	PollURL string
 	Voter   *Voter
 	// Subject is job.subject rendered for this recipient; empty: the subject's source.

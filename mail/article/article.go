@@ -30,7 +30,7 @@ type Source struct {
 	Picture func(address string) (width, height int)
 }
 
-// Picture is an image of an article. Width and Height are in pixels, and 0 if it isn't stored here.
+// Picture is an image of an article. Width and Height are in pixels, or 0 if the image isn't stored on this server.
 type Picture struct {
 	Address, Alt  string
 	Width, Height int
@@ -81,8 +81,8 @@ func parse(page string) (*html.Node, error) {
 	return body, nil
 }
 
-// WellFormed returns an HTML fragment as a browser understands it, with every element closed and in its place. Its
-// errors are those of Imported.
+// WellFormed returns an HTML fragment as a browser understands it, with every element closed and in its place. It
+// returns the same errors as Imported.
 func WellFormed(page string) (string, error) {
 	body, err := parse(page)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Copy is a picture of a post that is stored here.
+// Copy is a locally stored copy of a picture in a post.
 type Copy struct {
-	URL  string // for the page
-	Full string // as large as it is stored; for links
+	URL  string // URL of the copy that the page shows
+	Full string // URL of the copy in full size, for links
 }
 
 // PostPictures returns the addresses of the pictures in a post, each once. page is clean HTML. If it is nested too
-// deeply, there are none.
+// deeply, PostPictures returns nil.
 func PostPictures(page string) []string {
 	body, err := parse(page)
 	if err != nil {
@@ -37,8 +37,8 @@ func PostPictures(page string) []string {
 	return all
 }
 
-// ShowCopies returns a post that shows copies instead of the pictures at these addresses. Links to such a picture lead
-// to its copy too, as do links around it to another size of it. page is clean HTML.
+// ShowCopies returns a post in which copies replace the pictures at the given addresses. Links to these pictures lead
+// to the copies, and so does a link around a picture that leads to another size of it. page is clean HTML.
 func ShowCopies(page string, copies map[string]Copy) (string, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -74,10 +74,11 @@ func linkAround(n *html.Node) *html.Node {
 	return nil
 }
 
-// pictureEndings are the ends of addresses of pictures.
+// pictureEndings are the file name extensions of pictures.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".heic", ".svg"}
 
-// isPicture reports whether an address is that of a picture by its ending. Image services append the original address.
+// isPicture reports whether an address ends like the file name of a picture. Image services append the original
+// address.
 func isPicture(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(pictureEndings, strings.ToLower(path.Ext(u.Path)))

@@ -60,7 +60,8 @@ func playerOf(t *html.Token) *player {
 
 var youTubeID = regexp.MustCompile(`^[\w-]{11}$`)
 
-// isYouTube reports whether a path is that of one video in a frame of YouTube. The other two paths look the same.
+// isYouTube reports whether a path of YouTube's frames belongs to a single video. The paths of playlists and live
+// streams look the same.
 func isYouTube(folder, id string) bool {
 	return folder == "/embed/" && youTubeID.MatchString(id) && id != "videoseries" && id != "live_stream"
 }

@@ -1,6 +1,6 @@
 package mailtest
 
-// Likeness returns which share of words, including repetitions, also occurs in of.
+// Likeness returns the share of words, including repetitions, that also occur in of.
 func Likeness(words, of []string) float64 {
 	left := map[string]int{}
 	for _, w := range of {

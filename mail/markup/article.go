@@ -9,8 +9,8 @@ import (
 )
 
 // Article compiles Markdown or blocks into the HTML of a web page: the same blocks as Compile, as elements without
-// styles, layout tables, masthead and footer. It is a template, as that of Compile. Polls have no links. Errors
-// are those of Compile.
+// styles, layout tables, masthead and footer. Like the output of Compile, the result is a template. Polls have no
+// links. Article returns the same errors as Compile.
 func Article(kind, source string, polls []core.Poll) (string, error) {
 	return articleOf(kind, source, &Options{Theme: &themes[0], Polls: polls})
 }
@@ -18,8 +18,8 @@ func Article(kind, source string, polls []core.Poll) (string, error) {
 // braces is in place of a brace that begins a placeholder, so that it is text. Sources don't contain it afterwards.
 const braces = "\uE000"
 
-// Page compiles the Markdown of another tool into HTML as Article does. It keeps HTML in the source, so the result isn't
-// safe, and placeholders are text. Errors are those of Compile.
+// Page compiles the Markdown of another tool into HTML, as Article does. It keeps HTML in the source, so the result
+// isn't safe. Placeholders in the source are plain text. Page returns the same errors as Compile.
 func Page(source string) (string, error) {
 	source = strings.NewReplacer(braces, "", "{{", braces+braces, "{%", braces+"%", "{#", braces+"#").Replace(source)
 	page, err := articleOf(KindMarkdown, source, &Options{Theme: &themes[0], AllowHTML: true})

@@ -12,7 +12,7 @@ import (
 const LogoWidth = 160
 
 // CompileCampaign compiles the parts of a campaign's email for any kind of content. HTML and text content is returned
-// unchanged. The design is that of own, a theme of the tenant. If own is nil, it is that of a built-in theme with the
+// unchanged. The design comes from own, a theme of the tenant. If own is nil, it comes from a built-in theme, with the
 // tenant's color and logo. The name at the top is the brand name, or else the name of the only list, or else the
 // tenant's. It returns the same errors as Compile.
 func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {

@@ -43,8 +43,8 @@ func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	return g.html(page), g.text(text)
 }
 
-// WithUTM returns the URL of a link, with the campaign's parameters if the link gets them. own is the origin of our
-// pages.
+// WithUTM returns the URL of a link with the campaign's parameters. A link that doesn't get them, such as one to our
+// own pages, stays unchanged. own is the origin of our pages.
 func WithUTM(address string, utm *core.UTM, own string) string {
 	query := utm.Query()
 	if query == "" {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// AddPlayMark has Make draw a play mark in the middle of the image, which shows that it leads to a video. It returns an
-// Invalid error for a GIF, because its frames are stored as they are.
+// AddPlayMark adds a play mark in the middle of the image, which Make draws. The mark shows that the image leads to a
+// video. AddPlayMark returns an Invalid error for a GIF, because its frames are stored unchanged.
 func (p *Picture) AddPlayMark() error {
 	if p.format == formatGIF {
 		return refusedf("A GIF can't be the thumbnail of a video. Use a PNG, JPEG or WebP.")

@@ -155,9 +155,9 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	return out, nil
 }
 
-// QueueID returns the provider's own id of an email from its reply to the message. It does so only if the
-// provider's events may identify the email only by that id. Amazon SES replies "Ok 0100018f-…", and by default its
-// events contain no headers. For all other providers it returns an empty string.
+// QueueID returns the id that a provider has assigned to an email, as in its reply to the message. It returns one only
+// for Amazon SES, which replies "Ok 0100018f-…". By default, its events contain no headers, so they identify the email
+// only by that id. For all other providers it returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {
 		return ""
