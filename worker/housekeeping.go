@@ -90,8 +90,8 @@ func Pages(s *store.Store, log *slog.Logger) *Loop {
 	}}
 }
 
-// Removals returns the loop that removes subscribers that a full sync did not include. It has only a share of the
-// store's writer, for which no other loop waits.
+// Removals returns the loop that removes subscribers that a full sync did not include. It is a separate loop, so that
+// no other loop waits while it gets only a share of the store's writer.
 func Removals(s *store.Store, log *slog.Logger) *Loop {
 	l := &Loop{Name: "removals", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.RemoveAbsent(ctx, core.At(now))

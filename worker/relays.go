@@ -161,7 +161,7 @@ type OwnServer struct {
 	server core.MailServer
 }
 
-// NewOwnServer returns the mail server of a store. makes creates its sender.
+// NewOwnServer returns the mail server of a store. makes returns a sender for it.
 func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServer {
 	o := &OwnServer{Makes: makes, store: s}
 	s.OnKick(db.TopicRecords, o.reread)

@@ -22,7 +22,7 @@ import (
 
 const (
 	tenantsAtOnce = 3
-	every         = time.Minute // interval of searches for pictures that a command wants again
+	every         = time.Minute // interval of searches for pictures that a command retries
 	retry         = time.Minute // delay after a disk that is full or fails
 	lookAgain     = time.Second // interval of searches for other tenants' pictures during a turn
 )
@@ -46,9 +46,9 @@ type copier struct {
 	loop   *worker.Loop
 }
 
-// Loop returns the loop that copies pictures and removes copies. Three tenants at most are served concurrently. A turn
-// of a tenant is short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed waits
-// for the next search.
+// Loop returns the loop that copies pictures and removes copies. At most three tenants are served concurrently. A turn
+// of a tenant is short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed
+// waits for the next search.
 func Loop(o Options) *worker.Loop {
 	c := &copier{Options: o, client: following(o.Client), decode: make(chan struct{}, 1)}
 	c.loop = &worker.Loop{Name: "pictures", Step: c.step}

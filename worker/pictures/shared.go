@@ -14,8 +14,8 @@ const (
 	turnMemory     = 32 << 20 / tenantsAtOnce // bytes of pictures before they are decoded
 )
 
-// shared is what the pictures of a turn have in common. No turn waits for another's memory, so a slow server delays only
-// its own tenant.
+// shared holds the memory and the unreachable hosts that all pictures of a turn share. No turn waits for another's
+// memory, so a slow server delays only its own tenant.
 type shared struct {
 	memory *semaphore.Weighted
 	most   int64 // bytes of a picture

@@ -103,7 +103,7 @@ func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *
 	return err
 }
 
-// copyOne copies a picture, or records why that failed. Its errors are those of the disk and of ctx.
+// copyOne copies a picture, or records why that failed. It returns only errors of the disk and of ctx.
 func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
 	reason := core.PictureStorageFull
 	m := memory{of: s}

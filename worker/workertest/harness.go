@@ -167,7 +167,7 @@ func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	return j
 }
 
-// AddsUp checks the numbers of a job's recipients by outcome, and that they are complete.
+// AddsUp checks the numbers of a job's recipients by outcome, and that they add up to all recipients.
 func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {

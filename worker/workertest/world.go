@@ -89,7 +89,7 @@ type World struct {
 	unsynced   bool   // the send service was restored, so only a full sync makes both sides agree
 }
 
-// Failer reports failures of a story: rapid's T, or that of a test.
+// Failer reports the failures of a story. It is rapid's T, or the T of a test.
 type Failer interface {
 	Helper()
 	Fatal(args ...any)
