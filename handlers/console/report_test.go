@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// A send that was undone, and then sent, has the numbers of what was sent.
+// If a send was undone and the campaign was sent later, the sum has only the numbers of the later send.
 func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 	back := jobRow{JobView: core.JobView{Status: core.JobCancelled, Stats: core.Stats{Opens: &core.OpenFigures{}}}}
 	people, none := int64(1), int64(0)

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// What is served is what `make console` has made, and its sums say so.
+// The served files are those that `make console` has built, and match their checksums.
 func TestFilesAreAsTheirSumsSay(t *testing.T) {
 	names := []string{"SHA256SUMS"}
 	for name, want := range sums() {
@@ -46,7 +46,7 @@ func TestFilesAreAsTheirSumsSay(t *testing.T) {
 	}
 }
 
-// The sums are of what is in src today: who changes that runs `make console`.
+// The files in dist were built from the current files in src. Run `make console` after each change in src.
 func TestBundlesAreOfTheseSources(t *testing.T) {
 	made := strings.TrimSpace(string(file(t, "SOURCES")))
 	if now := sourceSum(t); made != now {
@@ -54,7 +54,7 @@ func TestBundlesAreOfTheseSources(t *testing.T) {
 	}
 }
 
-// sourceSum returns the SHA-256 of all that dist is made of, as bundle.go has it.
+// sourceSum returns the SHA-256 of all sources of dist, as bundle.go calculates it.
 func sourceSum(t *testing.T) string {
 	t.Helper()
 	sum := sha256.New()
@@ -73,7 +73,7 @@ func sourceSum(t *testing.T) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Pages load little: 40 kB of scripts, compressed, and 200 kB with the editor.
+// Pages load at most 40 kB of compressed scripts, or 200 kB with an editor.
 func TestScriptsAreSmall(t *testing.T) {
 	for _, page := range []struct {
 		limit int
@@ -95,11 +95,13 @@ func TestScriptsAreSmall(t *testing.T) {
 	}
 }
 
-// forbidden is what a page's policy refuses, or would have to allow: texts that run as scripts, and styles in HTML.
+// forbidden matches what a page's policy blocks or would have to allow: texts that run as scripts, styles in HTML, and
+// URLs of other hosts.
 var forbidden = regexp.MustCompile(`\beval\(|new Function\b|[^.\w#]Function\(|setTimeout\(["'` + "`" + `]|` +
 	`setAttribute\(["']style|<style[ >]|\bstyle=["']|\bon(click|load|error|submit)=["']|sourceMappingURL|https?://(?:[a-z]+\.)?[a-z]+\.`)
 
-// addresses are those that the libraries name: of namespaces, and in messages to those who write pages.
+// addresses matches URLs that scripts contain but don't request: those of namespaces, and those in messages to
+// developers.
 var addresses = regexp.MustCompile(`http://www\.w3\.org/[a-zA-Z0-9/.]*|https://prosemirror\.net/[a-z/#.-]*`)
 
 func TestScriptsRunNoTextAndNameNoHost(t *testing.T) {
@@ -121,7 +123,7 @@ func TestScriptsRunNoTextAndNameNoHost(t *testing.T) {
 	}
 }
 
-// Each library that the lock file names stands with its licence, unless nothing of it went into a script.
+// LICENSES.txt lists each library in the lock file with its license, except libraries that are not part of any script.
 func TestLicensesNameEachLibrary(t *testing.T) {
 	text, err := os.ReadFile("src/package-lock.json")
 	if err != nil {
@@ -163,7 +165,7 @@ func TestLicensesNameEachLibrary(t *testing.T) {
 	}
 }
 
-// notBundled are libraries that others of the lock file need for what is not used here.
+// notBundled lists libraries that others in the lock file depend on only for features that are not used here.
 var notBundled = []string{"argparse", "@codemirror/streamparser", "crelt"}
 
 func file(t *testing.T, name string) []byte {
