@@ -62,7 +62,8 @@ func TestIssuesAreArticles(t *testing.T) {
 	}
 }
 
-// The author is the sender's name of the campaign, otherwise that of the tenant. The brand is none.
+// The author of an issue is the sender name of the campaign, or else of the tenant. A sender name that equals the brand
+// is not a person.
 func TestAuthorsOfIssues(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-campaign may list=weekly subject="May" from="Ada L."`)

@@ -90,7 +90,8 @@ func TestAccountInTheConsole(t *testing.T) {
 	})
 }
 
-// The language of an account comes before that of the browser, in the console too. An empty one is the browser's again.
+// The language of an account takes precedence over the browser's, in the console too. Without a chosen language, the
+// browser's applies again.
 func TestLanguageOfAnAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
@@ -118,7 +119,7 @@ func TestLanguageOfAnAccount(t *testing.T) {
 	})
 }
 
-// One sign-in of the last 15 minutes, or one proof on the way, is enough for all that asks for a fresh one.
+// A sign-in or a reauthentication within the last 15 minutes is enough for all actions that require a fresh one.
 func TestPasswordIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

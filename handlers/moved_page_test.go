@@ -12,7 +12,8 @@ import (
 	"newsletterd/handlers/members"
 )
 
-// Links in emails that another tool sent lead to a page that emails a link to unsubscribe. It never says who is known.
+// Links in emails that another tool sent lead to a page that emails a link to unsubscribe. The page never reveals
+// whether an address is known.
 func TestEmailsOfOtherTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

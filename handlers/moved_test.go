@@ -21,8 +21,8 @@ func (e *peopleEnv) asks(method, host, path string) (status int, to string) {
 	return w.Code, w.Header().Get("Location")
 }
 
-// Old addresses of imported issues lead to the issues, at the host of their tenant. They shadow no page, and end with
-// the archive or the import.
+// Old addresses of imported issues lead to the issues, at the host of their tenant. They don't replace existing pages.
+// They stop working when the archive is turned off or the import is undone.
 func TestOldAddressesLeadToIssues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

@@ -280,7 +280,7 @@ func TestForwardedLinksShowNoAnswers(t *testing.T) {
 	}
 }
 
-// After an undone send, the polls are those of the draft, which only those who may read it see.
+// After an undone send, the polls are the draft's. Only users who may read the draft see them.
 func TestPollsOfAnUndoneSend(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
