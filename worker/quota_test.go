@@ -17,7 +17,7 @@ import (
 )
 
 // TestQuotaOfADayFailsOver checks that a relay whose daily quota is used up is skipped until the next day, and the next
-// relay takes over. If none has quota left, the job shows the reason for its wait, and continues by itself.
+// relay takes over. If none has quota left, the job shows the reason for its wait, and resumes automatically.
 func TestQuotaOfADayFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // avoids midnight

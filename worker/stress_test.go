@@ -195,8 +195,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 }
 
-// TestJobsEndWhateverHappens checks that, after a turmoil, each job ends by itself, without a kick, and that its counts
-// add up.
+// TestJobsEndWhateverHappens checks that, after a turmoil, each job ends without a kick, and that its counts add up.
 func TestJobsEndWhateverHappens(t *testing.T) {
 	from, to := uint64(1), uint64(8)
 	if testing.Short() {

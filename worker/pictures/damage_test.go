@@ -64,7 +64,7 @@ func (p panicking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.RoundTripper.RoundTrip(r)
 }
 
-// A picture that causes a panic is damaged. Nothing else suffers.
+// A picture that causes a panic counts as damaged. Other pictures are not affected.
 func TestPicturesThatCausePanics(t *testing.T) {
 	b := newBlog(t, serve(t))
 	at := b.site.URL
@@ -76,7 +76,7 @@ func TestPicturesThatCausePanics(t *testing.T) {
 	}
 }
 
-// Pictures that no issue waits for are not waiting. Those of issues whose removal was interrupted can be tried again.
+// Pictures that no issue needs don't count as waiting. Pictures of issues whose removal was interrupted can be retried.
 func TestPicturesWaitForAnIssue(t *testing.T) {
 	b := newBlog(t, serve(t))
 	at := b.site.URL
