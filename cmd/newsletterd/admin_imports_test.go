@@ -15,7 +15,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestImportsOfExportsByCommand checks that the command reads a zip export as it is, also from standard input.
+// TestImportsOfExportsByCommand checks that the command reads a zip export without changes to it, also from standard
+// input.
 func TestImportsOfExportsByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	f := daemontest.New(t)

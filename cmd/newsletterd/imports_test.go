@@ -279,7 +279,7 @@ func TestLibrariesStayAtHome(t *testing.T) {
 }
 
 // TestCoreStaysPure checks that core imports nothing for input and output, contexts, SQL or HTTP, so that its rules can
-// be tested by themselves.
+// be tested in isolation.
 func TestCoreStaysPure(t *testing.T) {
 	for _, p := range sourcetest.Packages(t, "./core") {
 		for _, imp := range p.Imports {
