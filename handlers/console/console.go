@@ -17,7 +17,7 @@ import (
 // Path is the root path of the console.
 const Path = page.ConsolePath
 
-// Options holds what the console needs from the other packages.
+// Options holds the functions and settings that the console needs from other packages.
 type Options struct {
 	// Proved reports whether, at the time now, the last sign-in of a visitor suffices for sensitive actions.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)

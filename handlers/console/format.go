@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ZoneCookie is the cookie with the browser's time zone (an IANA name), set by a script.
+// ZoneCookie is the name of the cookie in which a script stores the browser's time zone (an IANA name).
 const ZoneCookie = "newsletterd-zone"
 
 // zoneOf returns the browser's time zone, by default UTC.

@@ -73,7 +73,7 @@ func (p *Page) May(action core.Action) bool { return p.caller.May(action, p.Tena
 // IsOperator reports whether the visitor is a server administrator.
 func (p *Page) IsOperator() bool { return p.caller.May(core.ActionSystemRead, core.TenantNone) }
 
-// Path returns a path below that of the tenant: Path("campaigns", id) is /console/TENANT/campaigns/ID.
+// Path returns a path below the tenant's: Path("campaigns", id) is /console/TENANT/campaigns/ID.
 func (p *Page) Path(parts ...string) string {
 	b := Path
 	if p.Tenant.ID != "" {

@@ -122,8 +122,8 @@ func (p *Page) RoleOptions() []option {
 	}
 }
 
-// InvitationLanguage returns the language that the form suggests for an invitation: that of the tenant, or else that of
-// the visitor.
+// InvitationLanguage returns the language that the form suggests for an invitation: the tenant's or, without one, the
+// visitor's.
 func (p *Page) InvitationLanguage() string { return cmp.Or(p.Tenant.Language, p.Lang) }
 
 // Me returns the name of the visitor, or else the address.
