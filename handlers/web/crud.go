@@ -17,8 +17,8 @@ type Resource struct {
 // resourceRows holds the rows that Crud has added for a resource, so that the caller can complete them.
 type resourceRows struct{ List, Create, show, Update, Remove *Route }
 
-// Crud adds the five rows of a resource. name is the record's name in the names of the operations. The record is found
-// before the body is read, so for a record of another tenant the response is 404 whatever the body is.
+// Crud adds the five rows of a resource. The names of the operations contain name. The record is found before the body
+// is read, so for a record of another tenant the response is 404 whatever the body is.
 func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 	item := path + "/:id"
 	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {

@@ -17,9 +17,8 @@ const (
 	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events
 )
 
-// OriginLimits limits requests of one kind by their origin address. It counts those of the API and of pages together.
-// Use it for requests that anonymous callers may send and that write to the database. A nil OriginLimits means no
-// limit.
+// OriginLimits limits requests of one kind by their origin address. Requests to the API and to pages share a count. Use
+// it for requests that anonymous callers may send and that write to the database. A nil OriginLimits means no limit.
 type OriginLimits struct {
 	what    string         // kind of request, for the log
 	address *Limiter       // by origin address

@@ -48,8 +48,8 @@ type Object = map[string]any
 
 type obj = Object
 
-// Document returns the OpenAPI 3.1 document of a name, or nil if the name is unknown. It is generated on first use,
-// because that takes longer than the rest of the startup.
+// Document returns the OpenAPI 3.1 document with the given name, or nil if the name is unknown. It is generated on
+// first use, because that takes longer than the rest of the startup.
 func (h *Handler) Document(name string) []byte {
 	if document := h.documents[name]; document != nil {
 		return document()
