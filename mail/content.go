@@ -101,7 +101,7 @@ func cutContent(src string) (before, after string, ok bool) {
 	}
 }
 
-// ShownSender is the sender of content that is compiled only for display, if its tenant has none.
+// ShownSender is the sender of content that is compiled only for display, if the tenant has no sender.
 var ShownSender = Address{Email: "newsletterd@localhost"}
 
 // CompileShown compiles the content of a job for display. It returns the same errors as CompileBulk.

@@ -21,8 +21,8 @@ type Old struct {
 const maxOldLinks = 500
 
 // Imported creates the article of a post that was published with another tool. page is clean HTML. Relative links and
-// images get the address of the site; if it is unknown, only the words of the links are left. Imported returns an error
-// if the page is nested too deeply, and those of old.Issues.
+// images get the address of the site. If the address is unknown, only the words of the links are left. Imported returns
+// an error if the page is nested too deeply. It also returns the errors of old.Issues.
 func Imported(title, page string, old *Old) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {
