@@ -31,7 +31,7 @@ type EndpointPoster struct {
 	client *http.Client
 }
 
-// NewEndpointPoster returns a poster that uses client. The timeout is that of the client, but at most 15 s.
+// NewEndpointPoster returns a poster that uses client. Its timeout is the client's, but at most 15 s.
 func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 	return &EndpointPoster{store: s, client: client}
 }
