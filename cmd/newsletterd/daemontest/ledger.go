@@ -93,7 +93,7 @@ func (l *Ledger) post(method, path string, body any, header ...string) (answer m
 	return answer, err == nil && r.StatusCode < 300 && (r.Text == "" || json.Unmarshal([]byte(r.Text), &answer) == nil)
 }
 
-// Visit runs all operations that write once, as the visitor with the given name.
+// Visit runs every operation that writes, each once, as the visitor with the given name.
 func (l *Ledger) Visit(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")
