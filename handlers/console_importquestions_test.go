@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -59,6 +60,40 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.runImports()
 		e.shows(at, http.StatusOK, "no longer on the suppression list")
+	})
+}
+
+// TestConsoleImportsLeaveNamesAlone checks that the wizard doesn't take a column of first names for the status because
+// of one name, and that it proposes nothing for a column of remarks in which a few cells mean that a person
+// unsubscribed.
+func TestConsoleImportsLeaveNamesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		file := "email;First Name;Remarks\ngone@reader.example;Gone;\nleft@reader.example;Lee;abgemeldet\n"
+		for i := range 40 {
+			file += fmt.Sprintf("a%[1]d@reader.example;Ann %[1]d;likes tea %[1]d\n", i)
+		}
+		at := e.uploads(e.list.ID, "a.csv", file)
+		e.shows(at, http.StatusOK, `data-asks="f-column.2-asks"`, "-f-column.1-asks", "-This column marks",
+			"Choose what this column contains. It may mark people who unsubscribed: “abgemeldet” in 1 row.")
+		form, offered := e.choices(at)
+		if form.Get("column.1") != "first_name" || form.Get("column.2") != "?" || offered["column.2"][0] != "? Choose…" {
+			t.Errorf("%v, %q", form, offered["column.2"])
+		}
+		e.sends(at, http.StatusBadRequest, form, `id="f-column.2-wrong">Choose what this column contains.<`,
+			`value="?" selected`)
+		form.Del("agreed")
+		form.Set("column.2", "")
+		e.sends(at, http.StatusBadRequest, form, "Choose whether these people gave their consent",
+			"-It may mark")
+		form.Set("agreed", "active")
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		s := e.found("gone@reader.example")
+		if s.Status != core.SubscriptionActive || s.Preferences.Values()["first_name"] == nil {
+			t.Errorf("%+v", s)
+		}
 	})
 }
 

@@ -169,7 +169,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
-		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen,
+		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen, "asks": tryAsks,
 		"no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,6 +303,21 @@ func tryChosen(_ *testing.T, b *consoleBrowser) {
 	b.Eval(choose + `("c.txt", "text/plain", "YWJj")`)
 	b.expect(`document.querySelector("#chosen").hidden + " " + document.querySelector("#chosen").hasAttribute("src")`,
 		"true false")
+	b.clean()
+}
+
+// tryAsks checks that a question about a proposed choice is hidden while another one is made.
+func tryAsks(_ *testing.T, b *consoleBrowser) {
+	const choose = `((at) => {
+		const column = document.querySelector("#column");
+		column.selectedIndex = at;
+		column.dispatchEvent(new Event("change", {bubbles: true}));
+	})`
+	b.expect(`document.querySelector("#asks").hidden`, "false")
+	b.Eval(choose + `(0)`)
+	b.expect(`document.querySelector("#asks").hidden`, "true")
+	b.Eval(choose + `(1)`)
+	b.expect(`document.querySelector("#asks").hidden`, "false")
 	b.clean()
 }
 

@@ -46,6 +46,9 @@ func (p *Page) readColumn(d *importData, i int) {
 	if len(c.Samples) == 0 {
 		c.Samples = []string{p.T("(blank in the first rows)")}
 	}
+	if q := d.question(c.Name); q != nil && !q.Likely {
+		c.Options = append(c.Options, option{openColumn, p.T("Choose…")})
+	}
 	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
 	switch {
 	case own == known:
@@ -89,8 +92,8 @@ func (p *Page) readColumn(d *importData, i int) {
 			c.Options = append(c.Options, option{name, text})
 		}
 	}
-	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
-		c.Value = sent
+	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) && sent != c.Value {
+		c.Value, c.Asks = sent, ""
 	}
 }
 
@@ -152,6 +155,8 @@ func (d *importData) choice(c *importColumn, known, own string) string {
 		return ""
 	case mapped && c.Use == evidenceColumn, mapped && hasOption(c.Options, as):
 		return as
+	case hasOption(c.Options, openColumn):
+		return openColumn
 	case strings.EqualFold(as, statusColumn), !mapped && d.question(c.Name) != nil:
 		return statusColumn
 	case d.Problem == "" && d.Status == core.ImportUploaded && c.ByName.Use == "preference":
@@ -196,7 +201,7 @@ func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
 		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn && c.Value != statusColumn &&
-			c.Value != tagsColumn {
+			c.Value != tagsColumn && c.Value != openColumn {
 			columns[c.Value]++
 		}
 	}

@@ -17,11 +17,15 @@ const (
 	tagsColumn   = "tags"
 )
 
+// openColumn is the choice for a column in question until someone decides. It isn't a mapping.
+const openColumn = "?"
+
 // importQuestion is a column that may contain the subscription status, with the cells that mean unsubscribed.
 type importQuestion struct {
 	Column string
 	Values []struct{ Text string }
 	Rows   int64
+	Likely bool // whether it probably contains the subscription status
 }
 
 // question returns the question about a column, or nil.
@@ -47,8 +51,23 @@ func (d *importData) asks(p *Page, column string) string {
 		}
 		cells = append(cells, p.T("“{{cell}}”", "cell", v.Text))
 	}
+	if !q.Likely {
+		return p.N("Choose what this column contains. It may mark people who unsubscribed: {{cells}} in 1 row.|"+
+			"Choose what this column contains. It may mark people who unsubscribed: {{cells}} in {{n}} rows.", q.Rows,
+			"cells", strings.Join(cells, ", "))
+	}
 	return p.N("This column marks people who unsubscribed: {{cells}} in 1 row.|This column marks people who "+
 		"unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
+}
+
+// markOpen marks columns in question for which nothing is chosen, and reports whether there are any.
+func (d *importData) markOpen(text string) (open bool) {
+	for i := range d.Columns {
+		if c := &d.Columns[i]; c.Value == openColumn {
+			c.Wrong, c.First, open = text, !open, true
+		}
+	}
+	return open
 }
 
 // keepsStatus reports whether the submitted mapping keeps all columns with the subscription status.

@@ -302,7 +302,7 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 		}
 		v.Fault, v.Status = fault, status
 		p.readImport(d)
-		if wrongOn(err, "mapping", fault) != "" && p.markTwice(d) {
+		if wrongOn(err, "mapping", fault) != "" && !d.markOpen(fault) && p.markTwice(d) {
 			v.Fault = p.T("Two columns are imported as the same field. Change one of them.")
 		}
 		return p.Show("import", v)
@@ -432,18 +432,23 @@ func (p *Page) runImport(d *importData) error {
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Choose whether these people gave their consent.")
 	}
-	mapping := core.ColumnMapping{}
+	mapping, open := core.ColumnMapping{}, false
 	maps.Copy(mapping, d.Mapping)
 	for i := range d.Columns {
 		c := &d.Columns[i]
 		sent, ok := p.Form["column."+strconv.Itoa(i)]
 		switch {
 		case !ok || c.Name == "" || sent == c.value() && d.Problem == "" && d.question(c.Name) == nil:
+		case sent == openColumn:
+			open = true
 		case sent == keepColumn:
 			delete(mapping, c.Name)
 		default:
 			mapping[c.Name] = sent
 		}
+	}
+	if open && !suppress {
+		return core.Invalidf("mapping", "Choose what this column contains.")
 	}
 	return p.Do(http.MethodPost, p.importPath("run"), core.ImportInput{
 		DryRun: p.Form["do"] != "run", Mapping: mapping, SubscriberStatus: agreed, Source: p.Form["source"],

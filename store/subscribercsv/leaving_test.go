@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // fates returns the result for a person with one cell in a column. few is the result in a small file, and many is the
@@ -79,6 +81,55 @@ func TestOrdinaryPeopleStay(t *testing.T) {
 			if few, _ := fates(t, column, cell); few != "active" {
 				t.Errorf("%s: %s: %s", column, cell, few)
 			}
+		}
+	}
+}
+
+// A column of names, places or the list's own fields is never taken for the status, and in other columns a few words
+// among many other cells don't make a status. Words about email still cause a question.
+func TestNamesAreNoStatus(t *testing.T) {
+	t.Parallel()
+	others := func(cells string) (file string) {
+		for i := range 2000 {
+			file += fmt.Sprintf("b%d@x.example,", i) + strings.ReplaceAll(cells, "#", fmt.Sprint(i)) + "\n"
+		}
+		return file
+	}
+	for _, test := range []struct{ column, cell, others, want string }{
+		{"First Name", "Gone", "Ann", ""},
+		{"First Name", "Gone", "Ann #", ""},
+		{"FNAME", "Gone", "Ann #", ""},
+		{"Nachname", "gesperrt", "Meyer #", ""},
+		{"Prénom", "Baja", "Anne #", ""},
+		{"Apellidos", "Baja", "Gil #", ""},
+		{"Company", "Inactive", "Firm #", ""},
+		{"Ville", "Retire", "Lyon #", ""},
+		{"Plaats", "gone", "Delft #", ""},
+		{"First Name", "unsubscribed", "Ann #", "asked"},
+		{"Company", "Bounced", "Firm #", "asked"},
+		{"Nickname", "Gone", "Ann #", "asked"},
+		{"Remarks", "unsubscribed", "likes tea", "asked"},
+		{"Club", "cancelled", "gold", "asked"},
+		{"Kind", "unsubscribed", "active", "likely"},
+		{"Kind", "gone", "", "likely"},
+		{"Newsletter", "no", "yes", "likely"},
+		{"Unsubscribe reason", "too many emails", "", "likely"},
+		{"Tags", "unsubscribed;vip", "tag #;vip", "likely"},
+	} {
+		file := "email," + test.column + "\nann@x.example," + test.cell + "\n" + others(test.others)
+		s := look(t, file)
+		r, err := NewReader(strings.NewReader(file), Options{Survey: s, Fields: core.Fields{{Name: "circle", Label: "Club"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, q := range r.Questions(s) {
+			if got = "asked"; q.Likely {
+				got = "likely"
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %s among %s: %q, want %q", test.column, test.cell, test.others, got, test.want)
 		}
 	}
 }

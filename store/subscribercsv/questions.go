@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"newsletterd/core"
 )
 
 // Question is a column that the user must explain before the import, because some of its cells can mean that a person
@@ -14,6 +16,9 @@ type Question struct {
 	Column string  `json:"column"`
 	Values []Value `json:"values"` // such cells, at most shownValues
 	Rows   int64   `json:"rows"`   // number of rows with any such cell, including those not in Values
+	// whether the column is probably a status column, because its name is about that or at least half of its cells are
+	// status words
+	Likely bool `json:"likely"`
 }
 
 // shownValues is the maximum number of different cells shown with a question.
@@ -47,7 +52,7 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 			paysFor(names[i], names) {
 			continue
 		}
-		q := Question{Column: names[i]}
+		q := Question{Column: names[i], Likely: c.likelyStatus(names[i], &s.Columns[i])}
 		for _, v := range s.Columns[i].leaving(s.Rows) {
 			q.Rows += v.Rows
 			if len(q.Values) < shownValues {
@@ -59,6 +64,26 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 		}
 	}
 	return asked
+}
+
+// likelyStatus reports whether a column in question is probably a status column. Among names, places or remarks, a few
+// cells can be status words by chance.
+func (c *Reader) likelyStatus(name string, s *ColumnSurvey) bool {
+	if core.KnownField(name) != "" || slices.ContainsFunc(c.options.Fields, func(f core.Field) bool {
+		return strings.EqualFold(f.Name, name) || strings.EqualFold(f.Label, name)
+	}) {
+		return false
+	}
+	if kindOf(name) != nil || subjectOf(name).tags {
+		return true
+	}
+	rows := int64(0)
+	for _, v := range s.Words {
+		if statusWords[v.Word] != unknown {
+			rows += v.Rows
+		}
+	}
+	return 2*rows >= s.Filled
 }
 
 // AllLeft reports whether no person in the file is a subscriber, according to a status column in every row. s is the
@@ -86,7 +111,7 @@ func (c *Reader) AllLeft(s *Survey) bool {
 // file. If the column's name gives yes, no and dates their meaning, leaving leaves out the cells that mean a
 // subscriber.
 func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
-	other := otherSubject(nameWords(c.Name))
+	other := otherSubject(nameWords(c.Name)) || core.KnownField(c.Name) != ""
 	for _, v := range c.Words {
 		if said := statusWords[v.Word]; said != unknown && said != joined && (!other || isOfEmail(v.Word)) {
 			found = append(found, v)

@@ -15,6 +15,7 @@
 //   <form data-upload="#list">                   files dropped on the form are sent, with <progress>; the answer
 //                                                replaces the content of #list; <p data-fault> says what went wrong
 //   <input type="file" data-shows="id">          shows the picture that was chosen in <img id="id" hidden>
+//   <select data-asks="id">                      hides the question #id while another choice than the proposed one is made
 //   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
 //                                                see console/keep.js
 //   <form data-autosave>                         is saved as it is written; see console/autosave.js
@@ -35,6 +36,7 @@ import "./console/emoji.js";
 import "./console/poll.js";
 import "./console/upload.js";
 import "./console/chosen.js";
+import "./console/asks.js";
 import "./console/keep.js";
 import "./console/autosave.js";
 import "./console/zone.js";
