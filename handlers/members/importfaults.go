@@ -3,6 +3,8 @@ package members
 import (
 	"bytes"
 	"io"
+	"path"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -42,7 +44,11 @@ type faultsForm struct {
 
 // faults writes all faulty lines, whatever their number. They are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
-	lines := a.store.ImportFaults(c, c.ID())
+	j, err := a.store.ImportJob(c, c.ID())
+	if err != nil {
+		return err
+	}
+	lines := a.store.ImportFaults(c, j.ID)
 	first := make([]byte, 64<<10)
 	n, err := io.ReadFull(lines, first)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -50,7 +56,7 @@ func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="faults.csv"`)
+	h.Set("Content-Disposition", web.Attachment(strings.TrimSuffix(j.Name, path.Ext(j.Name))+" errors.csv"))
 	all, w := io.MultiReader(bytes.NewReader(first[:n]), lines), c.Stream()
 	switch in.Spreadsheet {
 	case "comma":
