@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,5 +72,22 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		if s := e.found("ben@reader.example"); s.Preferences != `{"city":"Köln"}` {
 			t.Errorf("%+v", s)
 		}
+	})
+}
+
+// Before a large import is undone, only the numbers that come from a sample of its people are approximate.
+func TestConsoleImportUndoCountsWhatItCan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		var file strings.Builder
+		file.WriteString("email,status\ncy@reader.example,bounced\n")
+		for i := range 6000 {
+			fmt.Fprintf(&file, "a%d@reader.example,active\n", i)
+		}
+		at := e.uploads(e.list.ID, "a.csv", file.String())
+		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"active"}, "do": {"run"}})
+		e.runImports()
+		e.shows(at+"/undo", http.StatusOK, "about <strong>6,000</strong> removed",
+			"<span><strong>1</strong> no longer on the suppression list")
 	})
 }

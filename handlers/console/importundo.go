@@ -11,11 +11,16 @@ import (
 type undoData struct {
 	core.ImportJob
 
-	Rows   []countedRow
-	About  bool // whether the numbers are extrapolated from a sample
+	Rows   []plannedRow
 	Issues bool // whether posts of the file are in the archive
 	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64
+}
+
+// plannedRow is an effect of an undo.
+type plannedRow struct {
+	countedRow
+	About bool // whether the number is extrapolated from a sample
 }
 
 // undoImport shows the effects of undoing an import and then undoes it.
@@ -43,7 +48,6 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	} else if err != nil {
 		return web.HTML{}, err
 	}
-	d.About = plan.Looked < plan.Brought || plan.ReplacedLooked < plan.Replaced
 	d.Unkept = d.ReplacedUnkept
 	if replaced := d.Updated - max(d.Brought-d.Added, 0); d.Replaced == 0 && replaced > 0 {
 		d.Unkept = replaced
@@ -58,12 +62,12 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		{p.T("still unsubscribed because of another import"), plan.Said},
 	})
 	if plan.Lift > 0 {
-		d.Rows = append(d.Rows, countedRow{p.T("no longer on the suppression list"), plan.Lift})
+		d.Rows = append(d.Rows, plannedRow{countedRow{p.T("no longer on the suppression list"), plan.Lift}, false})
 	}
 	if plan.Tagged > 0 {
-		d.Rows = append(d.Rows, countedRow{
+		d.Rows = append(d.Rows, plannedRow{countedRow{
 			p.T("lose the tags from the file, unless they got them again since"), plan.Tagged,
-		})
+		}, false})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
 		{p.T("existing, restored to their previous values"), plan.Restore},
@@ -94,13 +98,14 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 
 // planRows returns the rows with a number above 0. looked is the number of people checked. If that is less than all,
 // planRows extrapolates.
-func planRows(looked, all int64, rows []countedRow) (shown []countedRow) {
+func planRows(looked, all int64, rows []countedRow) (shown []plannedRow) {
+	about := looked > 0 && looked < all
 	for _, r := range rows {
-		if looked > 0 && looked < all {
+		if about {
 			r.N = r.N * all / looked
 		}
 		if r.N > 0 {
-			shown = append(shown, r)
+			shown = append(shown, plannedRow{r, about})
 		}
 	}
 	return shown
