@@ -129,8 +129,8 @@ func TestConsoleNamesTheFileOfAnError(t *testing.T) {
 		form.Set("agreed", core.SubscriptionActive)
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "two.csv, Line 3: “nobody” isn't an email address.",
-			"two.csv, Line 4: Unsubscribed according to line 3 of one.csv.")
+		e.shows(at, http.StatusOK, "two.csv, line 3: “nobody” isn't an email address.",
+			"two.csv, line 4: Unsubscribed according to line 3 of one.csv.")
 		e.shows(at+"/faults", http.StatusOK, "two.csv:3,", "two.csv:4,unsubscribed according to line 3 of one.csv")
 	})
 }
