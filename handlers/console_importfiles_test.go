@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -15,6 +17,70 @@ import (
 
 	"newsletterd/core"
 )
+
+// uploads sends the form with a file, checks the page, and returns where the response redirects.
+func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
+	e.Helper()
+	return e.uploadsTo("list", list, name, file, texts...)
+}
+
+// uploadsTo is like uploads, with the list in the given field.
+func (e *peopleEnv) uploadsTo(field, list, name, file string, texts ...string) (to string) {
+	e.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	e.must(w.WriteField(field, list))
+	if name != "" {
+		part, err := w.CreateFormFile("file", name)
+		e.must(err)
+		_, err = io.WriteString(part, file)
+		e.must(err)
+	}
+	e.must(w.Close())
+	r := httptest.NewRequest(http.MethodPost, e.at("/new-import"), &b)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	for name, value := range e.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, r)
+	status := http.StatusSeeOther
+	if len(texts) > 0 {
+		status = http.StatusBadRequest
+		if rec.Code == http.StatusUnsupportedMediaType {
+			status = rec.Code
+		}
+	}
+	e.holds("upload", rec.Code, rec.Body.String(), status, texts)
+	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
+}
+
+// If the tenant has no list, the form for uploading a file also creates the list.
+func TestConsoleImportCreatesTheFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		e.must(err)
+		grant := func(role string) {
+			e.tenant = e.seed.NewTenant()
+			r := core.Role{Role: role, TenantID: e.tenant.ID}
+			e.must(e.store.GrantRole(t.Context(), ann.ID, r, false, e.seed.Time()))
+		}
+		grant(core.RolePublisher)
+		e.shows("/new-import", http.StatusOK, "Ask an administrator to create the first one", `-type="file"`)
+		grant(core.RoleTenantAdmin)
+		e.shows("/new-import", http.StatusOK, `name="name"`, `type="file"`, `-name="list"`)
+		e.uploadsTo("name", "", "a.csv", "email\nnew@reader.example\n", `aria-invalid="true"`)
+		e.uploadsTo("name", "Herbs", "", "", "Choose a file.", `value="Herbs"`)
+		at := e.uploadsTo("name", "Herbs", "a.csv", "email\nnew@reader.example\n")
+		e.shows(at, http.StatusOK, "Import into “Herbs”")
+		lists, err := e.store.Lists(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
+		if e.must(err); len(lists) != 1 || lists[0].Name != "Herbs" {
+			t.Errorf("%+v", lists)
+		}
+		e.shows("/new-import", http.StatusOK, `name="list"`, `-name="name"`)
+	})
+}
 
 // The wizard reads a file of Excel for Mac in UTF-16. The user says which number in its dates is the day. Unknown
 // columns are left out, and likely typos are listed.

@@ -1,14 +1,11 @@
 package handlers
 
 import (
-	"bytes"
 	"encoding/json"
 	"html"
 	"io"
 	"log/slog"
-	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -392,37 +389,6 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 // runImports runs the queued imports and undos.
 func (e *peopleEnv) runImports() {
 	worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(e.Context(), time.Now())
-}
-
-// uploads sends the form with a file, checks the page, and returns where the response redirects.
-func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
-	e.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	e.must(w.WriteField("list", list))
-	if name != "" {
-		part, err := w.CreateFormFile("file", name)
-		e.must(err)
-		_, err = io.WriteString(part, file)
-		e.must(err)
-	}
-	e.must(w.Close())
-	r := httptest.NewRequest(http.MethodPost, e.at("/new-import"), &b)
-	r.Header.Set("Content-Type", w.FormDataContentType())
-	for name, value := range e.cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
-	}
-	rec := httptest.NewRecorder()
-	e.handler.ServeHTTP(rec, r)
-	status := http.StatusSeeOther
-	if len(texts) > 0 {
-		status = http.StatusBadRequest
-		if rec.Code == http.StatusUnsupportedMediaType {
-			status = rec.Code
-		}
-	}
-	e.holds("upload", rec.Code, rec.Body.String(), status, texts)
-	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
 }
 
 // An operator sees a person only in the navigation of the person's tenant. People are found by the value of a field.

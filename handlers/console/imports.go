@@ -105,11 +105,18 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
 	}
-	return p.uploadForm(p.Query("list"), nil)
+	return p.uploadForm(uploadTo{List: p.Query("list")}, nil)
+}
+
+// uploadTo is the list for the people of an upload.
+type uploadTo struct {
+	List string // id
+	Name string // name of the tenant's first list, which the upload creates
+	New  bool   // whether it has a name for a list
 }
 
 // uploadForm shows the form for uploading a file. fault is the error of a previous upload.
-func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
+func (p *Page) uploadForm(to uploadTo, fault error) (web.HTML, error) {
 	v := View{
 		Title: p.T("Import people"), Within: p.withinImports(),
 		State: p.T("Nothing is imported until you start the import"),
@@ -127,14 +134,15 @@ func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
 	}
 	v.Data = struct {
 		Lists []option
-		List  string
-	}{listOptions(lists), list}
+		uploadTo
+	}{listOptions(lists), to}
 	return p.Show("new-import", v)
 }
 
 // Limits of a form with a file.
 const (
 	maxUploadParts = 10
+	maxUploadField = 4 << 10  // maximum number of bytes of a field
 	maxUploadHead  = 64 << 10 // maximum number of bytes before the file
 	maxFileName    = 200
 )
@@ -143,36 +151,53 @@ const (
 func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	media, params, _ := mime.ParseMediaType(p.Request.Header.Get("Content-Type"))
 	if media != "multipart/form-data" || params["boundary"] == "" {
-		return p.uploadForm("", core.Invalidf("file", "Choose a file."))
+		return p.uploadForm(uploadTo{}, core.Invalidf("file", "Choose a file."))
 	}
 	body := &arriving{p: p, r: p.Request.Body, head: maxUploadHead}
 	parts := multipart.NewReader(body, params["boundary"])
-	list := ""
+	var to uploadTo
 	for range maxUploadParts {
 		part, err := parts.NextRawPart()
 		if err != nil {
 			break // the form has no file
 		}
-		switch part.FormName() {
-		case "list":
-			b, err := io.ReadAll(io.LimitReader(part, 100))
-			if err != nil {
-				return p.uploadForm("", core.Invalidf("file", "Choose a file."))
+		switch name := part.FormName(); name {
+		case "list", "name":
+			b, err := io.ReadAll(io.LimitReader(part, maxUploadField))
+			switch {
+			case err != nil:
+				return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
+			case name == "list":
+				to.List = string(b)
+			default:
+				to.Name, to.New = string(b), true
 			}
-			list = string(b)
 		case "file":
 			if part.FileName() == "" {
-				return p.uploadForm(list, core.Invalidf("file", "Choose a file."))
+				return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
+			}
+			if to.New && to.List == "" {
+				if err := p.createList(&to); err != nil {
+					return p.uploadForm(to, err)
+				}
 			}
 			body.head = noLimit
-			return p.sendImport(list, part.FileName(), part)
+			return p.sendImport(to, part.FileName(), part)
 		}
 	}
-	return p.uploadForm(list, core.Invalidf("file", "Choose a file."))
+	return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
+}
+
+// createList creates the list that an upload names.
+func (p *Page) createList(to *uploadTo) error {
+	var made core.List
+	err := p.Do(http.MethodPost, apiLists, map[string]any{"tenant_id": p.Tenant.ID, "name": to.Name}, &made)
+	to.List = made.ID
+	return err
 }
 
 // sendImport uploads a file to the API.
-func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
+func (p *Page) sendImport(to uploadTo, name string, file io.Reader) (web.HTML, error) {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return -1
@@ -183,9 +208,9 @@ func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
 		name = strings.ToValidUTF8(name[:maxFileName], "")
 	}
 	var j core.ImportJob
-	q := url.Values{"list_id": {list}, "name": {name}}
+	q := url.Values{"list_id": {to.List}, "name": {name}}
 	if err := p.Upload(http.MethodPost, "/api/admin/imports?"+q.Encode(), "text/csv", file, &j); err != nil {
-		return p.uploadForm(list, err)
+		return p.uploadForm(to, err)
 	}
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
