@@ -41,3 +41,31 @@ func TestConsoleBlocksAPerson(t *testing.T) {
 		}, "ended when the address was blocked", "-Only they can")
 	})
 }
+
+// The result of an import leads to the addresses that it added to the suppression list, which shows how many there are.
+func TestConsoleImportLeadsToTheSuppressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		form := url.Values{"email": {"joan@reader.example"}}
+		e.sends("/suppressions", http.StatusSeeOther, form)
+		e.shows("/suppressions", http.StatusOK, ">1 address · These addresses", "-View import")
+		at := e.uploads(e.list.ID, "a.csv", "email;status\na@reader.example;active\nb@reader.example;bounced\n"+
+			"c@reader.example;bounced\nd@reader.example;spam\n")
+		form = url.Values{"agreed": {"active"}, "do": {"try"}}
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		e.shows(at, http.StatusOK, "<strong>2</strong> added to the suppression list: bounced<", "-/suppressions?import")
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		of := "/suppressions?import=" + at[len("/imports/"):]
+		e.shows(at, http.StatusOK,
+			"<strong>2</strong> <a href=\""+e.at(of)+"&amp;kind=bounced\">added to the suppression list: bounced</a>",
+			"<strong>1</strong> <a href=\""+e.at(of)+"&amp;kind=complaint\">")
+		e.shows(of+"&kind=bounced", http.StatusOK, ">2 addresses · ", "b@reader.example", "c@reader.example",
+			"-d@reader.example", "-joan@reader.example", e.at(at)+"\">View import")
+		e.shows(of, http.StatusOK, ">3 addresses · ", "d@reader.example", "-joan@reader.example")
+		e.shows("/suppressions", http.StatusOK, ">4 addresses · ", "joan@reader.example", "d@reader.example")
+		e.shows("/suppressions?import=none", http.StatusBadRequest)
+	})
+}

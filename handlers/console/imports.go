@@ -265,15 +265,15 @@ type importData struct {
 	StillSubscribed []struct{ ID, Email string } `json:"still_subscribed"`
 	StillMore       bool                         `json:"still_more"`
 
-	List    core.List    `json:"-"`
-	Live    bool         `json:"-"` // whether it is waiting or running
-	Open    bool         `json:"-"` // whether it waits for the column mapping
-	Ready   bool         `json:"-"` // whether it was checked in a dry run and is ready to run
-	Faulty  bool         `json:"-"` // whether most lines have an error
-	Counted []countedRow `json:"-"`
-	Agreed  string       `json:"-"`
-	From    field        `json:"-"`
-	Keep    bool         `json:"-"`
+	List    core.List   `json:"-"`
+	Live    bool        `json:"-"` // whether it is waiting or running
+	Open    bool        `json:"-"` // whether it waits for the column mapping
+	Ready   bool        `json:"-"` // whether it was checked in a dry run and is ready to run
+	Faulty  bool        `json:"-"` // whether most lines have an error
+	Counted []resultRow `json:"-"`
+	Agreed  string      `json:"-"`
+	From    field       `json:"-"`
+	Keep    bool        `json:"-"`
 
 	Blog    *importedPosts `json:"-"` // posts of the export; nil: none
 	Undone  int64          `json:"-"` // number of people already processed by the undo
@@ -286,6 +286,12 @@ type importData struct {
 type countedRow struct {
 	Text string
 	N    int64
+}
+
+// resultRow is a number in the result of an import.
+type resultRow struct {
+	countedRow
+	Link string // page with the people it counts; empty if there is none
 }
 
 // samplesShown is the maximum number of values shown for a column.
@@ -385,37 +391,40 @@ func (p *Page) readImport(d *importData) {
 }
 
 // countedRows returns the numbers of an import with their labels.
-func (p *Page) countedRows(d *importData) (rows []countedRow) {
+func (p *Page) countedRows(d *importData) (rows []resultRow) {
+	add := func(text string, n int64, link string) {
+		if n > 0 {
+			rows = append(rows, resultRow{countedRow{text, n}, link})
+		}
+	}
+	barred := func(kind core.Status) string {
+		if d.DryRun || d.UndoStatus != "" || !p.May(core.ActionSuppressionManage) {
+			return ""
+		}
+		return p.Path("suppressions") + "?" + url.Values{"import": {d.ID}, "kind": {string(kind)}}.Encode()
+	}
 	added := p.N("new subscriber|new subscribers", d.Added)
 	if d.SubscriberStatus == core.SubscriptionPending {
 		added = p.N("new person to ask for confirmation|new people to ask for confirmation", d.Added)
 	}
-	for _, r := range []countedRow{
-		{added, d.Added},
-		{p.T("already on the list or repeated in the file, with new values"), d.Updated},
-		{p.T("already on the list or repeated in the file, unchanged"), d.Unchanged},
-		{p.T("skipped: already unsubscribed, bounced or blocked, or signed up here after unsubscribing in the " +
-			"file"), d.Kept},
-		{p.T("skipped: unsubscribed according to another row"), d.Contradicted},
-		{p.T("skipped: never signed up or never confirmed in the other system"), d.Pending},
-		{p.T("imported as unsubscribed"), d.Unsubscribed},
-		{p.T("added to the suppression list: bounced"), d.Bounced},
-		{p.T("added to the suppression list: marked as spam"), d.Complained},
-		{p.T("added to the suppression list"), d.Suppressed},
-		{p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted},
-		{p.T("skipped: no email address"), d.NoAddress},
-		{p.N("row with an error|rows with errors", d.Failed), d.Failed},
-		{p.T("got tags from the file"), d.Tagged},
-		{p.N("tag created|tags created", d.NewTags), d.NewTags},
-		{
-			p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
-				core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped,
-		},
-	} {
-		if r.N > 0 {
-			rows = append(rows, r)
-		}
-	}
+	add(added, d.Added, "")
+	add(p.T("already on the list or repeated in the file, with new values"), d.Updated, "")
+	add(p.T("already on the list or repeated in the file, unchanged"), d.Unchanged, "")
+	add(p.T("skipped: already unsubscribed, bounced or blocked, or signed up here after unsubscribing in the "+
+		"file"), d.Kept, "")
+	add(p.T("skipped: unsubscribed according to another row"), d.Contradicted, "")
+	add(p.T("skipped: never signed up or never confirmed in the other system"), d.Pending, "")
+	add(p.T("imported as unsubscribed"), d.Unsubscribed, "")
+	add(p.T("added to the suppression list: bounced"), d.Bounced, barred(core.StatusBounced))
+	add(p.T("added to the suppression list: marked as spam"), d.Complained, barred(core.StatusComplaint))
+	add(p.T("added to the suppression list"), d.Suppressed, barred(core.StatusSuppressed))
+	add(p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted, "")
+	add(p.T("skipped: no email address"), d.NoAddress, "")
+	add(p.N("row with an error|rows with errors", d.Failed), d.Failed, "")
+	add(p.T("got tags from the file"), d.Tagged, "")
+	add(p.N("tag created|tags created", d.NewTags), d.NewTags, "")
+	add(p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
+		core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped, "")
 	return rows
 }
 

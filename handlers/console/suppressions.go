@@ -26,12 +26,13 @@ type suppressionsData struct {
 
 	Bounced, Complained int64         // people on lists who bounced or marked an email as spam
 	Lists               []personFound // list entries of the address that was searched for
+	Import              string        // id of the import whose addresses are shown; empty: all
 	Pager               pager
 }
 
 // suppressions lists the addresses that get no emails from the tenant's lists, and blocks an address.
 func (o *Console) suppressions(p *Page) (web.HTML, error) {
-	d := suppressionsData{Text: p.Query("q")}
+	d := suppressionsData{Text: p.Query("q"), Import: p.Query("import")}
 	v := View{
 		Title: p.T("Suppression list"), Within: []Link{{p.T("People"), p.Path("people")}},
 		State: p.T("These addresses don't get emails, and imports can't add them"), Data: &d,
@@ -59,8 +60,10 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		d.Email.Wrong, d.Reason.Wrong = wrongOn(err, "email", fault), wrongOn(err, "reason", fault)
 	}
 	q := p.ofTenant()
-	if d.Text != "" {
-		q.Set("email", d.Text)
+	for name, value := range map[string]string{"email": d.Text, "import_id": d.Import, "kind": p.Query("kind")} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	next, err := readShort(p, "/api/admin/suppressions", q, peoplePage, &d.Rows)
 	if err := p.blame(&v, err); err != nil {
@@ -73,8 +76,31 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	if err := p.unreached(&d); err != nil {
 		return web.HTML{}, err
 	}
+	if v.Fault == "" && d.Text == "" && len(d.Rows) > 0 {
+		total, err := p.suppressedTotal(q)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		v.State = total + " · " + v.State
+	}
 	d.Pager = p.Pager(next)
 	return p.Show("suppressions", v)
+}
+
+// suppressedTotal returns the number of addresses in a part of the suppression list as text.
+func (p *Page) suppressedTotal(part url.Values) (string, error) {
+	var n struct {
+		Addresses int64
+		More      bool
+	}
+	for _, name := range []string{"limit", "cursor"} {
+		part.Del(name)
+	}
+	_, err := p.Get("/api/admin/suppressions/count", part, &n)
+	if n.More {
+		return p.T("More than {{n}} addresses", "n", p.Number(n.Addresses)), err
+	}
+	return p.N("1 address|{{n}} addresses", n.Addresses), err
 }
 
 // personFound is a person on a list as a search result.

@@ -2,6 +2,7 @@ package members
 
 import (
 	"cmp"
+	"context"
 	"strings"
 
 	"newsletterd/core"
@@ -52,6 +53,9 @@ func (r *Room) suppressionRoutes(t *web.Table) {
 	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").
 		Named("listSuppressions").
 		Refuses(web.BadEmail)
+	t.Add("GET", off+"/count", may, web.Member, web.Query(p.count),
+		"Count the blocked addresses of a tenant, up to 50,000").Named("countSuppressions").
+		Refuses(web.TenantNamed)
 	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
 		"Block an address").Named("createSuppression").
 		Example(web.Object{"email": "gone@example.org", "tenant_id": web.ExampleID, "reason": "asked by telephone"}).
@@ -74,11 +78,17 @@ func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 	return rows
 }
 
+// suppressionPart selects a part of the suppression list.
+type suppressionPart struct {
+	TenantID string `query:"tenant_id"`
+	Kind     string `query:"kind" enum:"disabled|bounced|complaint|suppressed"`
+	ImportID string `query:"import_id,uuid"` // only addresses that this import added
+}
+
 // suppressionFilter filters the suppression list.
 type suppressionFilter struct {
-	TenantID string     `query:"tenant_id"`
-	Kind     string     `query:"kind" enum:"disabled|bounced|complaint|suppressed"`
-	Email    core.Email `query:"email"`
+	suppressionPart
+	Email core.Email `query:"email"`
 }
 
 // The parts of the list, in its order.
@@ -110,7 +120,13 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	var last core.Suppressed
 	last.TenantID, last.Email, _ = strings.Cut(after, " ")
 	read := a.store.SuppressedAddresses
-	if part == partDisabled {
+	switch {
+	case in.ImportID != "":
+		part = partSuppressed
+		read = func(ctx context.Context, tenant string, after core.Suppressed, limit int) ([]core.Suppressed, error) {
+			return a.store.ImportedSuppressions(ctx, in.ImportID, tenant, after, limit)
+		}
+	case part == partDisabled:
 		read = a.store.DisabledAddresses
 	}
 	found, err := read(c, tenant, last, page.Limit)
@@ -130,6 +146,27 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 		next = partSuppressed
 	}
 	return rows, next, nil
+}
+
+// maxSuppressionCount is the number up to which blocked addresses are counted.
+const maxSuppressionCount = 50_000
+
+// suppressionCount is the number of addresses in a part of the suppression list.
+type suppressionCount struct {
+	Addresses int64 `json:"addresses"`
+	More      bool  `json:"more"` // whether there are more than counted
+}
+
+func (a suppressions) count(c *web.Call, in suppressionPart) (n suppressionCount, err error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
+	if err != nil {
+		return n, err
+	}
+	n.Addresses, err = a.store.CountSuppressed(c, tenant, in.Kind, in.ImportID, maxSuppressionCount+1)
+	if n.More = n.Addresses > maxSuppressionCount; n.More {
+		n.Addresses = maxSuppressionCount
+	}
+	return n, err
 }
 
 // suppressionInput names an address and a tenant; without a tenant it concerns all tenants, for operators.

@@ -10,6 +10,39 @@ import (
 	"newsletterd/store/tenants"
 )
 
+// ImportedSuppressions returns a page of the addresses that an import has added to the suppression list of a tenant. The
+// page starts after the row after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
+func (s *Store) ImportedSuppressions(ctx context.Context, importID, tenantID string, after core.Suppressed,
+	limit int) ([]core.Suppressed,
+	error,
+) {
+	var d []core.Suppressed
+	err := s.All(ctx, &d, `SELECT email_key AS email, kind, tenant_id, '' AS list_id, reason, '' AS disabled_by,
+		created_at AS occurred_at FROM suppression INDEXED BY suppression_import WHERE import_id = ?4 AND import_id <> ''
+		AND (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3) ORDER BY tenant_id, email_key LIMIT +?5`,
+		after.TenantID, after.Email, tenantID, importID, limit)
+	return d, err
+}
+
+// CountSuppressed returns the number of addresses on the suppression list of a tenant, at most most. If kind or
+// importID are not empty, it counts only addresses of this kind, or that this import added. Its only error is
+// core.ErrStorage.
+func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID string, most int) (n int64, err error) {
+	if importID != "" {
+		err = s.Get(ctx, &n, `SELECT count(*) FROM (SELECT 1 FROM suppression INDEXED BY suppression_import
+			WHERE import_id = ?1 AND import_id <> '' AND tenant_id = ?2 AND ?3 IN ('', kind) LIMIT +?4)`,
+			importID, tenantID, kind, most)
+		return n, err
+	}
+	err = s.Get(ctx, &n, `SELECT count(*) FROM (
+		SELECT 1 FROM disabled INDEXED BY disabled_tenant WHERE tenant_id = ?1 AND tenant_id > ''
+			AND ?2 IN ('', 'disabled')
+		UNION ALL SELECT 1 FROM suppression AS s WHERE s.tenant_id = ?1 AND ?2 IN ('', s.kind) AND (?2 <> '' OR
+			NOT EXISTS (SELECT 1 FROM disabled AS d WHERE d.email_key = s.email_key AND d.tenant_id = s.tenant_id))
+		LIMIT +?3)`, tenantID, kind, most)
+	return n, err
+}
+
 // Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. One
 // transaction disables the address on the member side, with events, and blocks it on the send side. Suppress returns
 // the number of subscriptions that ended. If the tenant doesn't exist, it returns core.ErrNotFound.
