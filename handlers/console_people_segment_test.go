@@ -1,11 +1,14 @@
 package handlers
 
 import (
+	"bytes"
 	"encoding/csv"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -29,7 +32,9 @@ func (e *segmentEnv) shownPeople(query string) (all []string) {
 func (e *segmentEnv) exported(query string) (all []string) {
 	e.Helper()
 	res := e.ask("GET", e.at("/people-export?file=1&"+query), nil)
-	rows, err := csv.NewReader(res.Body).ReadAll()
+	body, err := io.ReadAll(res.Body)
+	e.must(err)
+	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))).ReadAll()
 	e.must(err)
 	at := slices.Index(rows[0], "email")
 	if res.StatusCode != http.StatusOK || at < 0 {
@@ -93,6 +98,10 @@ func TestConsolePeopleInASegment(t *testing.T) {
 		}
 		if got := e.exported(at + "&q=ada"); !slices.Equal(got, []string{"ada@old.example"}) {
 			t.Errorf("the file of a search: %v", got)
+		}
+		res := e.ask("GET", e.at("/people-export?file=1&list="+e.shop.ID+"&"+at), nil)
+		if got := res.Header.Get("Content-Disposition"); !strings.Contains(got, `filename="Customers `) {
+			t.Errorf("the file is called %s", got)
 		}
 		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/people?segment="+url.QueryEscape(g.ID))+`"`)
 		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/new-campaign?segment="+g.ID)+`"`)

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/csv"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -158,9 +159,11 @@ func TestConsoleExportsFields(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID, in.Name = new(e.tenant.ID), new("Größe 1/2") })
 		e.seed.Active(other.ID, "olga@reader.example")
-		e.seed.Import(e.list.ID, core.SubscriptionActive, importRows(map[core.Email]core.Preferences{
+		rows := importRows(map[core.Email]core.Preferences{
 			"ada@reader.example": `{"city":"Bonn, Beuel","first_name":"Ada","tags":["a","b"],"status":"=x"}`,
-		})...)
+		})
+		rows[0].Evidence = "opted in 2019-05-01T09:58:00Z from 203.0.113.9"
+		e.seed.Import(e.list.ID, core.SubscriptionActive, rows...)
 		e.seed.Deliver()
 		e.shows("/people", http.StatusOK, `href="`+e.at("/people-export")+`?"`)
 		e.shows("/lists/"+e.list.ID, http.StatusOK, "/people-export?list="+e.list.ID)
@@ -171,9 +174,12 @@ func TestConsoleExportsFields(t *testing.T) {
 			if got := res.Header.Get("Content-Disposition"); !strings.Contains(got, name) {
 				t.Errorf("the file is called %s, want %s", got, name)
 			}
-			rows, err := csv.NewReader(res.Body).ReadAll()
-			if e.must(err); len(rows) == 0 {
-				t.Fatal("no columns")
+			body, err := io.ReadAll(res.Body)
+			e.must(err)
+			text, marked := strings.CutPrefix(string(body), "\ufeff")
+			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			if e.must(err); len(rows) == 0 || !marked {
+				t.Fatalf("%.100q", body)
 			}
 			people := map[string]map[string]string{}
 			for _, row := range rows[1:] {
@@ -189,7 +195,8 @@ func TestConsoleExportsFields(t *testing.T) {
 		got := read("list="+e.list.ID, `filename="Weekly `+day+`.csv"`)
 		ada := got["ada@reader.example"]
 		if len(got) != 4 || ada["city"] != "Bonn, Beuel" || ada["first_name"] != "Ada" || ada["status"] != "active" ||
-			ada["list"] != "Weekly" || ada["preferences"] != `{"status":"=x","tags":["a","b"]}` {
+			ada["list"] != "Weekly" || ada["signed_up_at"] != "2019-05-01T09:58:00.000Z" ||
+			got["grace@reader.example"]["signed_up_at"] != got["grace@reader.example"]["created_at"] || ada["preferences"] != `{"status":"=x","tags":["a","b"]}` {
 			t.Errorf("%d people, %v", len(got), ada)
 		}
 		if _, ok := ada["tea"]; !ok {

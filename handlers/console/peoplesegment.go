@@ -69,7 +69,8 @@ func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 // peopleFile returns the request for the file of a list's people, or of those in a segment or with a tag.
 func (p *Page) peopleFile() (web.Question, error) {
 	if p.Query("segment") == "" && p.Query("tagged") == "" {
-		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields")
+		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields",
+			"spreadsheet", p.separator())
 		return web.Question{Method: http.MethodGet, Path: "/api/admin/subscribers/export?" + q.Encode()}, nil
 	}
 	lists, err := p.peopleLists()
@@ -78,6 +79,6 @@ func (p *Page) peopleFile() (web.Question, error) {
 	}
 	f := readFilter(p.Query, lists)
 	body := f.search(p.Tenant.ID)
-	body["columns"] = "fields"
+	body["columns"], body["spreadsheet"] = "fields", p.separator()
 	return web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers/export", Body: body}, nil
 }

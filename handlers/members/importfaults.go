@@ -42,6 +42,18 @@ type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
+// commaOf returns the character between the cells of a CSV file for spreadsheet programs, or 0 if the file isn't for
+// them.
+func commaOf(spreadsheet string) rune {
+	switch spreadsheet {
+	case "comma":
+		return ','
+	case "semicolon":
+		return ';'
+	}
+	return 0
+}
+
 // faults writes all faulty lines, whatever their number. They are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	j, err := a.store.ImportJob(c, c.ID())
@@ -58,12 +70,9 @@ func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", web.Attachment(strings.TrimSuffix(j.Name, path.Ext(j.Name))+" errors.csv"))
 	all, w := io.MultiReader(bytes.NewReader(first[:n]), lines), c.Stream()
-	switch in.Spreadsheet {
-	case "comma":
-		err = subscribercsv.WriteSpreadsheet(w, all, ',')
-	case "semicolon":
-		err = subscribercsv.WriteSpreadsheet(w, all, ';')
-	default:
+	if comma := commaOf(in.Spreadsheet); comma != 0 {
+		err = subscribercsv.WriteSpreadsheet(w, all, comma)
+	} else {
 		_, err = io.Copy(w, all)
 	}
 	if err != nil {

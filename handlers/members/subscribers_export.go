@@ -20,6 +20,8 @@ type exported struct {
 	Status   string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
 	// preferences (default): one column with JSON. fields: one column for each field.
 	Columns string `query:"columns" enum:"preferences|fields"`
+	// for spreadsheet programs: with a byte order mark, and this character between cells
+	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
 // CheckInput returns an error if the export names neither a list nor a tenant.
@@ -54,7 +56,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 ) error, end func() error, err error,
 ) {
 	if in.Columns != "fields" {
-		w := subscribercsv.NewWriter(c.Stream(), false)
+		w := subscribercsv.NewWriter(c.Stream(), false, commaOf(in.Spreadsheet))
 		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription, l.Tags) }, w.Close, nil
 	}
 	names, ids, fields := map[string]string{}, []string{}, []string{}
@@ -75,23 +77,30 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 			fields = append(fields, name)
 		}
 	}
-	w := subscribercsv.NewFieldWriter(c.Stream(), fields)
+	w := subscribercsv.NewFieldWriter(c.Stream(), fields, commaOf(in.Spreadsheet))
 	return func(l *people.ListedSubscription) error {
-		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags)
+		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags, l.SignedUpAt)
 	}, w.Close, nil
 }
 
-// exportName returns the file name of an export: the list or tenant, and the date.
-func (a subscribers) exportName(c *web.Call, in *exported, lists []core.List) (string, error) {
-	name := ""
-	if in.ListID != "" {
+// exportName returns the file name of an export: the segment, list or tenant, and the date.
+func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lists []core.List) (name string,
+	err error,
+) {
+	switch {
+	case segmentID != "":
+		var s core.Segment
+		s, err = a.Store.Segment(c, segmentID)
+		name = s.Name
+	case in.ListID != "":
 		name = lists[0].Name
-	} else {
-		t, err := a.Store.Tenant(c, in.TenantID)
-		if err != nil {
-			return "", err
-		}
+	default:
+		var t core.Tenant
+		t, err = a.Store.Tenant(c, in.TenantID)
 		name = t.Name
+	}
+	if err != nil {
+		return "", err
 	}
 	return name + " " + c.Now.Time().Format(time.DateOnly) + ".csv", nil
 }
@@ -103,20 +112,21 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	if err != nil {
 		return err
 	}
-	return a.writeMatches(c, &in, func(page core.Page) ([]people.ListedSubscription, string, error) {
+	return a.writeMatches(c, &in, "", func(page core.Page) ([]people.ListedSubscription, string, error) {
 		return a.Store.MatchingSubscriptions(c, f, page)
 	})
 }
 
-// writeMatches writes the subscriptions that read returns page by page.
-func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page) ([]people.ListedSubscription, string,
-	error),
+// writeMatches writes the subscriptions that read returns page by page. segmentID is the segment that they match, if
+// any.
+func (a subscribers) writeMatches(c *web.Call, in *exported, segmentID string,
+	read func(core.Page) ([]people.ListedSubscription, string, error),
 ) error {
 	lists, err := a.exportedLists(c, in)
 	if err != nil {
 		return err
 	}
-	name, err := a.exportName(c, in, lists)
+	name, err := a.exportName(c, in, segmentID, lists)
 	if err != nil {
 		return err
 	}
@@ -125,6 +135,9 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 		rows, next, err := read(page)
 		if err == nil {
 			err = a.Store.ReadTags(c, rows)
+		}
+		if err == nil && in.Columns == "fields" {
+			err = a.Store.ReadSignups(c, rows)
 		}
 		return rows, next, err
 	}
@@ -203,7 +216,8 @@ func (in *subscriberSearchRequest) filter() *subscriberFilter {
 // subscriberExportRequest is the body of an export of subscribers who match a rule.
 type subscriberExportRequest struct {
 	subscriberSearchRequest
-	Columns string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
+	Columns     string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
+	Spreadsheet string `json:"spreadsheet" enum:"comma|semicolon" about:"For spreadsheet programs: with a byte order mark, and this character between cells"`
 }
 
 // JudgeKeys refuses unknown keys.
@@ -272,5 +286,7 @@ func (a subscribers) exportRuled(c *web.Call, in subscriberExportRequest) error 
 	if err != nil {
 		return err
 	}
-	return a.writeMatches(c, &exported{TenantID: f.Tenants[0], ListID: in.ListID, Columns: in.Columns}, read)
+	return a.writeMatches(c, &exported{
+		TenantID: f.Tenants[0], ListID: in.ListID, Columns: in.Columns, Spreadsheet: in.Spreadsheet,
+	}, in.SegmentID, read)
 }

@@ -58,6 +58,37 @@ type ListedSubscription struct {
 	// Mirrored is true if another member service manages the subscription. Only the send side's record of it is known.
 	Mirrored bool     `db:"mirrored"`
 	Tags     []string `db:"-"` // names of tags; set by ReadTags
+	// when the person signed up, maybe in another system; set by ReadSignups
+	SignedUpAt core.Instant `db:"-"`
+}
+
+// ReadSignups sets the SignedUpAt of rows. Its only error is core.ErrStorage.
+func (s *Store) ReadSignups(ctx context.Context, rows []ListedSubscription) error {
+	people, at := make([][2]string, len(rows)), map[[2]string]int{}
+	for i := range rows {
+		people[i], rows[i].SignedUpAt = [2]string{rows[i].ListID, rows[i].ID}, rows[i].CreatedAt
+		at[people[i]] = i
+	}
+	pairs, err := json.Marshal(people)
+	if err != nil {
+		return err
+	}
+	var said []struct {
+		ListID   string `db:"list_id"`
+		ID       string `db:"id"`
+		Evidence string `db:"evidence"`
+	}
+	err = s.All(ctx, &said, `SELECT c.list_id, c.subscription_id AS id, c.reason AS evidence FROM json_each(?) AS j
+		CROSS JOIN consent AS c ON c.list_id = j.value->>0 AND c.subscription_id = j.value->>1
+		WHERE c.what IN (?, ?) AND c.reason <> '' AND c.taken_back = 0`, string(pairs), core.ConsentImported,
+		core.ConsentConfirmed)
+	for _, c := range said {
+		if said := core.EvidenceTime(c.Evidence); said > 0 {
+			row := &rows[at[[2]string{c.ListID, c.ID}]]
+			row.SignedUpAt = min(row.SignedUpAt, said)
+		}
+	}
+	return err
 }
 
 // ReadTags sets the Tags of rows. Its only error is core.ErrStorage.

@@ -69,12 +69,12 @@ func TestExportedTagsComeBack(t *testing.T) {
 	}
 	for name, write := range map[string]func(*strings.Builder, []string) error{
 		"plain": func(b *strings.Builder, tags []string) error {
-			w := NewWriter(b, false)
+			w := NewWriter(b, false, 0)
 			return errors.Join(w.Write(sub, tags), w.Close())
 		},
 		"with fields": func(b *strings.Builder, tags []string) error {
-			w := NewFieldWriter(b, []string{"city", "tags"})
-			return errors.Join(w.WriteOn("News", sub, tags), w.Close())
+			w := NewFieldWriter(b, []string{"city", "tags"}, 0)
+			return errors.Join(w.WriteOn("News", sub, tags, 0), w.Close())
 		},
 	} {
 		for _, some := range [][]string{tags, tags[4:], tags[5:], nil} {

@@ -21,13 +21,13 @@ type Writer struct {
 }
 
 // fixedColumns lists the columns before the fields in the output of a NewFieldWriter.
-var fixedColumns = []string{"email", "list", "status", "created_at", "tags"}
+var fixedColumns = []string{"email", "list", "status", "created_at", "tags", "signed_up_at"}
 
 // NewFieldWriter returns a Writer of CSV with a column for each field, and writes the names of the columns. The last
-// column contains all other preferences as JSON, including any field that has the name of another column.
-func NewFieldWriter(out io.Writer, fields []string) *Writer {
-	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
-	w.csv = csv.NewWriter(w.buffer)
+// column contains all other preferences as JSON, including any field that has the name of another column. For
+// spreadsheet programs, pass the character between cells, as for WriteSpreadsheet; otherwise 0.
+func NewFieldWriter(out io.Writer, fields []string, comma rune) *Writer {
+	w := newCSV(out, comma)
 	taken := append(slices.Clone(fixedColumns), "preferences")
 	columns := slices.Clone(fixedColumns)
 	for _, name := range fields {
@@ -41,11 +41,25 @@ func NewFieldWriter(out io.Writer, fields []string) *Writer {
 	return w
 }
 
-// WriteOn writes one subscription with its tags and the name of its list. It requires a Writer from NewFieldWriter.
-func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string) error {
+// newCSV returns a Writer of CSV with the character comma between cells, for spreadsheet programs with a byte order
+// mark. If comma is 0, it writes neither.
+func newCSV(out io.Writer, comma rune) *Writer {
+	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
+	w.csv = csv.NewWriter(w.buffer)
+	if comma != 0 {
+		w.csv.Comma = comma
+		_, _ = w.buffer.WriteString(byteOrderMark) // Close returns the error
+	}
+	return w
+}
+
+// WriteOn writes one subscription with its tags, the name of its list and the time at which the person signed up. It
+// requires a Writer from NewFieldWriter.
+func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string, signedUp core.Instant) error {
 	values := s.Preferences.Values()
 	record := []string{
 		spreadsheetCell(string(s.Email)), spreadsheetCell(list), s.Status, s.CreatedAt.String(), tagsCell(tags),
+		signedUp.String(),
 	}
 	for _, name := range w.fields {
 		value := values[name]
@@ -76,15 +90,16 @@ func cellOf(value json.RawMessage) string {
 	return text
 }
 
-// NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV, it writes the names of the columns.
-func NewWriter(out io.Writer, asJSON bool) *Writer {
-	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
+// NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV, it writes the names of the columns;
+// comma is as for NewFieldWriter.
+func NewWriter(out io.Writer, asJSON bool, comma rune) *Writer {
 	if asJSON {
+		w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 		w.json = json.NewEncoder(w.buffer)
 		w.json.SetEscapeHTML(false)
 		return w
 	}
-	w.csv = csv.NewWriter(w.buffer)
+	w := newCSV(out, comma)
 	_ = w.csv.Write(exportColumns) // writes to the buffer; Close returns the error
 	return w
 }

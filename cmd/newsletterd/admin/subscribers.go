@@ -365,7 +365,7 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 func writeSubscriptions(ctx context.Context, s *store.Store, asJSON bool, out io.Writer, rows subscriptionReader) (
 	n int, err error,
 ) {
-	w := subscribercsv.NewWriter(out, asJSON)
+	w := subscribercsv.NewWriter(out, asJSON, 0)
 	var some []people.ListedSubscription
 	write := func() error {
 		if err := s.ReadTags(ctx, some); err != nil {
