@@ -286,7 +286,7 @@ func TestConsoleTestsGoToTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		const archive = "Show in public archive after sending" // offered if a list has an archive
-		e.shows(e.path("?tab=settings"), http.StatusOK, `<input type="hidden" name="archive" value="1">`, "-"+archive)
+		e.shows(e.path("?tab=settings"), http.StatusOK, `-name="archive`, "-"+archive)
 		e.seed.NewList(func(in *core.ListInput) { in.TenantID, in.Archive = new(e.tenant.ID), new(true) })
 		e.shows(e.path("?tab=settings"), http.StatusOK, archive)
 		const me, group = `value="ann@user.example"`, `value="bea@user.example, carl@user.example"`

@@ -201,15 +201,20 @@ type campaignPage struct {
 	Revision string `json:"-"` // ETag for changes
 }
 
-// segmented reports whether segments determine the recipients.
-func (c *campaignPage) segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
+// Segmented reports whether segments determine the recipients.
+func (c *campaignPage) Segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
 // Title returns the display name of the campaign.
 func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }
 
-// Archived reports whether the lists' archives should show the campaign. Without an explicit setting, it returns
-// true, and the lists decide.
-func (c *campaignPage) Archived() bool { return c.Archive == nil || *c.Archive }
+// Archived reports whether the lists' archives should show the campaign. Without an explicit setting, the lists decide,
+// but a campaign that is to go to segments is hidden.
+func (c *campaignPage) Archived() bool {
+	if c.Archive != nil {
+		return *c.Archive
+	}
+	return !c.Segmented() || !written(c.State) && c.State != core.CampaignScheduled
+}
 
 // campaign reads the campaign in the path.
 func (p *Page) campaign() (*campaignPage, error) {

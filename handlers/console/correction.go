@@ -24,8 +24,9 @@ type correctionData struct {
 
 // shownTo holds the places where a sent campaign appears on pages.
 type shownTo struct {
-	Archives []Link // archives of its lists
-	Link     bool   // whether its email contains a link to the browser view
+	Archives []Link   // archives of its lists that show it
+	Hidden   []string // lists whose archives would show it if it weren't hidden
+	Link     bool     // whether its email contains a link to the browser view
 }
 
 // Anywhere reports whether the campaign is visible anywhere.
@@ -34,9 +35,6 @@ func (s *shownTo) Anywhere() bool { return len(s.Archives) > 0 || s.Link }
 // shownTo returns where a campaign is shown. The link to the browser view may come from one of the tenant's layouts.
 func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	s.Link = c.Content.Layout != "" || strings.Contains(c.Content.Source+c.Content.Text, "view_url")
-	if !c.Archived() {
-		return s, nil
-	}
 	for _, id := range c.ListIDs {
 		var l core.List
 		_, err := p.Get(apiLists+"/"+url.PathEscape(id), nil, &l)
@@ -49,6 +47,10 @@ func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 		if !l.Archive {
 			continue
 		}
+		if !c.Archived() {
+			s.Hidden = append(s.Hidden, l.Name)
+			continue
+		}
 		links, err := p.linksOf(&l)
 		if err != nil {
 			return s, err
@@ -56,6 +58,26 @@ func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 		s.Archives = append(s.Archives, Link{l.Name, links.Archive})
 	}
 	return s, nil
+}
+
+// showInArchive hides a sent campaign from the archives of its lists, or shows it there.
+func (o *Console) showInArchive(p *Page) (web.HTML, error) {
+	id, shown := p.ID(), p.Form["shown"] == "1"
+	_, err := p.Ask(web.Question{
+		Method: http.MethodPatch, Path: campaignAPI(id), Body: map[string]bool{"archive": shown},
+		Header: map[string]string{"If-Match": "*"},
+	})
+	if fault, status, ok := p.FaultOf(err); ok {
+		return p.campaignAgain(fault, status)
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	notice := "archive-hidden"
+	if shown {
+		notice = "archive-shown"
+	}
+	return p.Redirect(p.Path("campaigns", id), notice)
 }
 
 // correction shows the form for correcting a sent campaign on pages.

@@ -90,6 +90,7 @@ type editorData struct {
 	Theirs    []diffLine
 
 	Unapproved bool // whether the last saved change has withdrawn the approval
+	Rearchived bool // whether the last saved change has changed whether archives show the campaign by default
 }
 
 // AnyArchive reports whether one of the tenant's lists has a public archive. Otherwise, the campaign's setting has no
@@ -273,7 +274,9 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 			out["segment_id"] = segment
 			out["exclude_segment_ids"] = ticked(form, "outside.", c.ExcludeSegmentIDs)
 		}
-		out["archive"] = form["archive"] != ""
+		if form["archive"] != form["archive_was"] { // otherwise the default applies, which depends on the segments
+			out["archive"] = form["archive"] != ""
+		}
 		out["test_addresses"] = strings.FieldsFunc(form["test_addresses"], func(r rune) bool {
 			return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == ';'
 		})
@@ -335,6 +338,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 			err = p.look(&d)
 		}
 		if d.Settings = p.Form["tab"] == "settings"; d.Settings && err == nil {
+			d.Rearchived = d.AnyArchive() && c.Archived() != (p.Form["archive"] != "")
 			err = p.segmentedReaders(&d)
 		}
 		if err != nil {

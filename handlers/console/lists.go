@@ -234,10 +234,16 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
+		public, more, err := p.wouldBePublic(&l.List)
+		if err != nil {
+			return web.HTML{}, err
+		}
 		return p.showList("list-settings", &l, v, f, struct {
 			Confirm, Tags    []option
 			TagHelp, Archive string
-		}{confirm, tags, help, links.Archive})
+			Public           []*campaignPage
+			MorePublic       bool
+		}{confirm, tags, help, links.Archive, public, more})
 	}
 	if p.isGet() {
 		values := recordValues(l.List)
@@ -254,6 +260,43 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		body["status"] = core.ListActive
 	}
 	return p.changeList(&l, body, "settings", show)
+}
+
+// mostPublic is the maximum number of campaigns that wouldBePublic returns.
+const mostPublic = 20
+
+// wouldBePublic returns the newest sent campaigns that everyone can read once the archive of a list is turned on. more
+// reports whether there may be others.
+func (p *Page) wouldBePublic(l *core.List) (out []*campaignPage, more bool, err error) {
+	if l.Archive || !p.May(core.ActionCampaignRead) {
+		return nil, false, nil
+	}
+	q := p.ofTenant("list_id", l.ID, "state", string(core.CampaignSent), "limit", "100")
+	for range 5 {
+		var found []core.CampaignView
+		next, err := p.Get("/api/campaigns", q, &found)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range found {
+			if found[i].Archive != nil && !*found[i].Archive {
+				continue
+			}
+			if len(out) == mostPublic {
+				return out, true, nil
+			}
+			c := &campaignPage{}
+			if _, err := p.Get(campaignAPI(found[i].ID), nil, c); err != nil {
+				return nil, false, err
+			}
+			out = append(out, c)
+		}
+		if next == "" {
+			return out, false, nil
+		}
+		q.Set("cursor", next)
+	}
+	return out, true, nil
 }
 
 // listDelete asks for confirmation and then deletes a list.

@@ -21,6 +21,8 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/links", core.ActionCampaignSend, o.mendLink, "The console: fix a link of a campaign")
 	o.post(t, item+"/links-ask", core.ActionCampaignWrite, o.proposeLink,
 		"The console: suggest a fix for a link of a campaign")
+	o.post(t, item+"/in-archive", core.ActionCampaignWrite, o.showInArchive,
+		"The console: hide a campaign from the public archive, or show it there")
 	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: change a campaign back to a draft")
 	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: the recipients of a campaign")
 	o.export(t, item+"/people-export", (*Page).recipientsFile,

@@ -205,7 +205,7 @@ func (p *Page) segmentChoices(d *editorData) error {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 && !d.segmented() {
+	if len(all) == 0 && !d.Segmented() {
 		return nil
 	}
 	d.Segments = segmentOptions(all, "", option{"", p.T("Everyone on the lists")})
@@ -221,7 +221,7 @@ func (p *Page) segmentChoices(d *editorData) error {
 // audience in the same way.
 func (p *Page) segmentedReaders(d *editorData) error {
 	c := d.campaignPage
-	if !c.segmented() || len(c.ListIDs) == 0 {
+	if !c.Segmented() || len(c.ListIDs) == 0 {
 		return nil
 	}
 	var count countedAudience

@@ -38,6 +38,7 @@ type sendData struct {
 	Inbox    inbox
 	Lists    []string
 	fields   []core.Field // of all lists
+	archives []string     // those of Lists that have a public archive
 	More     []sendFact   // further facts about the emails, and excluded subscribers
 	Readers  countedAudience
 	Sum      string // how the number of recipients is calculated; empty: all subscribers
@@ -171,6 +172,9 @@ func (p *Page) lookAt(d *sendData) error {
 			return err
 		}
 		d.Lists, d.fields = append(d.Lists, l.Name), append(d.fields, l.Fields...)
+		if l.Archive {
+			d.archives = append(d.archives, l.Name)
+		}
 	}
 	if err := p.lookFurther(d); err != nil {
 		return err
@@ -192,7 +196,7 @@ func (p *Page) lookAt(d *sendData) error {
 	}
 	if _, err := p.Get(campaignAPI(c.ID, "audience"), nil, &d.Readers); err != nil {
 		text, _, ok := p.FaultOf(err)
-		if !ok || !c.segmented() {
+		if !ok || !c.Segmented() {
 			return err
 		}
 		to := Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"}

@@ -66,6 +66,12 @@ func (p *Page) lookFurther(d *sendData) error {
 		add(p.T("Limited to"), p.onlyTo(c.Audience.Who, name))
 	}
 	add(p.T("Polls"), p.pollFacts(d)...)
+	switch {
+	case len(d.archives) > 0 && c.Archived():
+		add(p.T("Public archive"), p.T("Shown after sending: {{lists}}", "lists", strings.Join(d.archives, ", ")))
+	case len(d.archives) > 0:
+		add(p.T("Public archive"), p.T("Hidden"))
+	}
 	add(p.T("UTM parameters"), strings.ReplaceAll(c.UTM.Query(), "&", ", "))
 	return nil
 }

@@ -323,10 +323,14 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	if err := rule(&f); err != nil {
 		return false, err
 	}
+	f.Rule = ""
+	same, err := json.Marshal(f)
+	if err != nil || string(same) == string(was) { // also if its theme was deleted
+		return false, err
+	}
 	if err := tenants.SettleTheme(tx, c.TenantID, &f); err != nil {
 		return false, err
 	}
-	f.Rule = ""
 	is, err := json.Marshal(f)
 	if err != nil || string(is) == string(was) {
 		return false, err

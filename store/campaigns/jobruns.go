@@ -75,11 +75,26 @@ func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
 		j.Fail(core.ReasonTemplate, now)
 		return moveJob(tx, j)
 	}
-	if err := moveJob(tx, j); err != nil || frozen.SenderAllowed(&tenant) {
+	if err := moveJob(tx, j); err != nil {
+		return err
+	}
+	if err := hideSegmented(tx, j); err != nil || frozen.SenderAllowed(&tenant) {
 		return err
 	}
 	j.Pause(core.PauseSender, now)
 	return savePause(tx, j)
+}
+
+// hideSegmented keeps a campaign that a job starts sending to segments out of archives, unless its author has chosen
+// to show it there.
+func hideSegmented(tx *db.Tx, j *core.SendJob) error {
+	n, err := core.ParseNarrowing(j.Narrowing)
+	if err != nil || !n.Segmented() {
+		return err
+	}
+	_, err = tx.Exec("UPDATE campaign SET archive = ? WHERE id = ? AND job_no = ? AND archive = ''",
+		core.ArchiveHidden, j.CampaignID, j.No)
+	return err
 }
 
 // JudgeJob applies the stop rule to a job, and may pause the job.

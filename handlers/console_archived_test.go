@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// archiveHolds reports whether the public archive of the list vip contains a campaign: in its list of issues, its feed
+// and its search, and as a page. They must agree.
+func (e *campaignEnv) archiveHolds(slug, title string) bool {
+	e.Helper()
+	held := e.ask("GET", "/a/vip/"+slug, nil).StatusCode == http.StatusOK
+	if mail := e.ask("GET", "/a/vip/"+slug+"/mail", nil).StatusCode == http.StatusOK; mail != held {
+		e.Errorf("page: %v, email: %v", held, mail)
+	}
+	for _, path := range []string{"/a/vip/", "/a/vip/feed.xml", "/a/vip/?q=" + url.QueryEscape(title)} {
+		body, err := io.ReadAll(e.ask("GET", path, nil).Body)
+		e.must(err)
+		if in := strings.Contains(string(body), "/a/vip/"+slug); in != held {
+			e.Errorf("page: %v, %s: %v", held, path, in)
+		}
+	}
+	return held
+}
+
+// sendsTo sends a campaign to the list, as changed.
+func (e *campaignEnv) sendsTo(change func(*core.CampaignFields)) {
+	e.Helper()
+	e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Name, f.Subject = "", "Dinner" }, change)
+	e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent})
+}
+
+func (e *campaignEnv) archives(on bool) {
+	e.Helper()
+	_, err := e.store.UpdateList(e.Context(), e.list.ID, "test", func(l *core.List) error {
+		return l.Change(core.ListInput{Archive: &on, Slug: new("vip")}, e.seed.Time())
+	})
+	e.must(err)
+}
+
+// The report of a sent campaign hides it from the public archive and shows it there again. Its personal link still
+// works, and viewers can change nothing.
+func TestConsoleHidesASentCampaign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		e.sendsTo(func(f *core.CampaignFields) { f.Content.Source = "Come. [View]({{ view_url }})\n" })
+		if !e.archiveHolds("dinner", "Dinner") {
+			t.Fatal("the issue is missing")
+		}
+		e.shows(e.path(""), http.StatusOK, `action="`+e.at(e.path("/in-archive")), "Everyone can read this campaign",
+			"Hide from archive", "always works")
+		hide := func(shown string, want bool, texts ...string) {
+			t.Helper()
+			to := e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {shown}})
+			e.shows(to, http.StatusOK, texts...)
+			if e.archiveHolds("dinner", "Dinner") != want {
+				t.Errorf("shown=%s: the archive doesn't follow", shown)
+			}
+		}
+		hide("0", false, "Hidden from the archive: Weekly.", "Show in archive", "-Hide from archive")
+		hide("0", false)
+		e.shows(e.path("/correction"), http.StatusOK, "view the email in their browser")
+		hide("1", true, "Hide from archive")
+		entries, _, err := e.store.Audit(t.Context(), core.AuditFilter{Object: e.campaign.ID}, core.Page{Limit: 9})
+		e.must(err)
+		if n := len(entries); n < 2 || entries[0].Action != "campaign.update" ||
+			!strings.Contains(string(entries[0].Changes), `"archive"`) {
+			t.Errorf("the audit log has %v", entries)
+		}
+		e.archives(false)
+		e.shows(e.path(""), http.StatusOK, "The archive of its lists is off.", "Hide from archive")
+	})
+}
+
+// Archives leave out a campaign to a segment, or without one, unless its author chose otherwise.
+func TestConsoleSegmentsStayPrivate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		g := e.add("VIPs", `{"domain":["reader.example"]}`)
+		none := e.add("None", `{"domain":["other.example"]}`)
+		settings := e.path("?tab=settings")
+		const on = `name="archive" value="1" checked`
+		page := e.shows(settings, http.StatusOK, on)
+		form := e.edit(page, "list."+e.list.ID, "1", "segment", g.ID, "archive", "1")
+		part := e.ask("POST", e.at(e.path("")), form, "X-Autosave", "1")
+		body, err := io.ReadAll(part.Body)
+		e.must(err)
+		if s := string(body); !strings.Contains(s, `id="in-archive"`) || strings.Contains(s, on) {
+			t.Errorf("the editor keeps the box checked: %s", s)
+		}
+		page = e.shows(settings, http.StatusOK, "-"+on, "For campaigns to a segment, this is off")
+		e.shows(e.path("/send"), http.StatusOK, "Public archive</dt><dd>Hidden")
+		form = e.edit(page, "list."+e.list.ID, "1", "segment", g.ID, "archive", "1")
+		e.sends(e.path(""), http.StatusSeeOther, form)
+		e.shows(settings, http.StatusOK, on)
+		e.shows(e.path("/send"), http.StatusOK, "Shown after sending: Weekly")
+
+		for name, c := range map[string]struct {
+			change func(*core.CampaignFields)
+			shown  bool
+		}{
+			"everyone":  {func(*core.CampaignFields) {}, true},
+			"segment":   {func(f *core.CampaignFields) { f.SegmentID = g.ID }, false},
+			"exclusion": {func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{none.ID} }, false},
+		} {
+			e.sendsTo(func(f *core.CampaignFields) { f.Subject = name; c.change(f) })
+			if e.archiveHolds(name, name) != c.shown {
+				t.Errorf("%s: shown is %v", name, !c.shown)
+			}
+		}
+	})
+}
+
+// The settings of a list name the campaigns that become public when its archive is turned on.
+func TestConsoleListSaysWhatBecomesPublic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		settings := "/lists/" + e.list.ID + "/settings"
+		const heading = "everyone can read these campaigns"
+		e.shows(settings, http.StatusOK, "-"+heading)
+		e.sendsTo(func(f *core.CampaignFields) { f.Subject = "Roses" })
+		shown := e.campaign.ID
+		e.sendsTo(func(f *core.CampaignFields) { f.SegmentID = e.add("VIPs", `{"domain":["reader.example"]}`).ID })
+		row := `href="` + e.at("/campaigns/"+shown+"#in-archive") + `">Roses</a>`
+		e.shows(settings, http.StatusOK, heading, row, "-"+e.campaign.ID)
+		e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"1"}})
+		e.shows(settings, http.StatusOK, row, e.campaign.ID, "sent to a segment")
+		e.archives(true)
+		e.shows(settings, http.StatusOK, "-"+heading)
+	})
+}
