@@ -155,6 +155,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 	if len(domain.More) > 0 {
 		out = append(out, domain)
 	}
+	out = append(out, p.serverMatters()...)
 	slices.SortStableFunc(out, func(a, b matter) int {
 		switch {
 		case a.Bad == b.Bad:
@@ -164,6 +165,24 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		}
 		return 1
 	})
+	return out
+}
+
+// serverMatters returns what is wrong with the server's setup for any campaign.
+func (p *Page) serverMatters() (out []matter) {
+	if p.folder() {
+		no := matter{Text: p.T("No mail server is set up, so no one would receive this email."), Bad: true}
+		if p.IsOperator() {
+			no.Mend = Link{p.T("Set up mail server"), operatorPath("mail-server")}
+		}
+		out = append(out, no)
+	}
+	if p.LocalLinks() {
+		advice, mend := p.localAdvice()
+		out = append(out, matter{
+			Text: p.T("Links in this email only work on this computer."), Advice: advice, Mend: mend,
+		})
+	}
 	return out
 }
 

@@ -252,5 +252,26 @@ func (p *Page) folder() bool {
 	return folder
 }
 
+// localAdvice describes how to make links work on other computers: what to change or, for visitors who can't change it,
+// whom to ask.
+func (p *Page) localAdvice() (advice string, mend Link) {
+	switch own := p.Tenant.PublicURL != ""; {
+	case own && p.May(core.ActionTenantSettings):
+		return p.T("Change the base URL for links."), Link{p.T("Settings"), p.Path("settings") + "#f-public_url"}
+	case own:
+		return p.T("Ask an administrator of this newsletter to change its base URL for links."), mend
+	case p.IsOperator():
+		return p.T("Add this line to the configuration file, with your server's address, and restart newsletterd: {{line}}",
+			"line", `public_url = "https://news.example.com"`), mend
+	}
+	return p.T("Ask the server administrator to set public_url in the server's configuration file."), mend
+}
+
+// LocalAdvice returns the result of localAdvice, for templates.
+func (p *Page) LocalAdvice() matter {
+	advice, mend := p.localAdvice()
+	return matter{Advice: advice, Mend: mend}
+}
+
 // LocalLinks reports whether the links of the tenant's emails and pages only work on the server's machine.
 func (p *Page) LocalLinks() bool { return core.IsLocalURL(p.Tenant.Origin(p.PublicURL())) }

@@ -184,13 +184,6 @@ func (p *Page) lookAt(d *sendData) error {
 		return err
 	}
 	d.Faults, d.Warnings = slices.Clone(found.Matters[:found.Errors]), found.Matters[found.Errors:]
-	if p.folder() {
-		no := matter{Text: p.T("No mail server is set up, so no one would receive this email."), Bad: true}
-		if p.IsOperator() {
-			no.Mend = Link{p.T("Set up mail server"), operatorPath("mail-server")}
-		}
-		d.Faults = append(d.Faults, no)
-	}
 	if len(c.ListIDs) == 0 {
 		return nil // there are no recipients to count
 	}
