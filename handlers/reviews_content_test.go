@@ -240,7 +240,7 @@ func TestReviewShowsTheTextPart(t *testing.T) {
 			})
 			e.review(0)
 			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-			_, part, _ := strings.Cut(page, `<details id="text">`)
+			_, part, _ := strings.Cut(page, `<details id="text" class="below">`)
 			part, _, _ = strings.Cut(part, "</details>")
 			if strings.Contains(part, "Buy at &lt;evil.example&gt;") != show.text || (part != "") != show.text {
 				t.Errorf("%s: %s", show.content.Kind, part)

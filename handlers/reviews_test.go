@@ -150,7 +150,7 @@ func TestReviewInGerman(t *testing.T) {
 		e.lang = "de"
 		e.review(core.At(time.Now().Add(48 * time.Hour)))
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{" Uhr (Berlin)</dd>", "<li>Ihre Postanschrift fehlt."} {
+		for _, want := range []string{" Uhr (Berlin)</dd>", "Ihre Postanschrift fehlt."} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}

@@ -41,10 +41,9 @@ type reviewView struct {
 	Wanted                            string   // time by which the approval is requested; empty: none
 	Passed                            bool     // whether that time has passed
 	Look                              string   // URL of the rendered email; empty: it can't be rendered
-	Warnings                          []core.CampaignFinding
-	State                             string // state in words, if the campaign is not in review
-	NotYou                            bool   // whether another person has to approve it
-	Approves, Sends, Rejects          bool   // whether the page shows the button for each decision
+	State                             string   // state in words, if the campaign is not in review
+	NotYou                            bool     // whether another person has to approve it
+	Approves, Sends, Rejects          bool     // whether the page shows the button for each decision
 	Readers                           core.Audience
 	Preheader                         string             // text that inboxes show next to the subject
 	Text                              string             // text part of an email that also has HTML
@@ -140,7 +139,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
 		data.Wanted)
 	v.Data, v.Lang = data, page.StyleOf(c).Lang
-	return a.ShowReview(c, who, t, status, &v)
+	return a.ShowReview(c, who, of, t, status, &v)
 }
 
 // fill compiles the campaign for the page. faulty is the error that prevents sending it.
@@ -165,15 +164,15 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 		}
 		names = append(names, other.Name)
 	}
-	data.List, data.Warnings = strings.Join(names, ", "), l.Findings
+	data.List = strings.Join(names, ", ")
 	if faulty, err = a.countReaders(c, data, of.TenantID, &l.Draft.Fields, caller); err != nil {
 		return nil, err
 	}
 	if err := fillParts(c, data, d, &l); err != nil {
 		return nil, err
 	}
-	if notReady := core.NotReady(l.Findings); errors.As(notReady, &faulty) {
-		data.Warnings = nil
+	if e, ok := errors.AsType[*core.Error](core.NotReady(l.Findings)); ok {
+		faulty = e
 	}
 	return faulty, a.Store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
 }

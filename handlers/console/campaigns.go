@@ -217,8 +217,11 @@ func (c *campaignPage) Archived() bool {
 }
 
 // campaign reads the campaign in the path.
-func (p *Page) campaign() (*campaignPage, error) {
-	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: "/api/campaigns/" + p.ID()})
+func (p *Page) campaign() (*campaignPage, error) { return p.campaignOf(p.ID()) }
+
+// campaignOf reads a campaign of the page's tenant.
+func (p *Page) campaignOf(id string) (*campaignPage, error) {
+	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: "/api/campaigns/" + id})
 	if err != nil {
 		return nil, err
 	}

@@ -285,8 +285,8 @@ func (p *Page) wouldBePublic(l *core.List) (out []*campaignPage, more bool, err 
 			if len(out) == mostPublic {
 				return out, true, nil
 			}
-			c := &campaignPage{}
-			if _, err := p.Get(campaignAPI(found[i].ID), nil, c); err != nil {
+			c, err := p.campaignOf(found[i].ID)
+			if err != nil {
 				return nil, false, err
 			}
 			out = append(out, c)

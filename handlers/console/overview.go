@@ -80,6 +80,7 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
+	Review  string   // URL of the page on which the visitor may approve the first of Next; empty: not possible
 	Soon    *jobRow  // the send that starts next
 	Last    []jobRow // last jobs, one for each campaign, with the results of all its sends
 	Result  *lastResult
@@ -258,6 +259,13 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 		}
 		d.Next = append(d.Next, some...)
 	}
+	if len(d.Next) > 0 && d.Next[0].State == core.CampaignInReview {
+		c, err := p.campaignOf(d.Next[0].ID)
+		if err != nil {
+			return err
+		}
+		d.Review = p.reviewOf(c)
+	}
 	return nil
 }
 
@@ -346,6 +354,8 @@ func (p *Page) NextStep(d *overviewData) *nextStep {
 		To: p.Path("campaigns", c.ID, "send"), Button: p.T("Review"),
 	}
 	switch {
+	case d.Review != "":
+		n.To = d.Review
 	case !p.May(core.ActionCampaignWrite):
 		n.To, n.Button = p.Path("campaigns", c.ID), p.T("View")
 	case c.State == core.CampaignApproved:

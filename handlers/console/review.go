@@ -1,6 +1,8 @@
 package console
 
 import (
+	"slices"
+
 	"newsletterd/core"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
@@ -19,16 +21,29 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 
 // ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, because
 // emails link to it, and works on a phone. handlers/campaigns provides its content: v.Data is for
-// templates/review.html. v.Lang can be a language that the console doesn't have.
-func (o *Console) ShowReview(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML,
-	error,
-) {
+// templates/review.html. v.Lang can be a language that the console doesn't have. The errors and warnings of the campaign
+// are those of the page for sending.
+func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *core.Campaign, t core.Tenant, status int,
+	v *page.View,
+) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	p.Tenant, p.Lang = of, v.Lang
+	p.Tenant, p.Lang = t, v.Lang
+	d := sendData{}
+	if written(of.State) {
+		if d.Campaign, err = p.campaignOf(of.ID); err == nil {
+			err = p.lookAtMatters(&d)
+		}
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
 	return p.Show("review", View{
-		Title: v.Title, Fault: v.Fault, Status: status, Plain: true, Frames: true, Data: v.Data,
+		Title: v.Title, Fault: v.Fault, Status: status, Plain: true, Frames: true, Data: struct {
+			Review  any
+			Matters []matter
+		}{v.Data, slices.Concat(d.Faults, d.Warnings)},
 	})
 }

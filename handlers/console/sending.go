@@ -133,14 +133,22 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	return p.Show("send", v)
 }
 
+// reviewOf returns the URL of the page on which the visitor may approve a campaign, or "". Visitors who asked for the
+// approval can send the campaign themselves, unless a second person must approve it.
+func (p *Page) reviewOf(c *campaignPage) string {
+	if c.State != core.CampaignInReview || !c.Permissions.Approve ||
+		!p.SecondPerson() && c.Review != nil && p.Mine(c.Review.By) {
+		return ""
+	}
+	return p.console.options.Review(c.ID)
+}
+
 // lookAtReview fills in the data about the approval. The form starts with the last request.
 func (p *Page) lookAtReview(d *sendData) (err error) {
 	c := d.Campaign
+	d.Review = p.reviewOf(c)
 	if !d.Ask || c.State == core.CampaignApproved {
 		return nil
-	}
-	if c.State == core.CampaignInReview && c.Permissions.Approve {
-		d.Review = p.console.options.Review(c.ID)
 	}
 	if r := c.Review; r != nil && p.isGet() {
 		d.Note = r.Note
@@ -179,6 +187,12 @@ func (p *Page) lookAt(d *sendData) error {
 	if err := p.lookFurther(d); err != nil {
 		return err
 	}
+	return p.lookAtMatters(d)
+}
+
+// lookAtMatters reads the errors and warnings of a campaign that is to be sent, and counts its audience.
+func (p *Page) lookAtMatters(d *sendData) error {
+	c := d.Campaign
 	found, err := p.check(c)
 	if err != nil {
 		return err
