@@ -155,6 +155,38 @@ func TestConsoleMovesAMailing(t *testing.T) {
 	})
 }
 
+// A scheduled campaign can be sent now. Like any campaign that is sent now, it starts in 60 seconds and can be undone
+// until then, also if someone enters the current time.
+func TestConsoleSendsAScheduledCampaignNow(t *testing.T) {
+	for _, form := range []url.Values{{"do": {"now"}, "at": {"2100-01-08T08:00"}}, {"do": {"move"}}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newCampaignEnv(t, core.RolePublisher)
+			draft, _, err := (drafts.Drafts{
+				Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org",
+			}).Ready(e.Context(), &e.campaign, e.campaign.Version, e.seed.Time())
+			e.must(err)
+			sent, later := e.seed.SendDraft(&draft), e.seed.Time().Add(48*time.Hour)
+			_, err = e.store.MoveSendJob(e.Context(), sent.ID, "test", core.JobTimes{ScheduledAt: &later}, e.seed.Time())
+			e.must(err)
+			e.shows(e.path(""), http.StatusOK, "Send now", "You can undo this for 60 seconds")
+			if form.Get("at") == "" {
+				zone, err := time.LoadLocation("Europe/Berlin")
+				e.must(err)
+				form.Set("at", e.seed.Time().Time().In(zone).Format("2006-01-02T15:04"))
+			}
+			e.sends(e.path("/mailing"), http.StatusSeeOther, form)
+			if in := e.jobs()[0].StartsAt.Sub(e.seed.Time()); in < 59*time.Second || in > time.Minute {
+				t.Errorf("%v: it starts in %s", form, in)
+			}
+			e.shows(e.path(""), http.StatusOK, "Undo send", "-Send now")
+			e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
+			if s := e.state(); s != core.CampaignDraft {
+				t.Errorf("undone: %s", s)
+			}
+		})
+	}
+}
+
 // If the author has already handled a warning, the page shows it before sending, but doesn't ask about it.
 func TestConsoleSendingAsksForWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

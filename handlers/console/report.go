@@ -102,6 +102,7 @@ type reportData struct {
 	Poll     int    // seconds between refreshes; 0: never
 	Waits    string // why sending waits; empty: it doesn't
 	Ready    string // estimated end of sending
+	Early    bool   // whether it is scheduled for later, so that it can be sent now
 	Harm     bool   // whether only an operator can resume it
 	Total    int64
 	Tiles    []reportTile
@@ -236,6 +237,7 @@ func (p *Page) readReport(d *reportData) error {
 	switch {
 	case d.Pending():
 		d.Poll = 2
+		d.Early = d.Job.StartsAt.Sub(p.Now) > undoSeconds*time.Second
 		if d.Job.StartsAt.Sub(p.Now) > 5*time.Minute {
 			d.Poll = 30
 		}
@@ -337,17 +339,18 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	}
 	move, known := map[string]struct{ part, notice string }{
 		"pause": {"pause", "paused"}, "resume": {"resume", "resumed"}, "stop": {"cancel", "stopped"},
-		"retry": {"retry-failed", "retried"}, "move": {"", "moved"},
+		"retry": {"retry-failed", "retried"}, "move": {"", "moved"}, "now": {"", ""},
 	}[p.Form["do"]]
 	if !known {
 		return web.HTML{}, core.Invalidf("do", "Unknown action. Reload the page and try again.")
 	}
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
-		if p.Form["at"] == "" { // the API would take this as immediately
+		at := p.startOf()
+		if at == "" { // the API would take this as immediately
 			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
 		}
-		method, body = http.MethodPatch, map[string]string{"scheduled_at": p.Form["at"], "time_zone": p.Zone.String()}
+		method, body = http.MethodPatch, map[string]string{"scheduled_at": at, "time_zone": p.Zone.String()}
 	}
 	err = p.Do(method, jobAPI(jobs[0].ID, move.part), body, nil)
 	if fault, status, ok := p.FaultOf(err); ok {
@@ -357,6 +360,20 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("campaigns", id), move.notice)
+}
+
+// startOf returns the new start time of a scheduled send from the form. So that a send that starts now can be undone, it
+// starts no sooner than the time for that is over.
+func (p *Page) startOf() string {
+	soonest, at := p.Now.Add(undoSeconds*time.Second), p.Form["at"]
+	if p.Form["do"] == "now" {
+		return p.Machine(soonest)
+	}
+	t, err := core.ParseTime("scheduled_at", at, p.Zone)
+	if err == nil && t != 0 && t < soonest && t >= p.Now.Add(-core.ScheduleGrace) {
+		return p.Machine(soonest)
+	}
+	return at
 }
 
 // mendLink changes the target of a link.
