@@ -120,7 +120,7 @@ func TestConsoleCopiesAndTimes(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Name = "Roses" })
 		time.Sleep(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent})
-		e.shows("/campaigns", http.StatusOK, "Roses", "Sent today, 02:00")
+		e.shows("/campaigns", http.StatusOK, "Roses", "Started today, 02:00")
 		e.shows(e.path(""), http.StatusOK, `name="who" value="">`, "Duplicate", "links can't be fixed",
 			"-/correction\"")
 		copied := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {""}})

@@ -374,3 +374,18 @@ func TestConsoleReportOfViewers(t *testing.T) {
 		}
 	})
 }
+
+// A report names the lists and segments that the campaign went to, and the list of campaigns never shows a send in
+// progress as sent. Only the whole is 100%.
+func TestConsoleReportSaysWhereItWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		g, none := e.add("Readers", `{"domain":["reader.example"]}`), e.add("None", `{"domain":["other.example"]}`)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.SegmentID, f.ExcludeSegmentIDs = g.ID, []string{none.ID}
+		})
+		e.mailing(core.Outcome{State: core.RecipientSent})
+		e.shows(e.path(""), http.StatusOK, "List: Weekly · Segment: Readers · Excluded segments: None", ">Sending</span>")
+		e.shows("/campaigns", http.StatusOK, ">Sending</span>", "Started today", "-Sent today")
+	})
+}

@@ -69,12 +69,15 @@ func (p *Page) Number(n int64) string {
 	return sign + digits
 }
 
-// Percent formats a part of a whole with one decimal, or as "–" if whole is 0.
+// Percent formats a part of a whole with one decimal, or as "–" if whole is 0. Only the whole is 100%.
 func (p *Page) Percent(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
 	}
 	s := strconv.FormatFloat(float64(part)/float64(whole)*100, 'f', 1, 64)
+	if part < whole && s == "100.0" {
+		s = "99.9"
+	}
 	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + formats[p.Lang].percent
 }
 

@@ -99,11 +99,12 @@ type reportData struct {
 	Campaign *campaignPage
 	Job      *jobRow // the last send job; nil: none
 	All      core.Stats
-	Poll     int    // seconds between refreshes; 0: never
-	Waits    string // why sending waits; empty: it doesn't
-	Ready    string // estimated end of sending
-	Early    bool   // whether it is scheduled for later, so that it can be sent now
-	Harm     bool   // whether only an operator can resume it
+	To       []sendFact // lists and segments that it goes to, and exclusions
+	Poll     int        // seconds between refreshes; 0: never
+	Waits    string     // why sending waits; empty: it doesn't
+	Ready    string     // estimated end of sending
+	Early    bool       // whether it is scheduled for later, so that it can be sent now
+	Harm     bool       // whether only an operator can resume it
 	Total    int64
 	Tiles    []reportTile
 	Polls    []core.PollResult
@@ -211,9 +212,9 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	v.Title, v.Badge, v.Data = c.Title(p), p.CampaignBadge(c.State), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
 	v.State, v.Frames = p.reportState(d), len(d.Links) > 0 || d.Pending()
-	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest() ||
-		d.Job.Transport != "" && !d.Pending()) {
-		v.Badge = d.Job.Badge
+	if j := d.Job; j != nil && (d.Paused() || !d.Pending() &&
+		(c.State != core.CampaignArchived || j.Status != core.JobCompleted || j.Transport != "")) {
+		v.Badge = j.Badge
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {
 		if was := p.Query("was"); was != "" && d.Job != nil && was != string(d.Job.Status) {
@@ -232,6 +233,9 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	d.Job = &jobs[0]
 	d.All = sumJobs(jobs)
+	if d.To, err = p.sentTo(d.Campaign, d.Job.ListIDs); err != nil {
+		return err
+	}
 	d.Total = max(d.Job.Stats.Recipients, d.Job.Expected)
 	d.Harm = (&core.SendJob{PausedAt: d.Job.PausedAt, PauseReason: d.Job.PauseReason}).PausedForHarm() && !p.IsOperator()
 	switch {

@@ -37,6 +37,45 @@ func (p *Page) lookFurther(d *sendData) error {
 		}
 	}
 	add(p.T("Attachments"), files...)
+	if err := p.lookAtNarrowing(c, add); err != nil {
+		return err
+	}
+	add(p.T("Polls"), p.pollFacts(d)...)
+	switch {
+	case len(d.archives) > 0 && c.Archived():
+		add(p.T("Public archive"), p.T("Shown after sending: {{lists}}", "lists", strings.Join(d.archives, ", ")))
+	case len(d.archives) > 0:
+		add(p.T("Public archive"), p.T("Hidden"))
+	}
+	add(p.T("UTM parameters"), strings.ReplaceAll(c.UTM.Query(), "&", ", "))
+	return nil
+}
+
+// sentTo returns the lists and segments that a sent campaign went to, and its exclusions. The visitor may only be
+// allowed to see the lists.
+func (p *Page) sentTo(c *campaignPage, lists []string) (facts []sendFact, err error) {
+	var names []string
+	for _, id := range lists {
+		l := core.List{}
+		if _, err := p.readNamed(apiLists+"/"+url.PathEscape(id), &l); err != nil {
+			return nil, err
+		}
+		names = append(names, cmp.Or(l.Name, p.T("(deleted)")))
+	}
+	add := func(name string, texts ...string) {
+		if len(texts) > 0 && texts[0] != "" {
+			facts = append(facts, sendFact{name, texts})
+		}
+	}
+	add(p.N("List|Lists", int64(len(names))), names...)
+	if p.May(core.ActionCampaignRead) {
+		err = p.lookAtNarrowing(c, add)
+	}
+	return facts, err
+}
+
+// lookAtNarrowing adds the facts about the subscribers that a campaign is limited to or excludes.
+func (p *Page) lookAtNarrowing(c *campaignPage, add func(name string, texts ...string)) error {
 	var lists []string
 	for _, id := range c.ExcludeListIDs {
 		l := core.List{}
@@ -65,14 +104,6 @@ func (p *Page) lookFurther(d *sendData) error {
 		}
 		add(p.T("Limited to"), p.onlyTo(c.Audience.Who, name))
 	}
-	add(p.T("Polls"), p.pollFacts(d)...)
-	switch {
-	case len(d.archives) > 0 && c.Archived():
-		add(p.T("Public archive"), p.T("Shown after sending: {{lists}}", "lists", strings.Join(d.archives, ", ")))
-	case len(d.archives) > 0:
-		add(p.T("Public archive"), p.T("Hidden"))
-	}
-	add(p.T("UTM parameters"), strings.ReplaceAll(c.UTM.Query(), "&", ", "))
 	return nil
 }
 

@@ -187,6 +187,8 @@ func TestNumbersInTexts(t *testing.T) {
 		{de.Number(-12480), "−12.480"},
 		{en.Percent(1, 8), "12.5%"},
 		{de.Percent(1, 8), "12,5\u00a0%"},
+		{en.Percent(8000, 8001), "99.9%"},
+		{en.Percent(8001, 8001), "100.0%"},
 		{de.Percent(0, 0), "–"},
 		{en.Size(999), "999 B"},
 		{de.Size(1_234_567), "1,2 MB"},
