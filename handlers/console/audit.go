@@ -1,11 +1,7 @@
 package console
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -18,9 +14,6 @@ type auditLine struct {
 	Sentence []auditPart
 	Fields   []auditField
 }
-
-// auditField is a changed field of an audit log entry.
-type auditField struct{ Name, Before, After string }
 
 // auditData is the data of the audit log page, in addition to that of all settings pages.
 type auditData struct {
@@ -46,7 +39,7 @@ func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	}
 	for i := range found {
 		e := &found[i]
-		d.Lines = append(d.Lines, auditLine{*e, p.auditSentence(e), auditFields(e.Changes)})
+		d.Lines = append(d.Lines, auditLine{*e, p.auditSentence(e), p.auditFields(e)})
 	}
 	for _, a := range auditAreas {
 		d.Areas = append(d.Areas, option{a.Value, p.T(a.Text)})
@@ -99,39 +92,4 @@ func (p *Page) dayAt(day string, later int) string {
 		return ""
 	}
 	return at.AddDate(0, 0, later).Format(time.RFC3339)
-}
-
-// auditFields returns the fields of a change, sorted by name.
-func auditFields(changes core.AuditChanges) (fields []auditField) {
-	var all map[string]core.AuditChange
-	if json.Unmarshal([]byte(changes), &all) != nil {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		fields = append(fields, auditField{name, auditValue(all[name].Before), auditValue(all[name].After)})
-	}
-	return fields
-}
-
-// auditValue formats a value of a record: texts without quotes, and an absent value as "–".
-func auditValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "–"
-	case string:
-		return core.NamedText(v)
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = auditValue(v[i])
-		}
-		return strings.Join(parts, ", ")
-	case map[string]any:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return ""
-		}
-		return string(b)
-	}
-	return fmt.Sprint(v)
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -186,6 +187,12 @@ func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 		text = "{{who}}: " + e.Action + " {{what}}."
 	}
 	rest := p.T(text)
+	switch shown, alone := archiveChange(e); {
+	case alone && shown:
+		rest = p.T("{{who}} showed {{what}} in the public archive.")
+	case alone:
+		rest = p.T("{{who}} hid {{what}} from the public archive.")
+	}
 	for rest != "" {
 		plain, after, found := strings.Cut(rest, "{{")
 		parts = append(parts, auditPart{Text: plain})
@@ -202,6 +209,16 @@ func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 		rest = after
 	}
 	return slices.DeleteFunc(parts, func(a auditPart) bool { return a.Text == "" })
+}
+
+// archiveChange reports whether an entry only shows a campaign in the public archive or hides it there.
+func archiveChange(e *core.AuditEntry) (shown, alone bool) {
+	var all map[string]core.AuditChange
+	if e.Action != "campaign.update" || json.Unmarshal([]byte(e.Changes), &all) != nil || len(all) != 1 {
+		return false, false
+	}
+	is, alone := all["archive"]
+	return is.After == core.ArchiveShown, alone
 }
 
 // auditActor returns the actor of an entry.
@@ -241,6 +258,9 @@ func (p *Page) auditObject(e *core.AuditEntry) auditPart {
 		return auditPart{p.T("bulk action"), p.Path("bulk", e.Object)}
 	}
 	if e.ObjectName == "" {
+		if noun == "invitation" { // withdrawn or expired, or the person has left the team
+			return auditPart{p.T("someone"), page}
+		}
 		if _, isID := core.ParseID(e.Object); isID {
 			return auditPart{p.T("(deleted)"), page}
 		}

@@ -49,7 +49,8 @@
 //
 // Settings:
 //
-//	settings.go team.go audit.go auditwords.go zones.go   settings, team, audit log, time zones
+//	settings.go team.go zones.go                         settings, team, time zones
+//	audit.go auditwords.go auditfields.go                the audit log
 //	domains.go domain_keys.go dnshosts.go relays.go mailserver.go   sender domains, relays and the server's own
 //	clients.go endpoints.go   API clients and webhooks
 //

@@ -83,6 +83,14 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range auditSentences {
 		used[text] = "auditwords.go"
 	}
+	for _, text := range auditNames {
+		used[text] = "auditfields.go"
+	}
+	for _, all := range auditWords {
+		for _, text := range all {
+			used[text] = "auditfields.go"
+		}
+	}
 	for _, a := range auditAreas {
 		used[a.Text] = "auditwords.go"
 	}

@@ -28,8 +28,17 @@ var auditNouns = map[string]string{
 	"tenant":           withDeleted("tenant"),
 	"model":            namesOf("model", "r.name", "''"),
 	"webhook-client":   namesOf("webhook_client", "r.name", "''"),
+	"invitation":       invitedNames,
 	"webhook-endpoint": namesOf("webhook_endpoint", "r.name", "''"),
 }
+
+// invitedNames is a query for the addresses of open invitations and of people who accepted one and still have a role in
+// its tenant. The audit log itself holds no addresses of people.
+const invitedNames = `SELECT j.value AS id, coalesce((SELECT email FROM invitation WHERE id = j.value),
+	(SELECT u.email FROM audit AS a INDEXED BY audit_object CROSS JOIN user AS u ON u.id = substr(a.actor, 6)
+	WHERE a.object = j.value AND a.action LIKE 'invitation.accept.%' AND a.actor LIKE 'user:%' AND EXISTS
+	(SELECT 1 FROM role WHERE user_id = u.id AND tenant_id = a.tenant_id) LIMIT 1), '') AS name, '' AS campaign_id
+	FROM json_each(?) AS j`
 
 // namesOf returns a query for the names and campaigns of a table's records with given ids. name and campaign are the
 // column expressions.
