@@ -134,7 +134,7 @@ func TestAMailServerWhoseKeyIsLost(t *testing.T) {
 	if err := o.CheckServer(t.Context(), s, &m); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.SetServer(t.Context(), s, &m, "op@example.org", "test", 1); err != nil {
+	if _, err := o.SetServer(t.Context(), s, &m, "op@example.org", "", "test", 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/url"
 	"regexp"
 	"slices"
@@ -85,6 +86,41 @@ func TestSetup(t *testing.T) {
 		}
 		if _, err := auth.SetupToken(t.Context(), e.store, core.At(time.Now())); core.KindOf(err) != core.Conflict {
 			t.Error("another link, though there is an operator:", err)
+		}
+	})
+}
+
+// The account keeps the language of the browser at setup. The first emails, about the mail server, are in it.
+func TestSetupKeepsTheLanguage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, token := setupEnv(t)
+		relay, tried := keptServer("directory"), core.RelayMail{}
+		relay.TestOwn = func(_ context.Context, _ *core.Relay, m core.RelayMail) core.RelayTest {
+			tried = m
+			return core.RelayTest{Outcome: core.RelayAccepted}
+		}
+		p := e.handler.options.Auth
+		var err error
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, Relay: relay,
+		})
+		e.must(err)
+		e.lang = "de-AT,de;q=0.9,en;q=0.5"
+		e.ask("POST", setupPath, url.Values{
+			"token": {token}, "email": {"lisa@example.org"}, "password": {"correct horse battery"},
+		})
+		e.lang = "fr"
+		e.ask("POST", "/operator/mail-server", url.Values{
+			"host": {"smtp.example.org"}, "port": {"587"}, "tls": {"starttls"}, "from": {"news@example.org"},
+			"test_to": {"lisa@example.org"}, "act": {"save"},
+		})
+		if got := string(tried.Data); !strings.Contains(got, "\r\nSubject: Test des Mailservers\r\n") {
+			t.Error("the test email:", got)
+		}
+		mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 10)
+		e.must(err)
+		if len(mails) != 1 || !strings.Contains(mails[0].Params, `"language":"de"`) {
+			t.Errorf("the notice: %+v", mails)
 		}
 	})
 }

@@ -179,12 +179,12 @@ func (s *story) senders() {
 	for range 2 {
 		s.op("SetMailServer", func() error {
 			m := core.MailServer{Relay: core.Relay{Host: "smtp.example.org", Password: "p"}, From: "a@example.org"}
-			return s.SetMailServer(ctx, &m, "test", now0)
+			return s.SetMailServer(ctx, &m, "", "test", now0)
 		})
 	}
 	s.op("MailServer", func() error { return onlyErr(s.MailServer(ctx)) })
 	s.op("MailServerBefore", func() error { return onlyErr(s.MailServerBefore(ctx)) })
-	s.op("RemoveMailServer", func() error { return s.RemoveMailServer(ctx, "test", now0) })
+	s.op("RemoveMailServer", func() error { return s.RemoveMailServer(ctx, "", "test", now0) })
 	s.op("ReturnQuota", func() error { return s.ReturnQuota(ctx, "relay", 1, 2) })
 	s.op("KeepPacePeriod", func() error { return s.KeepPacePeriod(ctx, "relay", core.PacePeriod{Width: time.Hour}) })
 	s.op("Throttle", func() error { return onlyErr(s.Throttle(ctx, "key", 1, time.Hour, now0)) })

@@ -73,7 +73,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 			if err := m.Check(&core.MailServer{}); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.Store.SetMailServer(t.Context(), &m, "test", core.At(time.Now())); err != nil {
+			if err := h.Store.SetMailServer(t.Context(), &m, "", "test", core.At(time.Now())); err != nil {
 				t.Fatal(err)
 			}
 			coretest.Settle(15 * time.Second)
@@ -93,7 +93,7 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 		sends(two, "")
 		during = h.Job() // a job that continues in the folder reports that
 		coretest.Settle(5 * time.Second)
-		if err := h.Store.RemoveMailServer(t.Context(), "test", core.At(time.Now())); err != nil {
+		if err := h.Store.RemoveMailServer(t.Context(), "", "test", core.At(time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		coretest.Settle(15 * time.Second)

@@ -98,7 +98,7 @@ var mayImport = map[string][]string{
 	},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk"},
 	"handlers/tenants": {
-		"core", "auth", "handlers/drafts", "handlers/web", "mail", "mail/dkim", "mail/report", "store",
+		"core", "auth", "handlers/drafts", "handlers/web", "mail", "mail/dkim", "mail/notice", "mail/report", "store",
 		"store/db", "store/tenants",
 	},
 	"handlers/identity": {

@@ -216,9 +216,11 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	c, r := &cfg.Mail.SMTP, &s.Relay
 	c.Host, c.Port, c.TLS, c.Username, c.Password = r.Host, r.Port, r.TLS, r.Username, r.Password
 	fmt.Fprintf(a.p.Err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
-	t := parts.RelayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
-		From: s.From(), To: to, Data: tenants.TestMail(s.From(), to, now()),
-	})
+	data, err := tenants.TestMail(s.From(), to, "", now())
+	if err != nil {
+		return &core.RelayTest{Outcome: core.RelayGreeting, Answer: err.Error()}
+	}
+	t := parts.RelayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{From: s.From(), To: to, Data: data})
 	return &t
 }
 

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/mail/notice"
 	"newsletterd/store"
 	"newsletterd/store/db"
 )
@@ -120,7 +119,11 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if by == nil {
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
-	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: TestMail(from, string(in.Email), c.Now)})
+	data, err := TestMail(from, string(in.Email), c.Language(), c.Now)
+	if err != nil {
+		return out, err
+	}
+	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: data})
 	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, web.Actor(c), c.Now)
 	if err != nil {
 		return out, err
@@ -178,20 +181,14 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// TestMail returns the message of a mail server test. Its lines end in CRLF.
-func TestMail(from, to string, now core.Instant) []byte {
-	domain := cmp.Or(core.Email(from).Domain(), "localhost")
-	return []byte(strings.ReplaceAll(fmt.Sprintf(`From: <%s>
-To: <%s>
-Subject: Test of the mail server
-Date: %s
-Message-ID: <%s@%s>
-Auto-Submitted: auto-generated
-MIME-Version: 1.0
-Content-Type: text/plain; charset=us-ascii
-
-newsletterd can send emails through this mail server.
-`, from, to, now.Time().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"), core.NewID(), domain), "\n", "\r\n"))
+// TestMail returns the message of a mail server test in a language of core.Languages; any other means the first. It
+// only fails for an invalid address.
+func TestMail(from, to, language string, now core.Instant) ([]byte, error) {
+	text := notice.ServerTest(language)
+	return mail.Compose(nil, &mail.Message{
+		From: mail.Address{Email: from}, To: mail.Address{Email: to}, Subject: text.Subject, Text: text.Text,
+		Date: now.Time().UTC(), MessageID: core.NewID(),
+	})
 }
 
 // mailServerRoutes adds the routes for the default mail server.
@@ -289,7 +286,7 @@ func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, er
 	if err := a.throttle(c, core.TenantNone); err != nil {
 		return out, err
 	}
-	return a.SetServer(c, a.store, &m, in.TestTo, web.Actor(c), c.Now)
+	return a.SetServer(c, a.store, &m, in.TestTo, c.Language(), web.Actor(c), c.Now)
 }
 
 // CheckServer checks a new default mail server and fills in missing fields. It returns a conflict if the configuration
@@ -312,17 +309,19 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 }
 
 // SetServer sends a test email through a mail server that passed CheckServer. If the server accepts the email, it
-// becomes the default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing.
-func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email, actor string,
-	now core.Instant,
+// becomes the default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing. language
+// is that of the test email, and of the notices to server administrators who haven't chosen one.
+func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email,
+	language, actor string, now core.Instant,
 ) (out core.RelayTest, err error) {
 	from := string(m.From)
+	data, err := TestMail(from, string(to), language, now)
+	if err != nil {
+		return out, err
+	}
 	out = core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}
 	if o.TestOwn != nil {
-		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{
-			From: from, To: string(to),
-			Data: TestMail(from, string(to), now),
-		})
+		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{From: from, To: string(to), Data: data})
 	}
 	ctx = context.WithoutCancel(ctx) // the test email was sent
 	if err := s.NoteRelayTest(ctx, core.TenantNone, to, out.Outcome, actor, now); err != nil {
@@ -331,20 +330,22 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 	if out.Outcome != core.RelayAccepted {
 		return out, core.MailServerRefused(&out)
 	}
-	return out, s.SetMailServer(ctx, m, actor, now)
+	return out, s.SetMailServer(ctx, m, language, actor, now)
 }
 
 // RemoveServer removes the default mail server. If none is set, it returns core.ErrNotFound. If the configuration sets
-// it, it returns a conflict.
-func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor string, now core.Instant) error {
+// it, it returns a conflict. language is as for SetServer.
+func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, language, actor string,
+	now core.Instant,
+) error {
 	if err := o.editable(); err != nil {
 		return err
 	}
-	return s.RemoveMailServer(ctx, actor, now)
+	return s.RemoveMailServer(ctx, language, actor, now)
 }
 
 func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
-	return web.None{}, a.RemoveServer(c, a.store, web.Actor(c), c.Now)
+	return web.None{}, a.RemoveServer(c, a.store, c.Language(), web.Actor(c), c.Now)
 }
 
 // editable returns a conflict if the configuration sets the server or locks it.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -58,8 +59,9 @@ func (w answerWriter) Header() http.Header         { return w.answer.Header }
 func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
 func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
 
-// Ask sends a question to a route of the table, with all its checks, as part of this request. It is neither counted nor
-// logged separately. If the route refuses the question, Ask returns the error of the response.
+// Ask sends a question to a route of the table, with all its checks, as part of this request and, unless its header has
+// another, in the language of this request. It is neither counted nor logged separately. If the route refuses the
+// question, Ask returns the error of the response.
 func (c *Call) Ask(q Question) (*Answer, error) {
 	body, length, err := q.body()
 	if err != nil {
@@ -71,6 +73,7 @@ func (c *Call) Ask(q Question) (*Answer, error) {
 		return nil, err
 	}
 	r.ContentLength = length
+	r.Header.Set("Accept-Language", cmp.Or(c.chosen, c.Request.Header.Get("Accept-Language")))
 	for name, value := range q.Header {
 		r.Header.Set(name, value)
 	}

@@ -24,6 +24,10 @@ func (k Kind) Default(language string) core.MailText {
 	return core.MailText{Subject: l.Subject, Text: w.Hello + "\n\n" + l.Text}
 }
 
+// ServerTest returns the text of the email that tests a mail server. Any language not in core.Languages means the
+// first.
+func ServerTest(language string) core.MailText { return words.Of(language).ServerTest }
+
 // paragraph is a part of a text between empty lines.
 type paragraph string
 

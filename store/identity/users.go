@@ -105,12 +105,12 @@ func addUser(tx *db.Tx, ctx context.Context, u core.User, passwordHash string, n
 }
 
 var insertUser = db.InsertInto("user",
-	"id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at")
+	"id, email, email_key, email_verified, name, language, password_hash, self_registered, created_at, updated_at")
 
 func addUserRow(tx *db.Tx, u core.User, passwordHash string, selfRegistered bool) error {
 	_, err := tx.Exec(insertUser,
-		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, selfRegistered, int64(u.CreatedAt),
-		int64(u.UpdatedAt))
+		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, u.Language, passwordHash, selfRegistered,
+		int64(u.CreatedAt), int64(u.UpdatedAt))
 	if errors.Is(err, core.ErrConflict) {
 		return ErrUserExists.With(err)
 	}

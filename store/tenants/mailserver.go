@@ -1,6 +1,7 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,9 +56,11 @@ func (s *Store) mailServer(ctx context.Context, id int) (m core.MailServer, err 
 }
 
 // SetMailServer replaces the daemon's own mail server with m, which must have passed core.MailServer.Check. It seals
-// the password. Server administrators with a verified address are notified by email. The only error is
-// core.ErrStorage.
-func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor string, now core.Instant) error {
+// the password. Server administrators with a verified address are notified by email, in their language or else in
+// language. The only error is core.ErrStorage.
+func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, language, actor string,
+	now core.Instant,
+) error {
 	relay := m.Relay
 	secret := []byte{}
 	if relay.Password != "" {
@@ -78,7 +81,7 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor str
 		if err != nil {
 			return err
 		}
-		if err := tellOfServer(tx, relay.Address(), actor, now); err != nil {
+		if err := tellOfServer(tx, relay.Address(), language, actor, now); err != nil {
 			return err
 		}
 		tx.Tell("mail_server", before, relay.Address())
@@ -87,8 +90,9 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor str
 }
 
 // RemoveMailServer removes the daemon's own mail server, so that emails are saved to a folder again. All server
-// administrators are notified through the removed server. If none is set, it returns core.ErrNotFound.
-func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Instant) error {
+// administrators are notified through the removed server, in their language or else in language. If none is set, it
+// returns core.ErrNotFound.
+func (s *Store) RemoveMailServer(ctx context.Context, language, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		before, err := replaceServer(tx, now)
 		if err != nil {
@@ -97,7 +101,7 @@ func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Ins
 		if before == "" {
 			return core.ErrNotFound
 		}
-		if err := tellOfServer(tx, "", actor, now); err != nil {
+		if err := tellOfServer(tx, "", language, actor, now); err != nil {
 			return err
 		}
 		tx.Tell("mail_server", before, "")
@@ -128,11 +132,15 @@ func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 }
 
 // tellOfServer emails all server administrators that emails are now sent through another server. address is its host
-// and port, or an empty string if there is no server anymore.
-func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
-	var told []core.Email
-	err := tx.All(&told, "SELECT u.email FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u ON u.id = r.user_id "+
-		"WHERE r.tenant_id = '' AND r.role = ? AND r.pending = 0 AND u.email_verified = 1 AND u.disabled_at = 0 LIMIT 50",
+// and port, or an empty string if there is no server anymore. language is for those who haven't chosen one.
+func tellOfServer(tx *db.Tx, address, language, actor string, now core.Instant) error {
+	var told []struct {
+		Email    core.Email
+		Language string
+	}
+	err := tx.All(&told, "SELECT u.email, u.language FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u "+
+		"ON u.id = r.user_id WHERE r.tenant_id = '' AND r.role = ? AND r.pending = 0 AND u.email_verified = 1 AND "+
+		"u.disabled_at = 0 LIMIT 50",
 		core.RoleOperator)
 	if err != nil {
 		return err
@@ -144,12 +152,14 @@ func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
 			return err
 		}
 	}
-	params, err := json.Marshal(core.AccountMail{Server: &core.ServerMail{Address: address, By: by}})
-	if err != nil {
-		return err
-	}
-	for _, email := range told {
-		m := core.Mail{Kind: core.MailServerChanged, Email: email, Params: string(params)}
+	of := core.AccountMail{Server: &core.ServerMail{Address: address, By: by}}
+	for _, to := range told {
+		of.Language = cmp.Or(to.Language, language)
+		params, err := json.Marshal(of)
+		if err != nil {
+			return err
+		}
+		m := core.Mail{Kind: core.MailServerChanged, Email: to.Email, Params: string(params)}
 		if err := AddMail(tx, m, now); err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ is true. You can also set the mail server in the console, under Server.
 					return err
 				}
 			}
-			if err := o.RemoveServer(c.Context, s, cli.Actor(), now()); err != nil {
+			if err := o.RemoveServer(c.Context, s, "", cli.Actor(), now()); err != nil {
 				return cli.Missing(err, "mail server", "in the database")
 			}
 			return p.Done(c, "Mail server removed. Emails are saved to a folder.")
@@ -170,7 +170,7 @@ func setMailServer(p commands) func(*cli.Context, *config.Config, *store.Store) 
 		if err := o.CheckServer(c.Context, s, &m); err != nil {
 			return err
 		}
-		test, err := o.SetServer(c.Context, s, &m, to, cli.Actor(), now())
+		test, err := o.SetServer(c.Context, s, &m, to, "", cli.Actor(), now())
 		if err != nil {
 			return err
 		}

@@ -33,12 +33,13 @@ type List struct {
 	Moment  string            `json:"moment"`  // format of a time: {{day}}, {{month}}, {{year}}, {{time}}, {{zone}}
 	Command string            `json:"command"` // actor of changes made by a command on the server
 	// destination of emails without a mail server
-	NoServer string            `json:"no_server"`
-	Minutes  string            `json:"minutes"`
-	Hour     string            `json:"hour"`
-	Hours    string            `json:"hours"`
-	Days     string            `json:"days"`
-	Notices  map[string]Notice `json:"notices"` // by notice.Kind
+	NoServer   string            `json:"no_server"`
+	ServerTest core.MailText     `json:"server_test"` // email that tests a mail server
+	Minutes    string            `json:"minutes"`
+	Hour       string            `json:"hour"`
+	Hours      string            `json:"hours"`
+	Days       string            `json:"days"`
+	Notices    map[string]Notice `json:"notices"` // by notice.Kind
 }
 
 // Notice holds the texts of one notice.
