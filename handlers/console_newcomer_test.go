@@ -115,3 +115,20 @@ func TestConsoleNamesAndNotices(t *testing.T) {
 		e.shows(to, http.StatusOK, "Waiting", "confirmation email is on its way", "-next attempt")
 	})
 }
+
+// An empty list offers to add people. The form for the next person keeps the list, the consent and its source.
+func TestConsoleAddsSeveralPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		list := e.seed.NewList()
+		add := e.at("/new-person?list=" + list.ID)
+		e.shows("/lists/"+list.ID, http.StatusOK, "No people yet", `<a class="button primary" href="`+add+`"`)
+		to := e.sends("/new-person", http.StatusSeeOther, url.Values{
+			"list": {list.ID}, "email": {"ada@x.example"}, "agreed": {"yes"}, "source": {"paper form, 12 March"},
+			"then": {"another"},
+		})
+		e.shows(to, http.StatusOK, "Person added", `<input type="hidden" name="list" value="`+list.ID+`">`,
+			`name="agreed" value="yes" checked`, `value="paper form, 12 March"`, "-ada@x.example")
+		e.shows("/lists/"+list.ID, http.StatusOK, "-No people yet")
+	})
+}

@@ -207,7 +207,8 @@ func TestConsoleAddsAPerson(t *testing.T) {
 		form.Set("email", "sure@reader.example")
 		form.Set("agreed", "yes")
 		to = e.sends("/new-person", http.StatusSeeOther, form)
-		if s = e.found("sure@reader.example"); s.Status != core.SubscriptionActive || !strings.HasSuffix(to, "done=added") {
+		s = e.found("sure@reader.example")
+		if s.Status != core.SubscriptionActive || !strings.HasSuffix(to, "done=person-added") {
 			t.Errorf("%s, leads to %s", s.Status, to)
 		}
 		form.Set("email", "no address")

@@ -173,19 +173,19 @@ type newPersonData struct {
 	Agreed string // "yes", or "no" to ask for consent by email
 }
 
-// newPerson adds a person to a list.
+// newPerson adds a person to a list. The form for another person keeps the list and the consent.
 func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	lists, err := p.peopleLists()
 	if err != nil {
 		return web.HTML{}, err
 	}
-	chosen := p.Query("list")
+	given := p.Query
 	if p.IsForm() {
-		chosen = p.Form["list"]
+		given = func(name string) string { return p.Form[name] }
 	}
-	d := newPersonData{Lists: listOptions(lists), Agreed: p.Form["agreed"]}
+	d := newPersonData{Lists: listOptions(lists), Agreed: given("agreed")}
 	for i := range lists {
-		if lists[i].ID == chosen || len(lists) == 1 {
+		if lists[i].ID == given("list") || len(lists) == 1 {
 			d.List = &lists[i]
 		}
 	}
@@ -212,7 +212,7 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 		Complete: "off", Wrong: d.Email.Wrong,
 	}
 	d.Source = field{
-		Name: "source", Label: p.T("Source of consent"), Value: p.Form["source"], Type: "text", Max: core.MaxOrigin,
+		Name: "source", Label: p.T("Source of consent"), Value: given("source"), Type: "text", Max: core.MaxOrigin,
 		Hint: p.T("Saved in the consent history, for example “trade fair” or “phone call”"), Wrong: d.Source.Wrong,
 	}
 	d.Fields = p.fieldsOf(p.withNames(d.List.Fields), func(f *core.Field) string { return p.Form["field."+f.Name] })
@@ -255,7 +255,11 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	case made.Status == core.SubscriptionPending:
 		notice = "asked"
 	default:
-		notice = "added"
+		notice = "person-added"
+	}
+	if p.Form["then"] == "another" {
+		kept := url.Values{"list": {d.List.ID}, "agreed": {d.Agreed}, "source": {p.Form["source"]}}
+		return p.Path("new-person") + "?" + kept.Encode(), notice, nil
 	}
 	return p.Path("people", made.ID), notice, nil
 }

@@ -153,9 +153,10 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 			may: p.May(core.ActionListSettings),
 		},
 		{
-			Title: p.T("Add subscribers"), Text: p.T("Use a signup form on your site or import a file."),
-			To:   p.Path("people"),
-			Done: d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
+			Title: p.T("Add subscribers"),
+			Text:  p.T("Add people yourself, import a file, or use a signup form on your site."),
+			To:    p.Path("people"),
+			Done:  d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
 		},
 		{
 			Title: p.T("Add your logo (optional)"), Text: p.T("Shown at the top of your emails instead of a name."),

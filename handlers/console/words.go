@@ -130,6 +130,7 @@ var notices = map[string]string{
 
 	// For people.
 	"added":        "Added",
+	"person-added": "Person added",
 	"tag-deleted":  "Tag deleted",
 	"no-posts":     "No posts were imported: all of them are already in the archive or were skipped.",
 	"none-chosen":  "No posts were imported, because none are selected.",
