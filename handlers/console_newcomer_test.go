@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -113,6 +114,21 @@ func TestConsoleNamesAndNotices(t *testing.T) {
 			"list": {e.list.ID}, "email": {"new@x.example"}, "agreed": {"no"},
 		})
 		e.shows(to, http.StatusOK, "Waiting", "confirmation email is on its way", "-next attempt")
+	})
+}
+
+// Consent that can be proved needs a source. The API accepts it without one.
+func TestConsoleAsksForTheSourceOfConsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		form := url.Values{"list": {e.list.ID}, "email": {"ada@x.example"}, "agreed": {"yes"}, "source": {" "}}
+		e.sends("/new-person", http.StatusBadRequest, form, `id="f-source-hint"`, `value="yes" checked`)
+		page := e.at("/new-person")
+		if _, got := e.page("POST", page, form); !slices.Equal(marked(got), []string{"source"}) {
+			t.Errorf("%v is marked", marked(got))
+		}
+		form.Set("agreed", "no")
+		e.sends("/new-person", http.StatusSeeOther, form)
 	})
 }
 

@@ -213,7 +213,8 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	}
 	d.Source = field{
 		Name: "source", Label: p.T("Source of consent"), Value: given("source"), Type: "text", Max: core.MaxOrigin,
-		Hint: p.T("Saved in the consent history, for example “trade fair” or “phone call”"), Wrong: d.Source.Wrong,
+		Hint:  p.T("Where and when you got the consent, for example “paper form in the shop, 12 March”"),
+		Wrong: d.Source.Wrong,
 	}
 	d.Fields = p.fieldsOf(p.withNames(d.List.Fields), func(f *core.Field) string { return p.Form["field."+f.Name] })
 	return p.Show("new-person", v)
@@ -232,6 +233,9 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	status := core.SubscriptionPending
 	if d.Agreed == "yes" {
 		status = core.SubscriptionActive
+		if strings.TrimSpace(p.Form["source"]) == "" {
+			return "", "", core.Invalidf("source", "Enter where you got the consent, so that you can prove it later.")
+		}
 	}
 	body := map[string]any{
 		"list_id": d.List.ID, "email": p.Form["email"], "status": status, "source": p.Form["source"],
