@@ -103,6 +103,39 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 	})
 }
 
+// Without a key file, the page warns about the password if there is one. It shows the encryption in words.
+func TestConsoleWarnsOfAnUnencryptedPassword(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		p, relay := e.handler.options.Auth, keptServer("directory")
+		relay.State.KeyInDatabase = true
+		var err error
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, Relay: relay,
+		})
+		e.must(err)
+		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
+		const page, warning = "/operator/mail-server", `id="unencrypted"`
+		form := url.Values{
+			"host": {"localhost"}, "port": {"25"}, "tls": {"none"}, "from": {"news@acme.example"},
+			"test_to": {"me@acme.example"}, "act": {"save"},
+		}
+		e.sends(page, form)
+		got := e.shows(page, "<dd>None (only on the same machine)</dd>")
+		if strings.Contains(got, warning) {
+			t.Error("it warns about a password that there isn't")
+		}
+		form.Set("tls", "starttls")
+		form.Set("username", "news")
+		form.Set("password", "hunter2")
+		form.Set("host", "refuses.example.org")
+		e.refuses(page, form, http.StatusConflict, warning)
+		form.Set("host", "smtp.example.org")
+		e.sends(page, form)
+		e.shows(page, warning, "<dd>STARTTLS (port 587)</dd>")
+	})
+}
+
 // The console and the API can't change what the configuration sets or locks.
 func TestTheConfigurationsMailServerStays(t *testing.T) {
 	for name, o := range map[string]tenants.RelayOptions{

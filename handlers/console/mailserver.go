@@ -83,6 +83,7 @@ type mailServerPage struct {
 	Chosen  preset
 	Current bool // whether Chosen is the provider of the current server, and not one from the query
 	Saved   bool // whether the server has just been saved
+	Secret  bool // whether a password is saved or was submitted
 	Test    *relayResult
 }
 
@@ -101,7 +102,7 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	if d.State, err = p.relayState(); err != nil {
 		return web.HTML{}, err
 	}
-	d.Presets = p.presets()
+	d.Presets, d.Secret = p.presets(), d.Secret || d.State.HasPassword
 	chosen := cmp.Or(p.Form["provider"], p.Query("provider"))
 	for _, one := range d.Presets {
 		if one.ID == chosen {
@@ -192,18 +193,19 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	if err == nil {
 		return p.Redirect(OperatorPath+mailServerPath, "mail-server")
 	}
+	d := mailServerPage{Secret: p.Form["password"] != ""}
 	delete(p.Form, "password")
 	e, _ := errors.AsType[*core.Error](err)
 	if e != nil {
 		if outcome, found := strings.CutPrefix(e.Code, "mail_server_"); found && core.RelayOutcome(outcome) {
 			t := core.RelayTest{Outcome: outcome, Answer: e.Message}
-			d := mailServerPage{Test: &relayResult{t, p.RelayWords(&t, p.Form["test_to"])}}
+			d.Test = &relayResult{t, p.RelayWords(&t, p.Form["test_to"])}
 			return p.showMailServer(d, filled{values: p.Form}, View{Status: http.StatusConflict})
 		}
 	}
 	return p.refused(err, func(f filled, v View) (web.HTML, error) {
 		f.at = lastPart(f.at)
-		return p.showMailServer(mailServerPage{}, f, v)
+		return p.showMailServer(d, f, v)
 	})
 }
 

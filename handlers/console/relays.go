@@ -107,6 +107,16 @@ func (p *Page) TLSOptions() []option {
 	}
 }
 
+// TLSName returns the label of an encryption mode.
+func (p *Page) TLSName(mode string) string {
+	for _, o := range p.TLSOptions() {
+		if o.Value == mode {
+			return o.Text
+		}
+	}
+	return mode
+}
+
 // changeRelays saves, adds or deletes a relay. A blank password keeps the stored one.
 func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	id := p.Form["id"]
