@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -121,8 +122,15 @@ type step struct {
 	optional bool
 }
 
-// steps returns the steps of a tenant in order until all are done. Visitors see only the steps that they may do, and
-// none after these are done.
+// stepsHidden is how long a browser doesn't show the steps that are left.
+const stepsHidden = 365 * 24 * time.Hour
+
+// stepsCookie returns the name of the cookie of a browser that doesn't show the steps that are left.
+func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
+
+// steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only returns
+// the required steps that are left, and none if the visitor has hidden them. Visitors see only the steps that they may
+// do, and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
@@ -177,22 +185,29 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 		},
 	}
 	all = slices.DeleteFunc(all, func(s step) bool { return !s.may })
-	if !slices.ContainsFunc(all, func(s step) bool { return !s.Done && !s.optional }) {
+	d.Rest = delivered
+	switch {
+	case !slices.ContainsFunc(all, func(s step) bool { return !s.Done && !s.optional }),
+		delivered && p.Cookie(p.stepsCookie()) != "":
 		return nil, nil
+	case delivered:
+		all = slices.DeleteFunc(all, func(s step) bool { return s.Done || s.optional })
 	}
 	return all, nil
 }
 
 // senderSteps returns the steps for the sender domain and the mail server. After the first delivered newsletter, the
-// server step is done. Any kind of verification is then enough for the domain, because the mail server may sign emails.
+// server step is done. The step for the domain then says that it isn't needed if the mail server signs emails.
 func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	sender, err := p.senderDomain()
 	if err != nil {
 		return domain, server, err
 	}
 	domain = p.proofStep(sender)
-	domain.may, domain.Done = p.May(core.ActionDomainPropose), domain.Done || delivered && sender != nil &&
-		sender.Verified()
+	domain.may = p.May(core.ActionDomainPropose)
+	if delivered {
+		domain.Text = p.T("Keep your emails out of spam. You can dismiss this if your mail server signs your emails.")
+	}
 	if p.folder() && p.IsOperator() {
 		return domain, step{
 			Title: p.T("Set up mail server"), Text: p.T("Until then, no one receives your emails."),
