@@ -85,7 +85,7 @@ type overviewData struct {
 	Last    []jobRow // last jobs, one for each campaign, with the results of all its sends
 	Result  *lastResult
 	Planned []jobRow // scheduled sends
-	Through *throughPart
+	Through []rateRow
 	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
 	Rest    bool // whether a newsletter was delivered and Steps are those that are left
@@ -253,7 +253,7 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	if err = p.sumUp(d.Last); err != nil {
 		return err
 	}
-	d.Through, d.Result = p.through(d.Last), p.lastResult(d.Last, completed)
+	d.Through, d.Result = p.through(d), p.lastResult(d.Last, completed)
 	if !p.May(core.ActionCampaignRead) {
 		return nil
 	}
@@ -335,10 +335,13 @@ func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	return r
 }
 
-// throughPart describes the deliverability of recent campaigns.
-type throughPart struct {
-	Complaints, Back string
-	Complained, Many bool // whether the rates are above the limits of mailbox providers
+// rateRow is a rate of recent campaigns that mailbox providers watch.
+type rateRow struct {
+	Label, Rate string
+	Of          string // the numbers that it is made of
+	To          string // page with the people; empty: none
+	Limit       string // what the rate should be; empty: there are too few emails to judge
+	Over        bool   // whether the rate is above the limit
 }
 
 // nextStep is the most urgent task of the visitor: a campaign and the page to continue on.
@@ -379,22 +382,37 @@ func (p *Page) TitleOf(c core.CampaignView) string {
 // backLimit is the bounce rate from which a list needs a cleanup.
 const backLimit = 0.02
 
-// through describes the deliverability of recent campaigns. It returns nil if nothing was sent.
-func (p *Page) through(last []jobRow) *throughPart {
+// fewEmails is the number of emails below which a rate says nothing about a list.
+const fewEmails = 100
+
+// through describes the deliverability of recent campaigns. It returns nothing if nothing was sent.
+func (p *Page) through(d *overviewData) []rateRow {
 	var sent, complained, back int64
-	for i := range last {
-		if last[i].Transport != "" { // the job reached no one
+	for i := range d.Last {
+		if d.Last[i].Transport != "" { // the job reached no one
 			continue
 		}
-		s := &last[i].Stats
+		s := &d.Last[i].Stats
 		sent, complained, back = sent+s.Sent+s.Failed, complained+s.Complained, back+cameBack(s)+s.Failed
 	}
 	if sent == 0 {
 		return nil
 	}
-	over := func(n int64, limit float64) bool { return n > 1 && float64(n) >= limit*float64(sent) }
-	return &throughPart{
-		p.Percent(complained, sent), p.Percent(back, sent), over(complained, complaintLimit), over(back, backLimit),
+	row := func(label string, n int64, most float64, limit string, status core.Status, people int64) rateRow {
+		r := rateRow{Label: label, Rate: p.Percent(n, sent), Of: p.T("{{n}} of {{all}} emails in recent campaigns",
+			"n", p.Number(n), "all", p.Number(sent))}
+		if sent >= fewEmails {
+			r.Limit, r.Over = limit, n > 1 && float64(n) >= most*float64(sent)
+		}
+		if n > 0 && people > 0 {
+			r.To = p.Path("people") + "?status=" + string(status)
+		}
+		return r
+	}
+	return []rateRow{
+		row(p.T("Spam complaints"), complained, complaintLimit, p.T("keep below 0.3%"), core.StatusComplaint,
+			d.Counts.Complaint),
+		row(p.T("Bounce rate"), back, backLimit, p.T("keep below 2%"), core.StatusBounced, d.Counts.Bounced),
 	}
 }
 

@@ -169,3 +169,24 @@ func TestPauseReasonsAreTranslated(t *testing.T) {
 		}
 	}
 }
+
+// The deliverability names the numbers and leads to the people. It doesn't alarm about a few emails.
+func TestDeliverabilityOfAFewEmails(t *testing.T) {
+	p := &Page{Lang: "en"}
+	of := func(sent, failed int64) rateRow {
+		d := overviewData{Counts: core.ListCounts{Bounced: failed}, Last: []jobRow{
+			{JobView: core.JobView{Stats: core.Stats{Sent: sent, Failed: failed, Bounced: failed}}},
+		}}
+		return p.through(&d)[1]
+	}
+	if r := of(5, 2); r.Rate != "28.6%" || r.Over || r.Limit != "" || !strings.HasPrefix(r.Of, "2 of 7 emails") ||
+		!strings.HasSuffix(r.To, "/people?status=bounced") {
+		t.Errorf("%+v", r)
+	}
+	if r := of(90, 10); !r.Over || r.Limit == "" {
+		t.Errorf("%+v", r)
+	}
+	if r := of(100, 0); r.Over || r.Limit == "" || r.To != "" {
+		t.Errorf("%+v", r)
+	}
+}

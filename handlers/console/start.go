@@ -128,9 +128,9 @@ const stepsHidden = 365 * 24 * time.Hour
 // stepsCookie returns the name of the cookie of a browser that doesn't show the steps that are left.
 func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
 
-// steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only returns
-// the required steps that are left, and none if the visitor has hidden them. Visitors see only the steps that they may
-// do, and none after these are done.
+// steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only
+// returns the required steps that are left, and none if the visitor has hidden them. Visitors see only the steps that
+// they may do, and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
