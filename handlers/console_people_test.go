@@ -147,7 +147,8 @@ func TestConsolePeople(t *testing.T) {
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"last_name":"Hopper"}`,
 			e.seed.Time())
 		e.must(err)
-		e.shows("/people?q=hop", http.StatusOK, "grace@reader.example", "Hopper", "-joan@reader.example")
+		e.shows("/people?q=hop", http.StatusOK, `>Hopper<span class="sub">grace@reader.example</span></a>`,
+			"-joan@reader.example")
 		e.shows("/people?status=pending&list="+e.list.ID, http.StatusOK, "wilma@reader.example", "-joan@reader.example")
 		e.shows("/people?q=nobody", http.StatusOK, "No subscribers match your search.")
 		e.shows("/people?list=x", http.StatusBadRequest)
