@@ -70,7 +70,9 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 		}
 		e.shows(page, "Dear {{email}}", `name="reset" value="confirm"`)
 		form.Set("reset", "confirm")
-		e.sends(page, form)
+		if to := e.sends(page, form); !strings.HasSuffix(to, "?done=text-reset") {
+			t.Errorf("reset: leads to %s", to)
+		}
 		if got := now(); got != (core.MailTexts{}) {
 			t.Errorf("reset: %+v", got.Confirm)
 		}

@@ -153,7 +153,7 @@ func (p *Page) changeList(l *core.CountedList, body any, page string, show func(
 	if err := p.Do("PUT", apiLists+"/"+l.ID, body, nil); err != nil {
 		return p.refused(err, show)
 	}
-	return p.Redirect(p.Path("lists", l.ID, page), "saved")
+	return p.Redirect(p.Path("lists", l.ID, page), p.savedTexts())
 }
 
 // listLinks holds the public pages of a list.

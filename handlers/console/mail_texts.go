@@ -124,6 +124,14 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	return texts
 }
 
+// savedTexts returns the key of the notice after a form that may have reset a text.
+func (p *Page) savedTexts() string {
+	if p.Form["reset"] != "" {
+		return "text-reset"
+	}
+	return "saved"
+}
+
 // listMails shows and saves the texts of a list's emails.
 func (o *Console) listMails(p *Page) (web.HTML, error) {
 	l, err := p.theList()

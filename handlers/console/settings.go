@@ -205,5 +205,5 @@ func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
 		return p.refused(err, show)
 	}
-	return p.Redirect(p.Path("settings", "mails"), "saved")
+	return p.Redirect(p.Path("settings", "mails"), p.savedTexts())
 }

@@ -127,6 +127,7 @@ var notices = map[string]string{
 	"invited":    "Invitation sent",
 	"taken-back": "Invitation withdrawn",
 	"removed":    "Removed",
+	"text-reset": "Text reset to default",
 
 	// For people.
 	"added":        "Added",
