@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail/report"
@@ -203,6 +204,19 @@ func TestNumbersInTexts(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, not %q", c.got, c.want)
+		}
+	}
+}
+
+// In German, a comma follows the day of the week.
+func TestDates(t *testing.T) {
+	at := core.At(time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC))
+	for lang, want := range map[string][2]string{
+		"en": {"Mon 30 Nov 2026", "Mon 30 Nov"}, "de": {"Mo., 30. Nov. 2026", "Mo., 30. Nov."},
+	} {
+		p := &Page{Lang: lang, Zone: time.UTC}
+		if got := [2]string{p.Date(at), p.Day(at)}; got != want {
+			t.Errorf("%q", got)
 		}
 	}
 }
