@@ -21,9 +21,9 @@ const OperatorPath = page.OperatorPath
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
 	{"Mail server", "mail-server", "mail"},
-	{"Queues", "queues", "inbox"},
 	{"Sends", "mailings", "send"},
 	{"Users", "users", "users"},
+	{"Queues", "queues", "inbox"},
 	{"Tenants", "tenants", "building-2"},
 	{"API clients", "clients", "key"},
 	{"Mail providers", "providers", "webhook"},

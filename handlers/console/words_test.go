@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 )
 
@@ -204,6 +206,22 @@ func TestNumbersInTexts(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, not %q", c.got, c.want)
+		}
+	}
+}
+
+// The names of the tabs at the bottom of a phone are short in each language: five of them fit into 360 pixels.
+func TestTabsOfAPhoneAreShort(t *testing.T) {
+	for _, lang := range languages {
+		p := &Page{Call: &web.Call{Request: httptest.NewRequest("GET", OperatorPath, nil)}, Lang: lang}
+		items := p.operatorNavigation()
+		for _, a := range areas {
+			items = append(items, navItem{Text: p.T(a.text), Tab: a.tab})
+		}
+		for _, item := range items {
+			if item.Tab && len([]rune(item.Text)) > 11 {
+				t.Errorf("%s: %q is too long", lang, item.Text)
+			}
 		}
 	}
 }
