@@ -111,8 +111,11 @@ func TestSegmentsInABrowser(t *testing.T) {
 	w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)
 	w.expect(`document.querySelector("#c2 .days").value`, "0")
 	w.Do(chromedp.SetValue("#f-name", "New yearly customers"))
+	w.Do(chromedp.EmulateViewport(390, 800))
 	w.Click("button[form=segment].primary", browsertest.Heading("New yearly customers"))
 	w.Do(chromedp.WaitVisible("#matches"))
+	w.expect(`(([toast, save]) => toast.bottom <= save.top)([".toast", "button[form=segment]"].map(
+		s => document.querySelector(s).getBoundingClientRect()))`, "true")
 	c.picture("segment-saved", 1280, 800)
 	c.picture("segment-saved", 390, 800)
 	w.Look("segment")
