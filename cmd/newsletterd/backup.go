@@ -37,9 +37,9 @@ func (p *program) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "restore a backup",
 		Description: `Stop the daemon first. The command verifies the backup and moves the current
-database aside; it doesn't delete it. With [replica], the backup also
-replaces the replica's content for all machines; the command refuses while
-another machine serves.
+database aside without deleting it. If [replica] is configured, the backup
+also replaces the replica's content for all machines. The command fails while
+another machine serves the database.
 
    newsletterd restore --from /backup/newsletterd-2026-11-21.db`,
 		Flags: []cli.Flag{cli.String("from", "backup `FILE` to restore; it isn't changed")},

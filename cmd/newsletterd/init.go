@@ -67,11 +67,11 @@ installed systemd unit and prints the command that starts it.
 			`=… newsletterd init --domain news.example.org --relay smtps://user@smtp.example.org --admin-email you@example.org
    newsletterd init --domain news.example.org --acme --acme-email you@example.org --relay none
 
---relay uses STARTTLS on port 587, or TLS from the start with smtps://. The
-password is asked for, or read from ` + smtpPasswordVariable + `. --test-email first sends an email
-through this mail server; if the server rejects it, nothing is written.
-Without a mail server, emails are saved to a folder until you set one up in
-the console.`,
+--relay uses STARTTLS on port 587, or TLS from the start with smtps://. init
+prompts for the password, or reads it from ` + smtpPasswordVariable + `.
+--test-email first sends an email through this mail server; if the server
+rejects it, nothing is written. Without a mail server, emails are saved to a
+folder until you set one up in the console.`,
 		Flags: []cli.Flag{
 			cli.String("domain", "public `HOST` name of your newsletters, for example news.example.org"),
 			cli.String("relay", "mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (default: "+
@@ -79,11 +79,11 @@ the console.`,
 			cli.String("test-email", "first send a test email to `ADDRESS` through the mail server"),
 			cli.String("admin-email", "email `ADDRESS` of the first server administrator (default: print a link to "+
 				"create the account in the browser)"),
-			cli.String("registration", "`WHO` can create an account: open (anyone) or closed (only server "+
-				"administrators; default)"),
+			cli.String("registration", "sign-up `MODE`: open (anyone can create an account) or closed (only server "+
+				"administrators can; default)"),
 			cli.String("second-factor",
-				"`WHO` must use two-factor authentication: off, operators, staff or all (default: staff; off on "+
-					"localhost)"),
+				"require two-factor authentication from this `GROUP`: off, operators, staff or all (default: staff; "+
+					"off on localhost)"),
 			cli.Bool("password-stdin", "read the administrator's password from the first line of standard input "+
 				"(default: generate one)"),
 			cli.Bool("acme",

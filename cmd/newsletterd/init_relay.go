@@ -31,7 +31,8 @@ func parseRelay(word string) (config.SMTP, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		c.Username, rest = rest[:at], rest[at+1:]
 		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: put only the user name before the @. The password is asked for, or read from %s",
+			return c, fmt.Errorf("%q: put only the username before the @. init prompts for the password, or reads it "+
+				"from %s",
 				word,
 				smtpPasswordVariable)
 		}
@@ -180,7 +181,7 @@ func (a *asker) relayPassword(s *setup) error {
 		return nil
 	}
 	if !a.Person() {
-		return cli.UsageError(a.c, "the password of the mail server's user is missing. Set "+smtpPasswordVariable)
+		return cli.UsageError(a.c, "the mail server password is missing. Set "+smtpPasswordVariable)
 	}
 	return a.askRelayPassword(s)
 }

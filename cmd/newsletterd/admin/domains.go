@@ -19,7 +19,7 @@ without DNS. Domains set with "admin tenant create --domain" are verified.
 
 func (p commands) domainCommands() *cli.Command {
 	id := []cli.Flag{cli.ID(people.NounDomain)}
-	propose := p.Command("propose", "propose a sender domain and print its verification record", []cli.Flag{
+	propose := p.Command("propose", "add a sender domain and print its verification record", []cli.Flag{
 		cli.Tenant("tenant (`ID` or name)"), cli.String("domain", "sender `DOMAIN`"),
 	}, []string{"tenant", "domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		d, err := core.ProposeDomain(c.String("tenant"), c.String("domain"), now())

@@ -24,7 +24,7 @@ func (p commands) postCommands() []*cli.Command {
 		cli.String("file", "export to read: a zip `FILE` or Ghost's JSON file, or - for standard input"),
 		cli.Bool("drafts", "also import posts that were never published"),
 		cli.Bool("paid", "also import posts that only members or paid subscribers could read"),
-		cli.String("site", "`URL` of the old site, for links between posts and for links and images that lack it"),
+		cli.String("site", "`URL` of the old site, to complete links and images and to link posts to each other"),
 		cli.Strings("post", "import only the post with this `NUMBER` in the dry run (repeatable)"),
 		cli.Bool("dry-run", "dry run: list the posts, without importing"),
 	}, []string{"list", "file"}, p.importPosts)

@@ -84,7 +84,7 @@ func (p commands) importImages() *cli.Command {
 
 // retryImages returns the command that retries images that couldn't be copied.
 func (p commands) retryImages() *cli.Command {
-	c := p.Command("retry-images", "try again to copy the images that failed",
+	c := p.Command("retry-images", "retry copying the images that failed",
 		[]cli.Flag{cli.ID(people.NounImport)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.RetryPictures(c.Context, c.String("id"), cli.Actor(), now())

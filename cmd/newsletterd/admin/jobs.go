@@ -22,7 +22,7 @@ func (p commands) jobCommands() *cli.Command {
 	create := p.Command("create", "create a send job", append(sourceFlags(), []cli.Flag{
 		cli.Reference("list", people.NounList, "list (`ID` or name)"),
 		cli.Reference("segment", people.NounSegment, "only send to subscribers in this segment (`ID` or name)"),
-		cli.String("subject", "subject `TEXT`, can contain placeholders"),
+		cli.String("subject", "subject `TEXT`; can contain placeholders"),
 		cli.String("name", "internal `NAME` of the job"), cli.String("html", "`FILE` with the HTML part"),
 		cli.String("text", "`FILE` with the text part (default: generated from the HTML)"),
 		cli.Name("template", people.NounTemplate, "template of the tenant (`NAME` or ID)"),
@@ -46,7 +46,7 @@ unless you pass --yes or --json.`
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printJob(c, s, c.String("id"))
 		})
-	cancel := p.Command("cancel", "cancel a send job; emails in progress are finished",
+	cancel := p.Command("cancel", "cancel a send job; emails already in progress are still sent",
 		[]cli.Flag{cli.ID(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.CancelSendJob(c.Context, c.String("id"), now())
@@ -72,7 +72,8 @@ deferred recipients are left. Exits with 1 unless the job completes.`
 }
 
 func (p commands) pauseCommand() *cli.Command {
-	pause := p.Command("pause", "pause a send job; emails in progress are finished", []cli.Flag{cli.ID(people.NounJob)},
+	pause := p.Command("pause", "pause a send job; emails already in progress are still sent",
+		[]cli.Flag{cli.ID(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.PauseSendJobBy(c.Context, c.String("id"), cli.Actor(), now())
 			if err != nil {

@@ -106,7 +106,7 @@ func mailServerCommands(p commands) *cli.Command {
 		cli.String("host", "`HOST` name or IP address"),
 		&cli.IntFlag{Name: "port", Usage: "`PORT`", DefaultText: "587, or 465 with implicit TLS"},
 		cli.OneOf("tls", "encryption `MODE`: starttls (default), implicit or none", "starttls", "implicit", "none"),
-		cli.String("username", "user `NAME`; the password is asked for, or read from standard input"),
+		cli.String("username", "user `NAME`; prompts for the password, or reads it from standard input"),
 		cli.Bool("keep-password", "keep the current password, for the same server and user"),
 		cli.String("from", "sender `ADDRESS` of account emails, and the default for newsletters"),
 		cli.String("test-to", "send the test email to `ADDRESS`"),

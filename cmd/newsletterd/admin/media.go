@@ -98,7 +98,7 @@ func (p commands) mediaCommands() *cli.Command {
 func (p commands) addMediaCommand() *cli.Command {
 	add := p.Command("add", "add an image or a PDF", append(mediaFlags(), cli.Tenant("tenant (`ID` or name)"),
 		cli.String("file", "image `FILE` (PNG, JPEG, GIF or WebP) or a PDF"),
-		cli.String("video", "`URL` of the video that the image leads to; without --file, fetch its thumbnail")),
+		cli.String("video", "`URL` of the video that the image links to; without --file, fetch its thumbnail")),
 		[]string{"tenant"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			limits := parts.MediaLimits(cfg)

@@ -22,7 +22,7 @@ type pollRow struct {
 }
 
 func (p commands) campaignPollsCommand() *cli.Command {
-	return p.Command("polls", "list a campaign's polls with the answers of each option",
+	return p.Command("polls", "list a campaign's polls with the number of answers for each option",
 		[]cli.Flag{cli.ID(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))

@@ -131,7 +131,7 @@ func (p commands) oneProvider(
 ) *cli.Command {
 	flags = append([]cli.Flag{&cli.StringFlag{
 		Name: "name", Aliases: []string{"id"},
-		Usage: "`NAME` of the provider, or the first letters",
+		Usage: "`NAME` of the provider, or its first letters",
 	}}, flags...)
 	return p.Command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config,
 		s *store.Store,

@@ -49,7 +49,7 @@ func tenantFlags() []cli.Flag {
 		cli.Bool("tracking-consent", "track opens and clicks per person only with consent, and ask for it on signup "+
 			"forms"),
 		cli.Bool("no-tracking", "never track opens and clicks (=false: allow tracking again)"),
-		cli.OneOf("approval", "`WHO` must approve campaigns: "+strings.Join(core.Approvals, " or "),
+		cli.OneOf("approval", "approval `RULE` for campaigns: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
 		cli.Bool("first-few", "send campaigns with more than 2,000 recipients to 500 first, and to the rest 10 "+
 			"minutes later"),
