@@ -62,7 +62,7 @@ func compileTokens(part Part, tokens []token) (*Template, error) {
 	}
 	if n := len(c.blocks); n > 0 {
 		tok := c.blocks[n-1].token
-		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no end tag", firstWord(tok.body))
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no end tag; add one, or remove this tag", firstWord(tok.body))
 	}
 	c.t.nodes = slices.Clone(c.t.nodes) // without room to grow
 	return c.t, nil
@@ -148,13 +148,13 @@ func (c *compiler) tag(tok token) error {
 		return c.elsif(tok, rest)
 	case "else":
 		if rest != "" {
-			return tok.src.fail(tok.pos, "else has no condition; use elsif")
+			return tok.src.fail(tok.pos, "else can't have a condition; use elsif")
 		}
 		return c.otherwise(tok)
 	case "endif", "endunless":
 		return c.close(tok, word[3:])
 	case "endraw", "endcomment":
-		return tok.src.fail(tok.pos, "{%% %s %%} has no opening tag", word)
+		return tok.src.fail(tok.pos, "{%% %s %%} has no opening tag; add one, or remove this tag", word)
 	}
 	if link := foreignLink(plainName(word)); link != "" {
 		return tok.src.fail(tok.pos, "unknown tag %q: write {{ %s }}", clip(word), link)
@@ -191,7 +191,12 @@ func (c *compiler) test(tok token, rest string, negate bool) (int, error) {
 
 func (c *compiler) top(tok token) (*block, error) {
 	if len(c.blocks) == 0 {
-		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no if", firstWord(tok.body))
+		word, opening := firstWord(tok.body), "if"
+		if word == "endunless" {
+			opening = "unless"
+		}
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no matching {%% %s %%}; add one, or remove this tag", word,
+			opening)
 	}
 	return &c.blocks[len(c.blocks)-1], nil
 }
@@ -203,7 +208,8 @@ func (c *compiler) branchEnd(b *block, tok token) error {
 		b.end, b.address.end = &end, c.address
 	} else if !b.end.join(c.ctx) {
 		return tok.src.fail(tok.pos,
-			"the branches of this block end in different places of the HTML, for example inside and outside a tag")
+			"the branches of this block end at different places in the HTML, for example one inside a tag and one "+
+				"outside")
 	}
 	b.address.end = b.address.end.join(c.address)
 	c.ctx, c.address = b.begin, b.address.begin
@@ -233,7 +239,7 @@ func (c *compiler) otherwise(tok token) error {
 		return err
 	}
 	if b.hasElse {
-		return tok.src.fail(tok.pos, "an if can have only one else")
+		return tok.src.fail(tok.pos, "an if can have only one else; remove this one")
 	}
 	if err := c.branchEnd(b, tok); err != nil {
 		return err

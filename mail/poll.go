@@ -57,7 +57,7 @@ func (e *expression) pollURL(path []string) (operand, error) {
 		}
 	}
 	if n[0] < 1 || n[0] > core.MaxPolls || n[1] < 1 || n[1] > core.MaxPollOptions {
-		return operand{}, e.fail("poll_url needs the numbers of a poll and of an option, as in poll_url.1.2")
+		return operand{}, e.fail("poll_url needs a poll number and an option number, as in poll_url.1.2")
 	}
 	e.t.polls = true
 	return operand{root: rootPollURL, answer: Answer{n[0], n[1]}}, nil

@@ -136,7 +136,7 @@ func TestTemplateErrors(t *testing.T) {
 		{PartText, "{% include 'x' %}", 1, 1, "unknown tag"},
 		{PartText, "{% assign a = 1 %}", 1, 1, "unknown tag"},
 		{PartText, "\n\n {% if email %}", 3, 2, "no end tag"},
-		{PartText, "{% endif %}", 1, 1, "has no if"},
+		{PartText, "{% endif %}", 1, 1, "has no matching {% if %}"},
 		{PartText, "{% if email %}{% endunless %}", 1, 15, "can't close"},
 		{PartText, "{% if email %}{% else %}{% else %}{% endif %}", 1, 25, "only one else"},
 		{PartText, "{% if email %}{% else %}{% elsif email %}{% endif %}", 1, 25, "elsif"},

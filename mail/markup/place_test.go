@@ -27,7 +27,7 @@ func TestErrorsNameTheSource(t *testing.T) {
 		{"not closed", KindMarkdown, "# A\n\n- a\n- {{ email\n", 4, 0, `line 4, column 3: "{{" has no closing "}}"`},
 		{
 			"the second of two", KindMarkdown, "{% if email %}\n\na\n\n{% endif %}\n\n{% if email %}\n\nb\n", 7, 0,
-			"line 7, column 1: {% if %} has no end tag",
+			"line 7, column 1: {% if %} has no end tag; add one, or remove this tag",
 		},
 		{
 			"in a block", KindBlocks, "{\"version\": 1, \"blocks\": [\n{\"type\": \"divider\"},\n\n" +
