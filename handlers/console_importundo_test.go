@@ -65,7 +65,7 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
-			"<strong>1</strong> left unchanged: existed before the import, or changed or removed since")
+			"<strong>1</strong> left unchanged: existed before the import, or were changed or removed since")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

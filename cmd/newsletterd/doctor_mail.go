@@ -318,9 +318,9 @@ func (d *doctor) ptr(ctx context.Context) {
 		case err != nil && !notFound(err):
 			d.warn("PTR", "try again", "%s: %s", a, dnsError(err))
 		case !d.leadsBack(ctx, names, a):
-			d.warn("PTR", "ask the provider of the IP address to set its name; ignore this if your mail server "+
-				"sends from other addresses",
-				"%s (%s) has no name that resolves back to it", a, host)
+			d.warn("PTR", "ask the provider of the IP address to set its reverse DNS name; ignore this if your mail "+
+				"server sends from other addresses",
+				"%s (%s) has no reverse DNS name that resolves back to it", a, host)
 		default:
 			d.ok("PTR", "%s is %s", a, strings.TrimSuffix(names[0], "."))
 		}

@@ -284,7 +284,7 @@ func (d *doctor) lastDrill() {
 		d.warn(check, "find the reason in the daemon's log, then run newsletterd replica drill",
 			"the last one was %s ago", aged(last.At))
 	case len(last.Mended) > 0:
-		d.warn(check, "find out who deletes or changes files there: an expiry rule, a person or another program",
+		d.warn(check, "find out what deletes or changes files there: an expiry rule, a person or another program",
 			"%s ago: a full copy was needed: %s", aged(last.At), strings.Join(last.Mended, "; "))
 	default:
 		d.ok(check, "%s ago: restored and intact, in %s", aged(last.At), tookText(last))

@@ -16,7 +16,7 @@ var findingTexts = map[string]string{
 	"content_missing":                     "The text is missing.",
 	"layout_missing":                      "The layout was deleted. Choose another one.",
 	"theme_missing":                       "The theme was deleted. Choose another one.",
-	"sender_not_yours":                    "The sender address isn't at one of your sender domains.",
+	"sender_not_yours":                    "The sender address doesn't belong to one of your sender domains.",
 	"subject_placeholder_without_default": "A field in the subject has no fallback.",
 	"placeholder_without_default":         "A field in the text has no fallback.",
 	"placeholder_foreign": "The text contains a merge tag from another newsletter service. " +

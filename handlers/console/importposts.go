@@ -91,7 +91,7 @@ func (p *Page) siteField(d *importData) field {
 	}
 	if d.RelativePosts > 0 {
 		f.Hint = p.N("1 post has links or images that lack this URL.|{{n}} posts have links or images that lack this "+
-			"URL.", d.RelativePosts) + " " + p.T("Without it, these images aren't copied.") + " " + f.Hint
+			"URL.", d.RelativePosts) + " " + p.T("Enter it so that these images are copied.") + " " + f.Hint
 	}
 	if v, ok := p.Form["site"]; ok {
 		f.Value = v

@@ -226,7 +226,7 @@ type arriving struct {
 	head int // number of bytes still allowed before the file
 }
 
-var errLongHead = errors.New("too much before the file")
+var errLongHead = errors.New("too much data before the file")
 
 func (a *arriving) Read(b []byte) (int, error) {
 	if a.head == 0 {
@@ -410,8 +410,8 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add(added, d.Added, "")
 	add(p.T("already on the list or repeated in the file, with new values"), d.Updated, "")
 	add(p.T("already on the list or repeated in the file, unchanged"), d.Unchanged, "")
-	add(p.T("skipped: already unsubscribed, bounced or blocked, or signed up here after unsubscribing in the "+
-		"file"), d.Kept, "")
+	add(p.T("skipped: already unsubscribed, bounced or blocked, or unsubscribed in the file but signed up here "+
+		"later"), d.Kept, "")
 	add(p.T("skipped: unsubscribed according to another row"), d.Contradicted, "")
 	add(p.T("skipped: never signed up or never confirmed in the other system"), d.Pending, "")
 	add(p.T("imported as unsubscribed"), d.Unsubscribed, "")

@@ -124,8 +124,8 @@ func (f *peopleFilter) Filter() (all [][2]string) {
 func (f *peopleFilter) NotAll(p *Page) string {
 	switch {
 	case f.Status != "" && f.Status != core.SubscriptionActive:
-		return p.T("To edit everyone who matches, filter by “{{status}}”. Other people can only be selected.", "status",
-			p.PersonBadge(core.SubscriptionActive).Text)
+		return p.T("To edit everyone who matches, filter by “{{status}}”. To edit other people, select them.",
+			"status", p.PersonBadge(core.SubscriptionActive).Text)
 	case f.Text != "":
 		return p.T("To edit everyone, clear the search. You can select the people that it finds.")
 	case f.Status == "" && !f.ruled():

@@ -95,7 +95,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	v := View{
 		Title: p.T("Recipients"), Data: &d,
 		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State:  p.T("Delivery status of each recipient in the order of sending"),
+		State:  p.T("Delivery status of each recipient, in sending order"),
 	}
 	d.Statuses = []option{{"", p.T("All recipients")}}
 	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {

@@ -31,7 +31,7 @@ var kinds = []*Kind{
 // These are the forms of secrets.
 var (
 	genericSecret = SecretForm{
-		Help: "whsec_ and the base64 of 32 bytes", Check: checkGenericKey, Pattern: "^whsec_[A-Za-z0-9+/]{43}=$",
+		Help: "whsec_ followed by 32 bytes in base64", Check: checkGenericKey, Pattern: "^whsec_[A-Za-z0-9+/]{43}=$",
 		Fresh: func() string {
 			key := make([]byte, 32)
 			rand.Read(key)
@@ -45,7 +45,7 @@ var (
 	}
 	sendgridSecret = SecretForm{Help: "the verification key of the Event Webhook, in base64", Check: checkSendGridKey}
 	mailgunSecret  = SecretForm{Help: "the HTTP webhook signing key", Check: filledSecret}
-	svixSecret     = SecretForm{Help: "the signing secret: whsec_ and base64", Check: checkWebhookKey}
+	svixSecret     = SecretForm{Help: "the signing secret: whsec_ followed by base64", Check: checkWebhookKey}
 )
 
 // filledSecret returns an error unless s has at least 8 characters and no surrounding spaces.
