@@ -114,7 +114,8 @@ func (p *Provider) visit(
 			return v, who, err
 		}
 		if hint.Audience != a.Client.ID {
-			e := invalid("id_token_hint", "id_token_hint is not an ID token of this client.")
+			e := invalid("id_token_hint", "id_token_hint was not issued to this client. Leave it out, or send an ID "+
+				"token of this client.")
 			e.Request, e.Client = a, &a.Client
 			return v, who, e
 		}

@@ -237,7 +237,7 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
 	a.prompt = strings.Fields(prompt)
 	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
-		return invalid("prompt", "prompt must not contain other values together with none.")
+		return invalid("prompt", "prompt can't combine none with other values.")
 	}
 	if maxAge == "" {
 		return nil

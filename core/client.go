@@ -314,7 +314,7 @@ func checkURIs(uris Strings, field string) error {
 		if !ValidRedirectURI(u) {
 			f := field + "[" + strconv.Itoa(i) + "]"
 			return Invalidf(f, "%s must be an https URL, a loopback http URL, or use a private-use scheme such as "+
-				"com.example.app. Leave out fragments, user names, * and dot segments.", f)
+				"com.example.app. Leave out fragments, usernames, * and dot segments.", f)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > MaxEndpointURL:
 		return Invalidf("url", "url must be an absolute http or https URL of at most %d bytes.", MaxEndpointURL)
 	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
-		return Invalidf("url", "url must not contain a user name, password or fragment.")
+		return Invalidf("url", "url must not contain a username, password or fragment.")
 	case in.URL != nil && !validPort(u): // a stored endpoint can still be disabled
 		return Invalidf("url", "The port in url must be from 1 to 65535.")
 	}

@@ -199,7 +199,7 @@ func (l *List) validatePages() error {
 		{"unsubscribe_redirect_url", l.UnsubscribeRedirectURL},
 	} {
 		if r[1] != "" && !isSecureURL(r[1]) {
-			return Invalidf(r[0], "%s must be an absolute https URL. http is only allowed for this machine.", r[0])
+			return Invalidf(r[0], "%s must be an absolute https URL. http is only allowed for localhost.", r[0])
 		}
 	}
 	return l.MailTexts.check()

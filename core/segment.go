@@ -103,10 +103,10 @@ type SegmentUse struct {
 // ErrSegmentUsed returns the Conflict error for deleting a segment that is in use.
 func ErrSegmentUsed(uses []SegmentUse) *Error {
 	if len(uses) > 1 {
-		return Conflictf("segment_in_use", "The %s %q and others use this segment. Remove it there first.",
+		return Conflictf("segment_in_use", "The %s %q and others use this segment. Remove the segment from them first.",
 			uses[0].Kind, uses[0].Name)
 	}
-	return Conflictf("segment_in_use", "The %s %q uses this segment. Remove it there first.", uses[0].Kind,
+	return Conflictf("segment_in_use", "The %s %q uses this segment. Remove the segment from it first.", uses[0].Kind,
 		uses[0].Name)
 }
 

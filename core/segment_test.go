@@ -89,10 +89,13 @@ func TestErrorsOfSegments(t *testing.T) {
 		err           *Error
 		code, message string
 	}{
-		{ErrSegmentUsed(one), "segment_in_use", `The campaign "March" uses this segment. Remove it there first.`},
+		{
+			ErrSegmentUsed(one), "segment_in_use",
+			`The campaign "March" uses this segment. Remove the segment from it first.`,
+		},
 		{
 			ErrSegmentUsed(append(one, SegmentUse{})), "segment_in_use",
-			`The campaign "March" and others use this segment. Remove it there first.`,
+			`The campaign "March" and others use this segment. Remove the segment from them first.`,
 		},
 		{
 			Undecided("rule.all[1]", "list l doesn't exist"), "segment_undecided",

@@ -71,12 +71,14 @@ func (t *Tag) Named(condition string) bool {
 // ErrTagUsed returns the Conflict error for deleting a tag that segments use.
 func ErrTagUsed(by []Segment) *Error {
 	if len(by) > 1 {
-		return Conflictf("tag_in_use", "The segment %q and others use this tag. Remove it there first.", by[0].Name)
+		return Conflictf("tag_in_use", "The segment %q and others use this tag. Remove the tag from them first.",
+			by[0].Name)
 	}
-	return Conflictf("tag_in_use", "The segment %q uses this tag. Remove it there first.", by[0].Name)
+	return Conflictf("tag_in_use", "The segment %q uses this tag. Remove the tag from the segment first.", by[0].Name)
 }
 
 // ErrTagOfList returns the Conflict error for deleting a tag that a list gives to new subscribers.
 func ErrTagOfList(name string) *Error {
-	return Conflictf("tag_in_use", "The list %q uses this tag for new subscribers. Remove it there first.", name)
+	return Conflictf("tag_in_use", "The list %q adds this tag to new subscribers. Clear the list's signup_tag_id "+
+		"first.", name)
 }

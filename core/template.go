@@ -68,7 +68,8 @@ func ErrTemplateUsed(uses []TemplateUse) *Error {
 		more = " and others"
 	}
 	return Conflictf("template_in_use",
-		"The %s %q%s uses this template. Change it there, or delete the template anyway with force=true.",
+		"The %s %q%s uses this template. Choose a different template for it, or delete this one anyway with "+
+			"force=true.",
 		uses[0].Kind, uses[0].Name, more)
 }
 

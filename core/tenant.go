@@ -178,8 +178,8 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 		return Forbiddenf("domains can't be changed here. Add and delete sender domains at /api/admin/sender-domains.")
 	}
 	if !operator && t.PublicURL != was.PublicURL && t.PublicURL != "" && !t.hasHost(t.PublicURL) {
-		return Invalidf("public_url", "public_url must be at one of the tenant's verified sender domains. Only "+
-			"server administrators can set another one.")
+		return Invalidf("public_url", "public_url must belong to one of the tenant's verified sender domains. Only "+
+			"server administrators can set other URLs.")
 	}
 	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() ||
 		t.SendLimits != was.SendLimits) {
@@ -279,11 +279,11 @@ func (t *Tenant) validateMail() error {
 	}
 	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
 		wrong = append(wrong, Invalidf("brand_logo_url",
-			"brand_logo_url must be an absolute https URL. http is only allowed for this machine."))
+			"brand_logo_url must be an absolute https URL. http is only allowed for localhost."))
 	}
 	if t.BrandDarkLogoURL != "" && !isSecureURL(t.BrandDarkLogoURL) {
 		wrong = append(wrong, Invalidf("brand_dark_logo_url",
-			"brand_dark_logo_url must be an absolute https URL. http is only allowed for this machine."))
+			"brand_dark_logo_url must be an absolute https URL. http is only allowed for localhost."))
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
 		wrong = append(wrong, Invalidf("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"))

@@ -251,7 +251,7 @@ func (t *Theme) validate() error {
 	}
 	if t.LogoURL != "" && (!isSecureURL(t.LogoURL) || hasPlaceholder(t.LogoURL)) {
 		return Invalidf("logo_url",
-			"logo_url must be an absolute https URL without placeholders. http is only allowed for this machine.")
+			"logo_url must be an absolute https URL without placeholders. http is only allowed for localhost.")
 	}
 	return t.validateFooter()
 }

@@ -341,7 +341,7 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	}
 	if !last && !lacks && !c.Bool("although-older") {
 		return errors.New("another machine may have served last, and its database may be newer. Run the command " +
-			"there. If that disk is also lost, pass --although-older to start with this machine's database")
+			"there. If that machine's disk is also lost, pass --although-older to start with this machine's database")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.Err),
 		func(r *replica.Options) { r.Begin = true })

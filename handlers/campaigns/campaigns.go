@@ -323,7 +323,7 @@ var saidByCampaign = []web.Refusal{
 	web.Refused("segment_id", "The tenant has no such segment"),
 	web.Refused("exclude_segment_ids",
 		"The tenant has no such segment, a segment appears twice, or it is the segment_id"),
-	web.Refused("from_email", "Not in one of the tenant's domains"),
+	web.Refused("from_email", "Not at one of the tenant's domains"),
 	web.Refused("reply_to", "Not a valid email address"),
 	web.Refused("test_addresses", "Contains an invalid email address"),
 	web.Refused("attachments", "The tenant has no such file, a file appears twice, or the total is too large"),

@@ -43,16 +43,16 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 		}).
 		Refuses(times...).
 		Refuses(
-			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list is another tenant's"),
+			web.Refused("list_id", "The list doesn't exist"),
+			web.Refused("tenant_id", "The list belongs to another tenant"),
 			web.Refused("segment_id", "null, or the list's tenant has no such segment"),
 			web.Clashing(core.CodeUndecided, "", "A condition of the segment can't be evaluated"),
 			web.Refused("body_html", "The placeholders are malformed"),
 			web.Refused("body_text", "The placeholders are malformed"),
 			web.Refused("subject", "The placeholders are malformed"),
 			web.Refused("template.mailer_template_name", "Not a string, or no template has this name"),
-			web.Refused("template.preheader", "Not a string"),
 			web.Refused("template.unsubscribe_url", "Not an absolute URL, or {{unsubscribe_token}} is missing"),
-			web.Clash("The same job was created shortly before"),
+			web.Refused("template.preheader", "Not a string"), web.Clash("The same job was created shortly before"),
 			web.Clashing("list_inactive", "", "The list isn't active"),
 			web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 		)
@@ -98,7 +98,7 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(web.Refused("email", "The address is blocked"), web.BadEmail)
 	t.Add("POST", "/api/send-jobs/:id/pause", web.Sending(core.ActionCampaignSend), web.Send,
-		one(web.Path(jobs.pause)).Fails(core.Conflict), "Pause a send job; emails in progress are finished").
+		one(web.Path(jobs.pause)).Fails(core.Conflict), "Pause a send job; emails already in progress are still sent").
 		Named("pauseJob").
 		Refuses(web.Clash("The job has ended or is paused"))
 	t.Add("POST", "/api/send-jobs/:id/resume", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,

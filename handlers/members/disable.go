@@ -52,7 +52,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 		return everywhere, nil
 	case scope == disableGlobal && a.Options.DisableScope == disableTenant:
 		return nil, core.Forbiddenf(
-			"This server lets tenants block addresses only within the tenant. Set disable_scope to tenant.")
+			"On this server, tenants can only block addresses for themselves. Set disable_scope to tenant.")
 	case scope == disableTenant, a.Options.DisableScope == disableTenant:
 		return tenants, nil
 	}

@@ -85,7 +85,7 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 		"Add the posts of an export to the archive of the list").Named("publishImportedPosts").
 		Example(web.Object{"drafts": false, "paid": false, "site": "https://blog.example.org"}).
 		Refuses(
-			web.Refused("posts", "Contains a number that no post has"),
+			web.Refused("posts", "Contains a number that matches no post"),
 			web.Refused("site", "Not the URL of a site"),
 			web.Clash("The import has no posts, or it ended over a week ago"),
 		)

@@ -48,7 +48,7 @@ func (r *Room) listRoutes(t *web.Table) {
 		Example(web.Object{"who": "unconfirmed"}).
 		Refuses(
 			web.Coded("list_inactive", "", "The list isn't accepting signups"),
-			web.Clash("Emails weren't tracked in these months"),
+			web.Clash("Opens and clicks weren't tracked in these months"),
 		)
 	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
 		"Unsubscribe people who didn't answer the reminder within 14 days").

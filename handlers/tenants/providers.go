@@ -71,8 +71,9 @@ func (r *Room) mailProviderRoutes(t *web.Table) {
 		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
 		Refuses(
 			web.TwoSecrets,
-			web.Refused("secret", "Not valid for this kind, or missing although the provider issues it"),
-			web.Clash("This kind has no secret, or the configuration file sets it"),
+			web.Refused("secret", "Not valid for this kind of provider, or missing although the secret comes from "+
+				"the provider"),
+			web.Clash("This kind of provider has no secret, or the configuration file sets it"),
 		)
 	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
 		"Revoke the previous secret of a mail provider").Named("endOldMailProviderSecret").

@@ -207,7 +207,7 @@ func (r *Room) mailServerRoutes(t *web.Table) {
 		}).
 		Refuses(
 			web.Refused("relay.host", "Not a host name"),
-			web.Refused("relay.password", "The username has no password, and no saved one can be reused"),
+			web.Refused("relay.password", "The password is missing, and no saved password can be reused"),
 			web.BadEmail,
 			web.Clash("The test email was rejected, or the configuration file sets the mail server"),
 			web.Clashing("suppressed", "test_to", "The address is on the suppression list"),

@@ -89,7 +89,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 		h.acknowledges = o.Store.Acknowledges()
 		key, err := o.Store.PurposeKey(context.Background(), db.PurposeCursor)
 		if err != nil {
-			return nil, fmt.Errorf("key of cursors: %w", err)
+			return nil, fmt.Errorf("cursor key: %w", err)
 		}
 		h.cursors = core.CursorKey(key)
 		h.sessions = newSessions(o.Store)

@@ -123,7 +123,7 @@ func (h *headLimit) Read(p []byte) (int, error) {
 		return h.r.Read(p)
 	}
 	if h.left == 0 {
-		return 0, errors.New("the head of a part is too long")
+		return 0, errors.New("a part's header is too long")
 	}
 	n, err := h.r.Read(p[:min(len(p), h.left)])
 	h.left -= n

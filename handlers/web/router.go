@@ -103,7 +103,7 @@ func newRouter(routes []*Route) (t *router, err error) {
 			t.literal[r.Path] = map[string]*Route{}
 		}
 		if t.literal[r.Path][r.Method] != nil {
-			return nil, fmt.Errorf("route table: %s %s stands twice", r.Method, r.Path)
+			return nil, fmt.Errorf("route table: %s %s is listed twice", r.Method, r.Path)
 		}
 		t.literal[r.Path][r.Method] = r
 	}

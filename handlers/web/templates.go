@@ -57,7 +57,7 @@ func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared
 func (t *Templates) Execute(w io.Writer, page, block string, data any) error {
 	parse := t.pages[page]
 	if parse == nil {
-		return fmt.Errorf("there is no page %s", page)
+		return fmt.Errorf("unknown page %s", page)
 	}
 	parsed, err := parse()
 	if err != nil {

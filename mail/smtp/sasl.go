@@ -92,7 +92,7 @@ func (h *handshake) authenticate(name string, step saslStep) *RelayError {
 func plainAuth(user, pass string) saslStep {
 	return func(_ []byte, _ bool) ([]byte, error) {
 		if strings.ContainsRune(user+pass, 0) {
-			return nil, errors.New("the user name or password contains a NUL character")
+			return nil, errors.New("the username or password contains a NUL character")
 		}
 		return []byte("\x00" + user + "\x00" + pass), nil
 	}

@@ -88,7 +88,8 @@ func renameInRules(tx *db.Tx, t *core.Tag, name string) error {
 		})
 		text := rule.JSON()
 		if len(text) > core.MaxRuleBytes {
-			return core.Invalidf("name", "name: the rule of the segment %q would be too long. Choose a shorter name.",
+			return core.Invalidf("name", "name: with this name, the rule of the segment %q would be too long. Choose "+
+				"a shorter name.",
 				g.Name)
 		}
 		g.Rule, g.Revision = core.RuleText(text), g.Revision+1

@@ -240,7 +240,7 @@ func mayResume(tx *db.Tx, j *core.SendJob) error {
 	}
 	if !f.SenderAllowed(&t) {
 		return core.Conflictf("conflict",
-			"The sender %s is not at one of the tenant's verified sender domains. Add the domain, or cancel the "+
+			"The sender address %s doesn't belong to a verified sender domain. Verify the domain, or cancel the "+
 				"send job.", f.MailFrom)
 	}
 	return nil

@@ -326,7 +326,7 @@ func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate
 	}
 	subs := lines.subscribers()
 	if len(subs) != len(found) {
-		return nil, core.ErrStorage.With(errors.New("a candidate is no subscriber"))
+		return nil, core.ErrStorage.With(errors.New("a candidate is not a subscriber"))
 	}
 	return m.judgeAll(s, q, subs)
 }

@@ -59,7 +59,7 @@ func markCopy(ctx context.Context, path string) error {
 		err = errors.New("its -wal file still exists")
 	}
 	if err != nil {
-		return fmt.Errorf("the mark of the copy: %w", err)
+		return fmt.Errorf("mark the copy: %w", err)
 	}
 	return nil
 }

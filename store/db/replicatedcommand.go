@@ -75,9 +75,9 @@ func (s *DB) askDaemon() (number int64, err error) {
 }
 
 // ErrBehind is returned by Close if a command has changed something that the replica doesn't have yet.
-var ErrBehind = errors.New("the change is saved on this machine but not in the replica; it is copied when the " +
-	"replica is reachable, and lost if this machine fails or another one takes over before that. Don't repeat the " +
-	"change")
+var ErrBehind = errors.New("the change is saved on this machine, but the replica doesn't have it yet. It is copied " +
+	"once the replica is reachable, and lost if this machine fails or another one takes over before that. Don't " +
+	"repeat the change")
 
 // awaitReplica waits until this command's own replica has its changes. If that takes too long, it returns ErrBehind.
 func (s *DB) awaitReplica() error {

@@ -117,7 +117,7 @@ var errEnded = core.Invalidf("", "The file is longer than announced. Upload it a
 
 var errModelsFull = &core.Error{
 	Kind: core.Unavailable, Code: core.ErrStorage.Code,
-	Message: "There is no room for more files. Delete some, or try again later.",
+	Message: "The server's file storage is full. Delete some files, or try again later.",
 	Err:     errors.New("the limit limits.model_bytes_total is reached"),
 }
 

@@ -202,7 +202,8 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 		case err != nil:
 			return err
 		case n == 0:
-			return core.Conflictf("conflict", "No image of the import failed, or the import ended over a week ago.")
+			return core.Conflictf("conflict", "There are no failed images to retry, or the import ended over a week "+
+				"ago.")
 		}
 		tx.Tell("pictures", nil, n)
 		return fetchAgain(tx, id)

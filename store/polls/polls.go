@@ -46,7 +46,7 @@ func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error 
 		p := &all[i]
 		if p.ClosesAt != 0 && p.ClosesAt <= due {
 			return core.Invalidf("polls["+strconv.Itoa(i)+"].closes_at",
-				"Poll %d closes before the campaign is sent. Choose a later time, or none.", i+1)
+				"Poll %d closes before the campaign is sent. Choose a later closing time, or none.", i+1)
 		}
 		no, err := tx.Insert(`INSERT INTO poll (tenant_id, campaign_id, number, question, field, show_results, closes_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, c.TenantID, c.ID, i+1, p.Question, p.Field, p.ShowResults, int64(p.ClosesAt))
@@ -71,7 +71,7 @@ func StayOpen(tx *db.Tx, campaignID string, due core.Instant) error {
 	}
 	for i := range all {
 		if p := &all[i]; p.ClosesAt != 0 && p.ClosesAt <= due {
-			return core.Invalidf("scheduled_at", "Poll %d closes before that. Choose an earlier time.", p.Number)
+			return core.Invalidf("scheduled_at", "Poll %d closes before this time. Choose an earlier time.", p.Number)
 		}
 	}
 	return nil

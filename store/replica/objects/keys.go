@@ -139,7 +139,7 @@ func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
 		(u.Scheme != "http" || !loopback(u.Hostname()) && !slices.Contains(hosts, u.Hostname())) {
-		return errors.New("must start with https://. http is only allowed for this machine and the cloud's metadata " +
+		return errors.New("must start with https://. http is only allowed for localhost and the cloud's metadata " +
 			"hosts")
 	}
 	return nil
@@ -161,12 +161,12 @@ func instanceRole(base string) func(context.Context) (credentials, error) {
 		}
 		roles, err := ask("")
 		if err != nil {
-			return credentials{}, fmt.Errorf("role of the machine: %w", err)
+			return credentials{}, fmt.Errorf("machine role: %w", err)
 		}
 		role, _, _ := strings.Cut(strings.TrimSpace(string(roles)), "\n")
 		text, err := ask(url.PathEscape(role))
 		if err != nil {
-			return credentials{}, fmt.Errorf("credentials of the machine's role: %w", err)
+			return credentials{}, fmt.Errorf("machine role credentials: %w", err)
 		}
 		return roleKeys(text)
 	}

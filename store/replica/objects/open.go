@@ -151,7 +151,7 @@ func (b *s3) at(endpoint string, pathStyle bool) error {
 			return errors.New("endpoint must only have a scheme and a host, for example https://s3.example.org")
 		}
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
-			return errors.New("endpoint must start with https://. http is only allowed for this machine, for example " +
+			return errors.New("endpoint must start with https://. http is only allowed for localhost, for example " +
 				"http://127.0.0.1:9000")
 		}
 		b.scheme, b.host = u.Scheme, u.Host
@@ -189,7 +189,7 @@ func transport(scheme string) *http.Transport {
 	} else {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
-				return errors.New("http is only allowed for this machine")
+				return errors.New("http is only allowed for localhost")
 			}
 			return nil
 		}

@@ -145,7 +145,7 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 func TestHTTPStaysOnThisMachine(t *testing.T) {
 	tr := transport("http")
 	if _, err := tr.DialContext(t.Context(), "tcp", "192.0.2.1:80"); err == nil ||
-		!strings.Contains(err.Error(), "http is only allowed for this machine") {
+		!strings.Contains(err.Error(), "http is only allowed for localhost") {
 		t.Errorf("%v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
