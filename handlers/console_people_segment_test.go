@@ -99,6 +99,11 @@ func TestConsolePeopleInASegment(t *testing.T) {
 		if got := e.exported(at + "&q=ada"); !slices.Equal(got, []string{"ada@old.example"}) {
 			t.Errorf("the file of a search: %v", got)
 		}
+		for _, at := range []string{"q=ada", "list=" + e.shop.ID + "&q=ada", "list=" + e.shop.ID + "&field=plan&value=yearly"} {
+			if shown := e.shownPeople(at); len(shown) == 0 || !slices.Equal(e.exported(at), shown) {
+				t.Errorf("%s: the page has %v, the file %v", at, shown, e.exported(at))
+			}
+		}
 		res := e.ask("GET", e.at("/people-export?file=1&list="+e.shop.ID+"&"+at), nil)
 		if got := res.Header.Get("Content-Disposition"); !strings.Contains(got, `filename="Customers `) {
 			t.Errorf("the file is called %s", got)

@@ -66,18 +66,18 @@ func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	return next, err
 }
 
-// peopleFile returns the request for the file of a list's people, or of those in a segment or with a tag.
+// peopleFile returns the request for the file of the people whom the page's filter finds.
 func (p *Page) peopleFile() (web.Question, error) {
-	if p.Query("segment") == "" && p.Query("tagged") == "" {
-		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields",
-			"spreadsheet", p.separator())
-		return web.Question{Method: http.MethodGet, Path: "/api/admin/subscribers/export?" + q.Encode()}, nil
-	}
 	lists, err := p.peopleLists()
 	if err != nil {
 		return web.Question{}, err
 	}
 	f := readFilter(p.Query, lists)
+	if !f.ruled() {
+		q := p.ofTenant("list_id", f.List, "status", f.Status, "search", f.Text, "field", f.Field, "value", f.Value,
+			"columns", "fields", "spreadsheet", p.separator())
+		return web.Question{Method: http.MethodGet, Path: "/api/admin/subscribers/export?" + q.Encode()}, nil
+	}
 	body := f.search(p.Tenant.ID)
 	body["columns"], body["spreadsheet"] = "fields", p.separator()
 	return web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers/export", Body: body}, nil

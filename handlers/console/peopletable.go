@@ -287,11 +287,9 @@ func (d *peopleData) forms(p *Page) {
 			d.Filters = append(d.Filters, [2]string{name, value})
 		}
 	}
-	to := (&peopleFilter{List: d.List, Status: d.Status}).query()
-	if d.ruled() {
-		if to = d.query(); d.Text != "" {
-			to.Set("q", d.Text)
-		}
+	to := d.query()
+	if d.Text != "" {
+		to.Set("q", d.Text)
 	}
 	d.EveryoneTo = p.Path("new-bulk") + "?" + d.query().Encode()
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()

@@ -13,23 +13,33 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exported holds the query of an export: its list or tenant, and its format.
+// exported holds the query of an export: its list or tenant, its filters, and its format.
 type exported struct {
 	ListID   string `query:"list_id,uuid"`
 	TenantID string `query:"tenant_id"`
 	Status   string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Search   string `query:"search"`
+	Field    string `query:"field"`
+	Value    string `query:"value"`
 	// preferences (default): one column with JSON. fields: one column for each field.
 	Columns string `query:"columns" enum:"preferences|fields"`
 	// for spreadsheet programs: with a byte order mark, and this character between cells
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// CheckInput returns an error if the export names neither a list nor a tenant.
+// CheckInput returns an error if the export names neither a list nor a tenant, or if its filters are invalid.
 func (in *exported) CheckInput() error {
 	if in.ListID == "" && in.TenantID == "" {
 		return core.Invalidf("list_id", "list_id is missing. Set it, or tenant_id for all lists of the tenant.")
 	}
-	return nil
+	return in.filter().CheckInput()
+}
+
+func (in *exported) filter() *subscriberFilter {
+	return &subscriberFilter{
+		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, Search: in.Search, Field: in.Field,
+		Value: in.Value,
+	}
 }
 
 // exportedLists reads the lists of an export.
@@ -107,8 +117,7 @@ func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lis
 
 // export writes the subscriptions of a list, or of all lists of a tenant, as CSV. Their number is not limited.
 func (a subscribers) export(c *web.Call, in exported) error {
-	f, err := a.filter(c, &subscriberFilter{TenantID: in.TenantID, ListID: in.ListID, Status: in.Status},
-		core.ActionPeopleExport)
+	f, err := a.filter(c, in.filter(), core.ActionPeopleExport)
 	if err != nil {
 		return err
 	}
