@@ -109,6 +109,7 @@ func TestConsolePeopleInASegment(t *testing.T) {
 			t.Errorf("the file is called %s", got)
 		}
 		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/people?segment="+url.QueryEscape(g.ID))+`"`)
+		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/people-export?segment="+url.QueryEscape(g.ID))+`"`)
 		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/new-campaign?segment="+g.ID)+`"`)
 		e.shows("/new-campaign?segment="+g.ID, http.StatusOK, `name="segment" value="`+g.ID+`"`)
 		e.shows("/new-campaign?segment="+core.NewID(), http.StatusNotFound)

@@ -131,12 +131,13 @@ type segmentData struct {
 func (d *segmentData) Fields() *segmentFields { return d.fields }
 
 // PeopleTo returns the URL of the People page with the people in the segment.
-func (d *segmentData) PeopleTo() string {
-	q := url.Values{"segment": {d.ID}}
-	if d.List != "" {
-		q.Set("list", d.List)
-	}
-	return d.fields.page.Path("people") + "?" + q.Encode()
+func (d *segmentData) PeopleTo() string { return d.to("people") }
+
+// ExportTo returns the URL of the page that exports the people in the segment.
+func (d *segmentData) ExportTo() string { return d.to("people-export") }
+
+func (d *segmentData) to(page string) string {
+	return d.fields.page.Path(page) + "?" + (&peopleFilter{List: d.List, Segment: d.ID}).query().Encode()
 }
 
 // Indented returns the rule as indented JSON.
