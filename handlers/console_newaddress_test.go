@@ -22,7 +22,7 @@ func TestConsoleNewAddress(t *testing.T) {
 		e.shows(at, http.StatusOK, "-Switch to a new address")
 		e.sends(at+"/address", http.StatusNotFound, url.Values{"email": {right}})
 		e.seed.Tell(e.list, core.StatusBounced, old)
-		e.shows(at, http.StatusOK, "Switch to a new address", "the person must confirm it first")
+		e.shows(at, http.StatusOK, "Switch to a new address", "The person must first confirm the new address")
 		e.sends(at+"/address", http.StatusBadRequest, url.Values{"email": {"ida@"}}, `value="ida@"`)
 		to := e.sends(at+"/address", http.StatusSeeOther, url.Values{"email": {" " + right}})
 		s := e.found(right)

@@ -133,7 +133,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
 			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@",
 				"-No recipients match",
-				`</a><span class="sub">Hopper</span>`, "in the order of sending")
+				`</a><span class="sub">Hopper</span>`, "in sending order")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "Enter an SMTP error code")

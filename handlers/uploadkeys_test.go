@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/files"
@@ -165,8 +166,8 @@ func TestUploadsThatWaitAreBounded(t *testing.T) {
 		}
 	}
 	n := e.used("ann.id")
-	for i := 0; i < 5000 && n != uploadsWaiting*mib; i++ { // the removal that makes room is still running
-		n = e.used("ann.id")
+	for end := time.Now().Add(time.Minute); n != uploadsWaiting*mib && time.Now().Before(end); {
+		n = e.used("ann.id") // the removal that makes room is still running
 	}
 	if n != uploadsWaiting*mib {
 		t.Errorf("%d bytes are counted", n)

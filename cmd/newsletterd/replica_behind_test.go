@@ -33,7 +33,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	storage.Set(noLog)
 	c := a.Cmd("admin", "tenant", "create", "--name", "acme")
 	out, err := c.CombinedOutput()
-	if c.ProcessState.ExitCode() != cli.ExitBehind || !strings.Contains(string(out), "not in the replica") {
+	if c.ProcessState.ExitCode() != cli.ExitBehind || !strings.Contains(string(out), "the replica doesn't have it yet") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	storage.Set(objectstest.Faults{})
