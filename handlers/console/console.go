@@ -66,6 +66,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.providerRoutes(t)
 	o.ownRoutes(t)
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
+	o.post(t, "", core.ActionListRead, o.dismissSteps, "The console: dismiss the steps that are left")
 	o.searchRoutes(t)
 	o.campaignRoutes(t)
 	o.editorRoutes(t)

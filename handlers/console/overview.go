@@ -88,7 +88,8 @@ type overviewData struct {
 	Through []rateRow
 	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
-	Rest    bool // whether a newsletter was delivered and Steps are those that are left
+	Rest    bool   // whether a newsletter was delivered and Steps are those that are left
+	StepsID string // identifies the steps that are left
 	Growth  growth
 }
 
@@ -173,10 +174,6 @@ func (p *Page) sentBadge(transport string) Badge {
 
 // overview shows the first page of a tenant: pending tasks, results and upcoming sends.
 func (o *Console) overview(p *Page) (web.HTML, error) {
-	if p.Query("steps") == "hidden" {
-		p.SetCookie(p.stepsCookie(), "hidden", p.Now.Time().Add(stepsHidden))
-		return p.Redirect(p.Path(), "")
-	}
 	var d overviewData
 	var lists []core.CountedList
 	q := p.ofTenant("limit", strconv.Itoa(maxOverviewLists))

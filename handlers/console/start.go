@@ -2,6 +2,8 @@ package console
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -122,14 +124,29 @@ type step struct {
 	optional bool
 }
 
-// stepsHidden is how long a browser doesn't show the steps that are left.
+// stepsHidden is how long a browser doesn't show the steps that were dismissed.
 const stepsHidden = 365 * 24 * time.Hour
 
-// stepsCookie returns the name of the cookie of a browser that doesn't show the steps that are left.
+// stepsCookie returns the name of the cookie with the steps that were dismissed.
 func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
 
+// stepsID identifies a set of steps, so that a new step is shown although others were dismissed.
+func stepsID(all []step) string {
+	h := fnv.New64a()
+	for i := range all {
+		_, _ = io.WriteString(h, all[i].To+"\n")
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// dismissSteps hides the steps of the form in this browser.
+func (*Console) dismissSteps(p *Page) (web.HTML, error) {
+	p.SetCookie(p.stepsCookie(), p.Form["steps"], p.Now.Time().Add(stepsHidden))
+	return p.Redirect(p.Path(), "")
+}
+
 // steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only
-// returns the required steps that are left, and none if the visitor has hidden them. Visitors see only the steps that
+// returns the required steps that are left, and none if the visitor has dismissed them. Visitors see only the steps that
 // they may do, and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
@@ -186,12 +203,14 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 	}
 	all = slices.DeleteFunc(all, func(s step) bool { return !s.may })
 	d.Rest = delivered
-	switch {
-	case !slices.ContainsFunc(all, func(s step) bool { return !s.Done && !s.optional }),
-		delivered && p.Cookie(p.stepsCookie()) != "":
+	if !slices.ContainsFunc(all, func(s step) bool { return !s.Done && !s.optional }) {
 		return nil, nil
-	case delivered:
+	}
+	if delivered {
 		all = slices.DeleteFunc(all, func(s step) bool { return s.Done || s.optional })
+		if d.StepsID = stepsID(all); p.Cookie(p.stepsCookie()) == d.StepsID {
+			return nil, nil
+		}
 	}
 	return all, nil
 }
