@@ -206,7 +206,7 @@ func (d *doctor) snapshot() {
 	case s.Path == "":
 		d.warn("snapshot", "set [backup] every, or run newsletterd backup regularly", "no automatic backup")
 	case s.At == 0 && d.runs:
-		d.ok("snapshot", "none yet; the first is written a minute after the start")
+		d.ok("snapshot", "none yet; the first is written one minute after newsletterd starts")
 	case s.At == 0:
 		d.ok("snapshot", "none yet")
 	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && changedSince(d.store.Path(), s.At):

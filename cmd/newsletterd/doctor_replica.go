@@ -276,7 +276,7 @@ func (d *doctor) lastDrill() {
 	case err != nil:
 		d.fault(check, "", "%s", terminal.Message(err))
 	case last == nil:
-		d.ok(check, "none yet; the first runs an hour after the start")
+		d.ok(check, "none yet; the first runs one hour after newsletterd starts")
 	case !last.Whole:
 		d.fault(check, "repair the replica, then run newsletterd replica drill", "%s ago: %s", aged(last.At),
 			strings.Join(last.Findings, "; "))

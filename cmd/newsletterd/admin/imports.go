@@ -52,7 +52,7 @@ The uploaded file is deleted.
 
    newsletterd admin import cancel --id ID`
 	return &cli.Command{
-		Name: "import", Usage: "manage uploaded imports; import posts",
+		Name: "import", Usage: "manage imports of uploaded files; import posts",
 		Subcommands: append([]*cli.Command{all, show, cancel, p.importImages(), p.retryImages()}, p.postCommands()...),
 	}
 }

@@ -16,7 +16,7 @@ func (p commands) importSuppressions() *cli.Command {
 		cli.Tenant("tenant (`ID` or name)"),
 		cli.String("file", "`FILE` to read, or - for standard input"),
 		cli.Strings("map", mapUsage),
-		cli.String("source", "reason `TEXT` for the record (default: \"import\" and the file name)"),
+		cli.String("source", "record `TEXT` as the reason (default: \"import\" and the file name)"),
 		cli.Bool("dry-run", "dry run: check every row and show what would happen, without importing"),
 		cli.String("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
 			"run's file)"),

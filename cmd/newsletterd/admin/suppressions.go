@@ -24,7 +24,7 @@ func (p commands) suppressionCommands() *cli.Command {
 	emailFlag := cli.String("email", "email `ADDRESS`")
 	forTenant := cli.Tenant("only for this tenant (`ID` or name; default: the whole server)")
 	create := p.Command("create", "block an address", []cli.Flag{
-		emailFlag, forTenant, &cli.StringFlag{Name: "reason", Usage: "reason `TEXT` for the record", Value: "by a " +
+		emailFlag, forTenant, &cli.StringFlag{Name: "reason", Usage: "record `TEXT` as the reason", Value: "by a " +
 			"server " +
 			"administrator"},
 	}, []string{"email"}, p.addSuppression)
