@@ -51,7 +51,7 @@ func TestConsoleAuditInGerman(t *testing.T) {
 		e.lang = "de"
 		html := e.shows(e.path("settings", "audit"),
 			"<dt>Freigabe</dt><dd><del>Nicht nötig</del> → <ins>Durch eine zweite Person</ins>",
-			"<dt>Erst an 500 Empfänger senden</dt><dd><del>aus</del> → <ins>an</ins>")
+			"<dt>Zuerst an 500 Empfänger senden</dt><dd><del>aus</del> → <ins>an</ins>")
 		for _, code := range []string{"second_person", "first_few", "tenant.update"} {
 			if strings.Contains(html, code) {
 				t.Errorf("%s in %s", code, textOf(html))

@@ -59,7 +59,7 @@ func TestConsoleHygiene(t *testing.T) {
 		e.shows(item+"/hygiene", "3</strong> didn't answer within two weeks", "Unsubscribe them")
 		e.shows(item+"/unsubscribe-silent", "3 subscribers didn't answer within two weeks")
 		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people unsubscribed")
-		e.shows(item+"/left", "Didn't answer when asked to stay")
+		e.shows(item+"/left", "Didn't respond to the re-engagement email")
 		e.shows(item+"/hygiene", "Remove 1 person…")
 		e.shows(item+"/remove-unconfirmed", "1 person didn't confirm", "Remove 1 person")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {

@@ -199,7 +199,7 @@ func (p *Page) Reason(word string) string {
 	case "never_asked":
 		return p.T("Never signed up")
 	case core.ReasonNoAnswer:
-		return p.T("Didn't answer when asked to stay")
+		return p.T("Didn't respond to the re-engagement email")
 	case "other":
 		return p.T("Other")
 	case "":
