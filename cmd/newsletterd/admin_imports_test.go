@@ -78,7 +78,7 @@ func TestImportsByCommand(t *testing.T) {
 		t.Errorf("ended: %s", got)
 	}
 	out, err := f.Cmd("admin", "import", "cancel", "--id", j.ID).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "You can't do this while the import's status is cancelled.") {
+	if err == nil || !strings.Contains(string(out), "The import has ended with the status cancelled.") {
 		t.Errorf("ended again: %v %s", err, out)
 	}
 }

@@ -42,7 +42,7 @@ func (r *Room) mediaRoutes(t *web.Table) {
 			web.Refused("alt", "Decorative images need an empty alt text"),
 			web.Refused("name", "Empty"),
 			web.Refused("file", "Missing or repeated"),
-			web.Refused("video", "Without a file: not a video on YouTube or Vimeo"),
+			web.Refused("video", "No file was uploaded, and the URL is not a YouTube or Vimeo video"),
 			web.Coded("video_unavailable", "video", "The provider has no thumbnail of the video, or can't be reached"),
 		)
 	t.Add("GET", all, web.Sent(core.ActionMediaRead), web.Send,

@@ -59,7 +59,8 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 			return people, nil
 		}
 		if up.PostsOnly = err == nil; up.PostsOnly && up.Job().Posts == 0 {
-			err = core.Invalidf("", "The export has no people and no posts with content. Choose another file.")
+			err = core.Invalidf("", "The export contains no subscribers and no posts with content. "+
+				"Choose another file.")
 		}
 		if err == nil {
 			return people, nil

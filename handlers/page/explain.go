@@ -40,18 +40,18 @@ func (w *Words) explanations() map[string]string {
 		web.MessageOf(core.Unavailable):                  w.UnavailableText,
 		web.MessageOf(core.Internal):                     w.InternalText,
 		core.ErrInvalidEmail.Message:                     w.FaultEmail,
-		"This form was sent from another site. Open it on this site and try again.": w.SiteText,
-		"The parameters are malformed. Check the URL encoding.":                     w.MalformedText,
-		"The request is malformed. Go back and start again.":                        w.MalformedText,
-		"The server is busy. Try again in a moment.":                                w.BusyText,
-		auth.ErrBadCredentials.Message:                                              w.FaultCredentials,
-		"The password must have at least 8 characters.":                             w.FaultShort,
-		"The password must have at most 256 characters.":                            w.FaultLong,
-		"This password is too common. Choose another one.":                          w.FaultCommon,
-		"Sign-up is closed. Ask an administrator for an invitation.":                w.FaultClosed,
-		"Too many failed sign-ins from this IP address. Try again later.":           w.LoginsText,
-		"Too many failed sign-ins to this account. Try again later.":                w.LoginsText,
-		"Too many wrong codes for this account. Try again later.":                   w.CodesText,
+		"This form was submitted from another site. Open it on this site and try again.": w.SiteText,
+		"The parameters are malformed. Check the URL encoding.":                          w.MalformedText,
+		"The request is malformed. Go back and start again.":                             w.MalformedText,
+		"The server is busy. Try again in a moment.":                                     w.BusyText,
+		auth.ErrBadCredentials.Message:                                                   w.FaultCredentials,
+		"The password must have at least 8 characters.":                                  w.FaultShort,
+		"The password must have at most 256 characters.":                                 w.FaultLong,
+		"This password is too common. Choose another one.":                               w.FaultCommon,
+		"Sign-up is closed. Ask an administrator for an invitation.":                     w.FaultClosed,
+		"Too many failed sign-ins from this IP address. Try again later.":                w.LoginsText,
+		"Too many failed sign-ins to this account. Try again later.":                     w.LoginsText,
+		"Too many wrong codes for this account. Try again later.":                        w.CodesText,
 
 		"The name must have at most %d characters and no control characters.": w.FaultName,
 		"The name must have 1 to %d characters.":                              w.FaultName,
@@ -159,8 +159,8 @@ func LinkError(c *web.Call, err error) error {
 	return &said
 }
 
-// Blame sets the fault that the page shows in the form of a signed-in user, and returns the status. If the user can't
-// fix the error, it returns the error unchanged.
+// Blame sets the error to show in a signed-in user's form and returns the HTTP status. If the user can't fix the error,
+// Blame returns it unchanged.
 func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if fault == nil {
 		return 0, nil

@@ -78,7 +78,7 @@ func (c *Call) Cookie(name string) string {
 // Host a proxy passes on.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {
-		return core.Forbiddenf("This form was sent from another site. Open it on this site and try again.")
+		return core.Forbiddenf("This form was submitted from another site. Open it on this site and try again.")
 	}
 	return nil
 }

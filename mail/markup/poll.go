@@ -177,7 +177,7 @@ func checkOptions(f *core.CampaignFields, template string) error {
 			known := poll > 0 && poll <= len(f.Polls) && option > 0 && option <= len(f.Polls[poll-1].Options)
 			if !known {
 				return onPlaceholder(f, m[0], core.Invalidf("content.source",
-					"The campaign has no poll %d with an option %d. Change or remove {{ %s }}.", poll, option, m[0]))
+					"The campaign has no option %d in poll %d. Change or remove {{ %s }}.", option, poll, m[0]))
 			}
 		}
 	}

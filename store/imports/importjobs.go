@@ -84,7 +84,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 	}
 	return s.changeImport(ctx, id, actor, "import."+kind, now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
-			return core.Conflictf("conflict", "You can't do this while the import's status is %s.", j.Status)
+			return core.Conflictf("conflict", "Only uploaded or checked imports can be started. "+
+				"This import's status is %s.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
@@ -106,7 +107,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Ended() {
-			return core.Conflictf("conflict", "You can't do this while the import's status is %s.", j.Status)
+			return core.Conflictf("conflict", "The import has ended with the status %s. There is nothing "+
+				"to cancel.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		if err := AnnounceImport(tx, j, core.ImportCancelled, now); err != nil {
