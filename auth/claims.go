@@ -38,7 +38,7 @@ type IDClaims struct {
 	idTokenUser
 }
 
-// idTokenUser holds the claims about the user that the parameter claims requests by name. If the client is registered
+// idTokenUser holds the claims about the user that the claims parameter requests by name. If the client is registered
 // with id_token_claims, it also holds those of the granted scopes.
 type idTokenUser struct {
 	Name          string      `json:"name,omitempty"`

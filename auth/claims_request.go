@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// maxClaims is the maximum length of the parameter claims in bytes.
+// maxClaims is the maximum length of the claims parameter in bytes.
 const maxClaims = 4096
 
 // The authentication context classes of sign-ins.
@@ -90,16 +90,16 @@ const (
 	claimsIDToken  = "id_token"
 )
 
-// ClaimsRequest holds the supported part of the parameter claims (OpenID Connect Core section 5.5).
+// ClaimsRequest holds the supported part of the claims parameter (OpenID Connect Core section 5.5).
 type ClaimsRequest struct {
 	Claims  []string // such as "userinfo.name" and "id_token.email", sorted
 	Subject string   // the required user; empty: any
 	ACR     []string // the essential values of acr, one of which must be reached; empty: none
 }
 
-var errClaims = errors.New("the parameter claims is malformed")
+var errClaims = errors.New("the claims parameter is malformed")
 
-// ParseClaims parses the parameter claims: a JSON object without repeated names. Unknown members, claims and
+// ParseClaims parses the claims parameter: a JSON object without repeated names. Unknown members, claims and
 // properties are ignored, as section 5.5 requires.
 func ParseClaims(text string) (r ClaimsRequest, err error) {
 	if len(text) > maxClaims || !utf8.ValidString(text) || !singleNames(text) {
@@ -181,7 +181,7 @@ func singleNames(text string) bool {
 	return err == io.EOF
 }
 
-// maxClaimsDepth is the maximum nesting depth of a value in the parameter claims.
+// maxClaimsDepth is the maximum nesting depth of a value in the claims parameter.
 const maxClaimsDepth = 16
 
 func singleValue(d *json.Decoder, depth int) bool {

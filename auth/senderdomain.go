@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// LookupTXT is a function such as (*net.Resolver).LookupTXT. It returns the texts of the TXT records with a name.
+// LookupTXT is a function such as (*net.Resolver).LookupTXT. It returns the TXT records of a domain name.
 type LookupTXT func(ctx context.Context, name string) ([]string, error)
 
 // domainLookups is the time limit for all lookups of a sender domain's records.

@@ -9,7 +9,7 @@ import (
 )
 
 // UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the scopes of the token, or the
-// parameter claims of its authorization request, ask for.
+// claims parameter of its authorization request, ask for.
 type UserInfo struct {
 	Subject       string      `json:"sub"`
 	Name          string      `json:"name,omitempty"`

@@ -106,7 +106,7 @@ type BulkBefore struct {
 	HeardAt     Instant     `json:"heard_at,omitzero"`
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (b *BulkBefore) Column() string { return jsonColumn(b, false, "") }
 
 // Scan implements sql.Scanner.

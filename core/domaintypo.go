@@ -16,7 +16,7 @@ type DomainTypo struct {
 // DomainTypos lists the mistyped domains of a file, in its order.
 type DomainTypos []DomainTypo
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (t DomainTypos) Column() string { return jsonColumn(t, len(t) == 0, "[]") }
 
 // Scan implements sql.Scanner.

@@ -41,10 +41,10 @@ type Field struct {
 // Fields is a list of fields, stored as a JSON column.
 type Fields []Field
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (f Fields) Column() string { return jsonColumn(f, len(f) == 0, "[]") }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (f *Fields) Scan(src any) error {
 	err := scanJSON(src, (*[]Field)(f))
 	for i := range *f {

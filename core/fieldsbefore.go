@@ -94,7 +94,7 @@ func (f FieldsBefore) Restore(p Preferences) Preferences {
 	return p
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") }
 
 // Scan implements sql.Scanner.

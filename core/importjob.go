@@ -147,7 +147,7 @@ func (c ImportCounts) Rows() int64 {
 // or "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (m ColumnMapping) Column() string { return jsonColumn(m, len(m) == 0, "{}") }
 
 // Scan implements sql.Scanner.

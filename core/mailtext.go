@@ -31,10 +31,10 @@ type MailTexts struct {
 	Preferences  *MailText `json:"preferences,omitempty"`
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (t MailTexts) Column() string { return jsonColumn(t, t == MailTexts{}, "{}") }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (t *MailTexts) Scan(src any) error { return scanJSON(src, t) }
 
 // Of returns the text for a kind of email, such as MailConfirm, or a zero MailText if there is none.

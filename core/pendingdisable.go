@@ -1,8 +1,8 @@
 package core
 
 // PendingDisable is a request to the member service that waits for delivery. It disables an address after a spam
-// complaint. If ListID is set, it unsubscribes an address from a list of another member service, after the link in an
-// email was used.
+// complaint. If ListID is set, it unsubscribes an address from a list of another member service, after someone used the
+// unsubscribe link in an email.
 type PendingDisable struct {
 	ID         int64   `db:"id"`
 	TenantID   string  `db:"tenant_id"` // tenant that sent the email

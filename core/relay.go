@@ -48,7 +48,7 @@ func (r *Relay) Address() string {
 // Relays lists the relays of a tenant in order of use.
 type Relays []Relay
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
 
 // bringsPassword reports whether any relay has a new password.
@@ -56,7 +56,7 @@ func (r Relays) bringsPassword() bool {
 	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
 }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
 // SendLimits limits how many emails are sent in a period and per day. 0 means no limit.
@@ -70,10 +70,10 @@ type SendLimits struct {
 	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0 means no limit"`
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (l SendLimits) Column() string { return jsonColumn(l, l == SendLimits{}, "{}") }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (l *SendLimits) Scan(src any) error { return scanJSON(src, l) }
 
 const maxSendLimit = 1_000_000_000

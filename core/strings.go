@@ -20,7 +20,7 @@ func (s Strings) With(others ...string) Strings {
 	return all
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (s Strings) Column() string {
 	if len(s) == 0 {
 		return "[]"
@@ -32,7 +32,7 @@ func (s Strings) Column() string {
 	return string(b)
 }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (s *Strings) Scan(src any) error {
 	switch v := src.(type) {
 	case string:

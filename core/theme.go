@@ -43,10 +43,10 @@ type ThemeColors struct {
 	Line   string `json:"line"`   // dividers and tables
 }
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (c ThemeColors) Column() string { return jsonColumn(c, false, "") }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
 
 // SocialLink links to a profile of the sender on another site.
@@ -58,10 +58,10 @@ type SocialLink struct {
 // SocialLinks lists the links in the footer of a theme.
 type SocialLinks []SocialLink
 
-// Column returns the column value.
+// Column returns the value to store in the database column.
 func (l SocialLinks) Column() string { return jsonColumn([]SocialLink(l), len(l) == 0, "[]") }
 
-// Scan reads the column value.
+// Scan implements sql.Scanner.
 func (l *SocialLinks) Scan(src any) error { return scanJSON(src, (*[]SocialLink)(l)) }
 
 // MarshalJSON returns a JSON array, even if l is nil.

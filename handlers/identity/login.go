@@ -41,7 +41,7 @@ type loginForm struct {
 }
 
 // purpose is the reason for a sign-in: a page of the account or the console, an authorization request, an emailed link,
-// an invitation or a review. Any other value of the parameter continue counts as the start page of the console, so a
+// an invitation or a review. Any other value of the continue parameter counts as the start page of the console, so a
 // sign-in can't lead to other sites.
 type purpose struct {
 	path    string     // with query

@@ -13,8 +13,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// proofPath is the path of the page on which signed-in users reauthenticate. It leads back to the page in the query
-// parameter continue.
+// proofPath is the path of the page on which signed-in users reauthenticate. It leads back to the page in the
+// continue query parameter.
 const proofPath = "/login/confirm"
 
 // proofRoutes adds the page on which users reauthenticate.

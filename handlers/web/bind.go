@@ -202,7 +202,7 @@ var listPlan = newPlan(reflect.TypeFor[listQuery](), noBody)
 
 const (
 	listPage = 500  // rows per read when the whole list is streamed
-	listMax  = 1000 // maximum of the parameter limit
+	listMax  = 1000 // maximum of the limit parameter
 )
 
 // List returns an endpoint whose response is a JSON array. fn reads one page: at most page.Limit rows whose key comes

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// MaxSeen is the maximum number of pixels of an image for HardToSee.
+	// MaxSeen is the maximum number of pixels in an image that callers pass to HardToSee.
 	MaxSeen = 1_000_000
 
 	samples = 48     // samples per row and column

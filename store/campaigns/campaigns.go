@@ -293,8 +293,8 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 
 // EditCampaign changes the fields of a campaign with rule and withdraws the campaign's approval. The archive setting
 // can change at any time and does not affect the approval. If nothing changes, EditCampaign does nothing. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is
-// past approval. It also returns the errors of rule and of the checks of its changes.
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has changed, or core.ErrConflict if the campaign
+// is past approval. It also returns the errors of rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
@@ -388,7 +388,7 @@ func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campa
 }
 
 // DeleteCampaign deletes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
-// for another revision, or core.ErrConflict if the campaign ever had a job.
+// if the revision has changed, or core.ErrConflict if the campaign ever had a job.
 func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		c, err := campaignSeen(tx, &e)

@@ -228,9 +228,9 @@ func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now 
 }
 
 // UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved if
-// it was approved before SendCampaign. Otherwise, it becomes a draft again. It returns core.ErrCampaignNotFound or, for
-// another revision, core.ErrPreconditionFailed. If the campaign is not scheduled or its job has started, it returns
-// core.ErrConflict.
+// it was approved before SendCampaign. Otherwise, it becomes a draft again. It returns core.ErrCampaignNotFound or, if
+// the revision has changed, core.ErrPreconditionFailed. If the campaign is not scheduled or its job has started, it
+// returns core.ErrConflict.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if c, err = campaignSeen(tx, &e); err != nil {

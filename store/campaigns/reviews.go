@@ -99,8 +99,8 @@ func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to 
 }
 
 // AskReview requests another person's approval of a draft and emails the people who can approve it. wantedAt is the
-// deadline; 0 means no deadline. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision,
-// or core.ErrConflict. If the tenant has already made 50 requests for reviews and fixes in a day, it returns
+// deadline; 0 means no deadline. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has
+// changed, or core.ErrConflict. If the tenant has already made 50 requests for reviews and fixes in a day, it returns
 // core.ErrTooMany.
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
@@ -158,9 +158,9 @@ func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdi
 	return len(all), tellReview(tx, c, kind, note, by, all, e.Now)
 }
 
-// RejectCampaign makes a campaign that is approved or in review a draft again and stores the note with it. It sends the
-// note to the person who requested the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for
-// another revision, or core.ErrConflict.
+// RejectCampaign turns a campaign that is approved or in review back into a draft and stores the note with it. It sends
+// the note to the person who requested the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed if
+// the revision has changed, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		was := *c

@@ -16,8 +16,8 @@ const copyMark = "copy"
 
 // Settle detects whether the file was moved, copied or restored since the last start. In the same transaction it calls
 // settle, which decides which emails and events may still be sent. Afterwards the file is at home here. If away is
-// true, the file is a copy or was restored. If results wait for a replica, a file that comes from it is at home on
-// every machine. Settle returns core.ErrStorage or an error of the file system.
+// true, the file is a copy or was restored. If operations wait for a replica, a file that comes from it is at home
+// on every machine. Settle returns core.ErrStorage or an error of the file system.
 func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
 	file, err := homeMark(s.path)
 	if err != nil {

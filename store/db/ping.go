@@ -16,14 +16,14 @@ var (
 // leastRoom is the number of free bytes that the smallest commit needs: a few pages of the -wal.
 const leastRoom = 16 << 10
 
-// pingRoom is the number of bytes that Ping must be able to write after an earlier write found no space. A typical
-// operation writes that much.
+// pingRoom is the number of bytes that Ping must be able to write after a write failed because the disk was full. A
+// typical operation writes that much.
 const pingRoom = 1 << 20
 
 // Ping checks the database by reading and writing. It takes the write lock, writes a session row and rolls it back.
-// After a failed write, it commits the row to prove that the disk accepts writes. After a write that found no space,
-// it first makes the row large, because small writes may still fit. If the disk has no free byte, Ping fails without
-// writing. The errors database and sessions are nil or core.ErrStorage.
+// After a failed write, it commits the row to prove that the disk accepts writes. If that write failed because
+// the disk was full, it first makes the row large, because small writes may still fit. If the disk has no free byte,
+// Ping fails without writing. The errors database and sessions are nil or core.ErrStorage.
 func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.Get(ctx, &one, "SELECT 1"); database != nil {

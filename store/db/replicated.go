@@ -161,7 +161,7 @@ type ReplicaState struct {
 // replicaLate is how long a commit may wait before the replica counts as late.
 const replicaLate = 5 * time.Second
 
-// Late reports whether results wait for the replica so long that callers give up.
+// Late reports whether operations wait for the replica so long that callers give up.
 func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
 
 // ReplicaState returns the state of the replica. ok is false if there is none.
@@ -188,11 +188,12 @@ func (s *DB) MendReplica(ctx context.Context, found error) error {
 	return nil
 }
 
-// Acknowledges reports whether there is a replica and results wait for it.
+// Acknowledges reports whether there is a replica and operations wait until it has their commits.
 func (s *DB) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
-// Acknowledged waits until everything committed so far is in the replica. If results don't wait for a replica, it
-// returns immediately. The only error is core.ErrStorage. The commits then remain and may still reach the replica.
+// Acknowledged waits until everything committed so far is in the replica. If operations don't have to wait for a
+// replica, it returns immediately. The only error is core.ErrStorage. After an error, the commits remain and may still
+// reach the replica.
 func (s *DB) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
 		return nil
@@ -203,8 +204,8 @@ func (s *DB) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn with the result of Acknowledged once that is known. If results don't wait for a replica, it
-// calls fn immediately. fn must not block.
+// OnceAcknowledged calls fn with the result of Acknowledged once that is known. If operations don't have to wait for
+// a replica, it calls fn immediately. fn must not block.
 func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {
 		fn(nil)

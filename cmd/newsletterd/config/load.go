@@ -22,8 +22,8 @@ import (
 // DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "./newsletterd.toml"
 
-// InstalledFiles are the configuration files of installations. Commands search them in this order, if DefaultFile does
-// not exist and neither a flag nor the environment names a configuration or database.
+// InstalledFiles lists the paths where installations keep the configuration file. Commands try them in this order if
+// DefaultFile does not exist and neither a flag nor the environment names a configuration or database.
 var InstalledFiles = []string{"/etc/newsletterd/newsletterd.toml", "/var/lib/newsletterd/newsletterd.toml"}
 
 // EnvFile names the configuration file if no flag does.
