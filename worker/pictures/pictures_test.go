@@ -297,7 +297,7 @@ func TestPicturesAreRetriedAndRemoved(t *testing.T) {
 	}
 	for at, want := range map[core.Instant]string{
 		now0.Add(10*time.Minute - 1): "once every 10 minutes",
-		now0.Add(10 * time.Minute):   "No image of the import failed",
+		now0.Add(10 * time.Minute):   "There are no failed images to retry",
 	} {
 		_, err := b.RetryPictures(t.Context(), id, "user:1", at)
 		if core.KindOf(err) != core.Conflict || !strings.Contains(err.Error(), want) {
