@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -115,6 +116,47 @@ func TestConsoleSegmentsStayPrivate(t *testing.T) {
 			if e.archiveHolds(name, name) != c.shown {
 				t.Errorf("%s: shown is %v", name, !c.shown)
 			}
+		}
+	})
+}
+
+// Every save keeps what the editor's box shows, also if the page isn't loaded again in between.
+func TestConsoleArchiveBoxIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		g := e.add("VIPs", `{"domain":["reader.example"]}`)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+		page := e.shows(e.path("?tab=settings"), http.StatusOK, `name="archive_was" value=""`)
+		form := e.edit(page, "list."+e.list.ID, "1", "segment", g.ID)
+		for _, box := range []string{"1", "", "1", ""} {
+			if form.Del("archive"); box != "" {
+				form.Set("archive", box)
+			}
+			body, err := io.ReadAll(e.ask("POST", e.at(e.path("")), form, "X-Autosave", "1").Body)
+			e.must(err)
+			for name, before := range map[string]string{
+				"revision": `data-revision="`, "archive_was": `"archive_was" value="`,
+			} {
+				_, rest, found := strings.Cut(string(body), before)
+				if value, _, ok := strings.Cut(rest, `"`); found && ok {
+					form.Set(name, html.UnescapeString(value))
+				}
+			}
+			c, err := e.store.Campaign(e.Context(), e.campaign.ID)
+			e.must(err)
+			if (c.InArchive == core.ArchiveShown) != (box != "") {
+				t.Errorf("box %q: stored %q", box, c.InArchive)
+			}
+		}
+		// A page without the box changes nothing.
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(e.shows(e.path("?tab=settings"), http.StatusOK), "archive", "1",
+			"segment", g.ID))
+		e.archives(false)
+		page = e.shows(e.path("?tab=settings"), http.StatusOK, "-archive_was")
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "segment", g.ID))
+		if c, err := e.store.Campaign(e.Context(), e.campaign.ID); err != nil || c.InArchive != core.ArchiveShown {
+			t.Errorf("without the box: %q, %v", c.InArchive, err)
 		}
 	})
 }

@@ -274,8 +274,12 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 			out["segment_id"] = segment
 			out["exclude_segment_ids"] = ticked(form, "outside.", c.ExcludeSegmentIDs)
 		}
-		if form["archive"] != form["archive_was"] { // otherwise the default applies, which depends on the segments
-			out["archive"] = form["archive"] != ""
+		if was, ok := form["archive_was"]; ok { // otherwise, the form has no box
+			on := form["archive"] != ""
+			// Without a choice, the default applies, which depends on the segments.
+			if c.Archive != nil && on != *c.Archive || c.Archive == nil && on != (was != "") {
+				out["archive"] = on
+			}
 		}
 		out["test_addresses"] = strings.FieldsFunc(form["test_addresses"], func(r rune) bool {
 			return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == ';'
