@@ -161,6 +161,34 @@ func TestConsoleArchiveBoxIsSaved(t *testing.T) {
 	})
 }
 
+// The choice in the editor's box survives a save that fails.
+func TestConsoleArchiveBoxAfterAFailedSave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		for _, failure := range []struct {
+			status int
+			name   string
+			value  string
+		}{{http.StatusBadRequest, "reply_to", "nowhere"}, {http.StatusPreconditionFailed, "revision", "0"}} {
+			e.campaign = e.seed.NewCampaign(e.list)
+			page := e.shows(e.path("?tab=settings"), http.StatusOK, `name="archive" value="1" checked`)
+			form := e.edit(page, "list."+e.list.ID, "1", failure.name, failure.value)
+			answer := e.ask("POST", e.at(e.path("")), form)
+			body, err := io.ReadAll(answer.Body)
+			e.must(err)
+			if answer.StatusCode != failure.status || strings.Contains(string(body), `name="archive" value="1" checked`) {
+				t.Errorf("%s: status %d, %s", failure.name, answer.StatusCode, textOf(string(body)))
+			}
+			form = e.edit(string(body), "list."+e.list.ID, "1", "over", "1")
+			e.sends(e.path(""), http.StatusSeeOther, form)
+			if c, err := e.store.Campaign(e.Context(), e.campaign.ID); err != nil || c.InArchive != core.ArchiveHidden {
+				t.Errorf("%s: stored %q, %v", failure.name, c.InArchive, err)
+			}
+		}
+	})
+}
+
 // The settings of a list name the campaigns that become public when its archive is turned on.
 func TestConsoleListSaysWhatBecomesPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

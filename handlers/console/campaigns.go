@@ -199,6 +199,8 @@ type campaignPage struct {
 	Permissions core.CampaignPermissions `json:"permissions"` // permissions of the visitor
 
 	Revision string `json:"-"` // ETag for changes
+
+	archiveWas *bool // see ArchiveWas
 }
 
 // Segmented reports whether segments determine the recipients.

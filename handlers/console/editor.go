@@ -404,10 +404,22 @@ func (c *campaignPage) same(other *campaignPage) bool {
 
 // overlay applies unsaved input to a campaign, so that the page shows it again.
 func (c *campaignPage) overlay(change map[string]any) {
+	stored := c.clone()
 	b, err := json.Marshal(change)
 	if err == nil {
 		_ = json.Unmarshal(b, c) // the keys are those of the campaign
 	}
+	was := *c
+	was.Archive = stored.Archive
+	c.archiveWas = new(was.Archived())
+}
+
+// ArchiveWas reports what the archive box shows without an unsaved choice.
+func (c *campaignPage) ArchiveWas() bool {
+	if c.archiveWas != nil {
+		return *c.archiveWas
+	}
+	return c.Archived()
 }
 
 // autosaveFault responds to the editor script with the reason why nothing was saved.
