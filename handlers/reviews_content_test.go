@@ -347,8 +347,8 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 	})
 }
 
-// The page shows everything that an approval covers: sender, reply address, files, excluded people, tracking, and
-// parameters added to links. The last page of the console shows it to the writer, too.
+// The page shows everything that an approval covers: sender, reply address, files, excluded people, the archive, tracking,
+// and parameters added to links. The last page of the console shows it to the writer, too.
 func TestReviewShowsAllThatIsCovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -357,7 +357,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 		paper := e.seed.NewMedia("paper.png", []string{"picture"})
 		e.seed.Must(e.store.UpdateList(t.Context(), e.seed.ListID, "test", func(l *core.List) error {
 			fields := []core.Field{{Name: "taste", Label: "Favorite", Type: core.FieldText}}
-			return l.Change(core.ListInput{Fields: &fields}, e.seed.Time())
+			return l.Change(core.ListInput{Fields: &fields, Archive: new(true)}, e.seed.Time())
 		}))
 		staff := e.seed.NewList(func(in *core.ListInput) { in.Name = new("Staff") })
 		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
@@ -397,12 +397,15 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
 				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"),
 				w.ReviewTracking, w.ReviewPersons, w.ReviewUTM, w.ReviewSegment, w.ReviewNotSegment, w.ReviewPolls,
-				page.FillIn(w.ReviewPollCloses, "when", "")) {
+				w.ReviewArchive, w.ReviewHidden, page.FillIn(w.ReviewPollCloses, "when", "")) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: no %q in %s", lang, want, got)
 				}
 			}
 			got = facts(reviewAddress(plain.ID), lang)
+			if shown := page.FillIn(w.ReviewShown, "lists", ""); !strings.Contains(got, shown) {
+				t.Errorf("%s: no %q in %s", lang, shown, got)
+			}
 			for _, absent := range []string{w.ReviewAttachments, w.ReviewExcluded, w.ReviewTracking, w.ReviewUTM} {
 				if got == "" || strings.Contains(got, absent) {
 					t.Errorf("%s: %q in %s", lang, absent, got)

@@ -71,7 +71,11 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	for i := range f.Polls {
 		facts = append(facts, pollFacts(w, zone, &f.Polls[i], &l.Draft.Content.List)...)
 	}
-	facts = append(facts, reviewFact{w.ReviewTracking, w.TracksAs(t, f.Tracking)},
+	archive, err := a.archiveFact(c, &l.Draft.Campaign, f)
+	if err != nil {
+		return err
+	}
+	facts = append(facts, archive, reviewFact{w.ReviewTracking, w.TracksAs(t, f.Tracking)},
 		reviewFact{w.ReviewUTM, strings.ReplaceAll(f.UTM.Query(), "&", ", ")})
 	before := ""
 	for _, fact := range facts {
@@ -86,6 +90,31 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		data.Facts = append(data.Facts, fact)
 	}
 	return nil
+}
+
+// archiveFact returns whether the public archives of the campaign's lists will show it. Without such an archive, the fact
+// has no text.
+func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.CampaignFields) (reviewFact, error) {
+	w := page.WordsOf(c)
+	fact := reviewFact{Name: w.ReviewArchive}
+	var names []string
+	for _, id := range f.ListIDs {
+		l, err := a.Store.List(c, id)
+		if err != nil && core.KindOf(err) != core.NotFound {
+			return fact, err
+		}
+		if l.Archive {
+			names = append(names, l.Name)
+		}
+	}
+	shown := of.InArchive == core.ArchiveShown || of.InArchive == "" && !f.Segmented()
+	switch {
+	case len(names) > 0 && shown:
+		fact.Text = page.FillIn(w.ReviewShown, "lists", strings.Join(names, ", "))
+	case len(names) > 0:
+		fact.Text = w.ReviewHidden
+	}
+	return fact, nil
 }
 
 // pollFacts returns the facts about a poll that its buttons in the email don't show, with times in the given zone.

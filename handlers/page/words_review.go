@@ -72,6 +72,9 @@ type reviewWords struct {
 	ReviewConsent      string `json:"review_tracks_consent"`
 	ReviewTotals       string `json:"review_tracks_totals"`
 	ReviewUTM          string `json:"review_utm"`
+	ReviewArchive      string `json:"review_archive"`
+	ReviewShown        string `json:"review_archive_shown"`
+	ReviewHidden       string `json:"review_archive_hidden"`
 
 	OutdatedTitle string `json:"outdated_title"`
 	OutdatedText  string `json:"outdated_text"`
