@@ -344,6 +344,15 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 	return c.InArchive != was
 }
 
+// CopiedInArchive returns InArchive for a copy of the campaign. Sending to segments hides a campaign, so this isn't
+// copied: if the copy goes to segments, it is hidden, too.
+func (c *Campaign) CopiedInArchive(f *CampaignFields) string {
+	if f.Segmented() && c.InArchive != ArchiveShown {
+		return ""
+	}
+	return c.InArchive
+}
+
 // Archive archives the campaign. If it is neither a draft nor sent, it returns a Conflict error.
 func (c *Campaign) Archive() error {
 	if c.State != CampaignDraft && c.State != CampaignSent {

@@ -189,6 +189,32 @@ func TestConsoleArchiveBoxAfterAFailedSave(t *testing.T) {
 	})
 }
 
+// A duplicate takes over what someone has chosen for the archive, but not that sending to a segment has hidden it.
+func TestConsoleDuplicatesTheArchiveChoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		g := e.add("VIPs", `{"domain":["reader.example"]}`)
+		for _, c := range []struct{ segment, choice, want string }{
+			{g.ID, "", ""},
+			{g.ID, "1", core.ArchiveShown},
+			{"", "0", core.ArchiveHidden},
+			{"", "", ""},
+		} {
+			e.sendsTo(func(f *core.CampaignFields) { f.SegmentID = c.segment })
+			if c.choice != "" {
+				e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {c.choice}})
+			}
+			to, _, _ := strings.Cut(e.sends(e.path("/act"), http.StatusSeeOther, url.Values{"act": {"duplicate"}}), "?")
+			made, err := e.store.Campaign(e.Context(), to[strings.LastIndex(to, "/")+1:])
+			e.must(err)
+			if made.ID == e.campaign.ID || made.InArchive != c.want {
+				t.Errorf("%+v: the copy has %q", c, made.InArchive)
+			}
+		}
+	})
+}
+
 // The settings of a list name the campaigns that become public when its archive is turned on.
 func TestConsoleListSaysWhatBecomesPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -300,7 +300,7 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 		return campaign{}, err
 	}
 	made := core.NewCampaign(of.TenantID, &f, web.Actor(c), c.Now)
-	made.InArchive = of.InArchive
+	made.InArchive = of.CopiedInArchive(&f)
 	made.AlsoWrittenBy(of.Writers...)
 	made, err = a.Store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)

@@ -272,7 +272,7 @@ func (p commands) duplicateCommand() *cli.Command {
 			f.Audience = &core.FollowUp{Of: of.ID, Who: who}
 		}
 		made := core.NewCampaign(of.TenantID, &f, cli.Actor(), now())
-		made.InArchive = of.InArchive
+		made.InArchive = of.CopiedInArchive(&f)
 		if made, err = s.AddCampaign(c.Context, made, &f); err != nil {
 			return err
 		}
