@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -67,5 +68,29 @@ func TestConsoleImportLeadsToTheSuppressed(t *testing.T) {
 		e.shows(of, http.StatusOK, ">3 addresses · ", "d@reader.example", "-joan@reader.example")
 		e.shows("/suppressions", http.StatusOK, ">4 addresses · ", "joan@reader.example", "d@reader.example")
 		e.shows("/suppressions?import=none", http.StatusBadRequest)
+	})
+}
+
+// A link from an import leads to the addresses of one kind, however rare it is. Pages without a match show the total.
+func TestConsoleImportLeadsToARareKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.sends("/suppressions", http.StatusSeeOther, url.Values{"email": {"joan@reader.example"}})
+		file := "email;status\nzoe@reader.example;spam\n"
+		for k := range 250 {
+			file += fmt.Sprintf("b%d@reader.example;bounced\n", k)
+		}
+		at := e.uploads(e.list.ID, "a.csv", file)
+		for _, do := range []string{"try", "run"} {
+			e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"active"}, "do": {do}})
+			e.runImports()
+		}
+		e.shows("/suppressions?kind=complaint&import="+at[len("/imports/"):], http.StatusOK, ">1 address · ",
+			"zoe@reader.example", "-Next page")
+		first := e.shows("/suppressions?kind=disabled", http.StatusOK, ">1 address · ", "joan@reader.example")
+		_, rest, _ := strings.Cut(first, "cursor=")
+		cursor, _, _ := strings.Cut(rest, `"`)
+		e.shows("/suppressions?kind=disabled&cursor="+strings.ReplaceAll(cursor, "&amp;", "&"), http.StatusOK,
+			">1 address · ", "-joan@reader.example")
 	})
 }

@@ -139,6 +139,10 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{none, true, ""},
 			{[]string{l.TenantID}, false, l.ID},
 		},
+		"ImportedSuppressions": {
+			{"id", "bounced", "", core.Suppressed{}},
+			{"id", "", l.TenantID, core.Suppressed{}},
+		},
 		"Invitations":  among,
 		"IssuesAfter":  {{l.ID, core.Issue{No: 1}}},
 		"IssuesBefore": {{l.ID, core.Issue{}}},

@@ -76,7 +76,7 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	if err := p.unreached(&d); err != nil {
 		return web.HTML{}, err
 	}
-	if v.Fault == "" && d.Text == "" && len(d.Rows) > 0 {
+	if v.Fault == "" && d.Text == "" && (len(d.Rows) > 0 || next != "" || p.Query("cursor") != "") {
 		total, err := p.suppressedTotal(q)
 		if err != nil {
 			return web.HTML{}, err

@@ -124,7 +124,7 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	case in.ImportID != "":
 		part = partSuppressed
 		read = func(ctx context.Context, tenant string, after core.Suppressed, limit int) ([]core.Suppressed, error) {
-			return a.store.ImportedSuppressions(ctx, in.ImportID, tenant, after, limit)
+			return a.store.ImportedSuppressions(ctx, in.ImportID, in.Kind, tenant, after, limit)
 		}
 	case part == partDisabled:
 		read = a.store.DisabledAddresses
