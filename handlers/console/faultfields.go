@@ -133,6 +133,8 @@ var faultsOfFields = []string{
 	"Email not found. Reload the page.",
 	"id must be the number of a queued email.",
 	"Email not found. Reload the page.",
+	"import_id can't be combined with email. Remove one of the two.",
+	"You can't search within one import. Show all addresses first.",
 	"kind must be one of %s.",
 	"Choose a type: {{1}}.",
 	"language must be one of %s.",

@@ -52,7 +52,7 @@ func (r *Room) suppressionRoutes(t *web.Table) {
 		Refuses(web.BadEmail)
 	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").
 		Named("listSuppressions").
-		Refuses(web.BadEmail)
+		Refuses(web.BadEmail, web.Refused("import_id", "Can't be combined with email"))
 	t.Add("GET", off+"/count", may, web.Member, web.Query(p.count),
 		"Count the blocked addresses of a tenant, up to 50,000").Named("countSuppressions").
 		Refuses(web.TenantNamed)
@@ -106,6 +106,9 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return nil, "", err
+	}
+	if in.Email != "" && in.ImportID != "" {
+		return nil, "", core.Invalidf("import_id", "import_id can't be combined with email. Remove one of the two.")
 	}
 	if in.Email != "" {
 		found, err := a.store.Suppressions(c, in.Email, tenant)
