@@ -103,7 +103,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 	})
 }
 
-// Without a key file, the page warns about the password if there is one. It shows the encryption in words.
+// Without a key file, the page says next to the field what happens to the password, and warns if there is one. It shows the encryption in words.
 func TestConsoleWarnsOfAnUnencryptedPassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -120,8 +120,10 @@ func TestConsoleWarnsOfAnUnencryptedPassword(t *testing.T) {
 			"host": {"localhost"}, "port": {"25"}, "tls": {"none"}, "from": {"news@acme.example"},
 			"test_to": {"me@acme.example"}, "act": {"save"},
 		}
+		const notice = "Backups of this server will contain the password."
+		e.shows(page, notice)
 		e.sends(page, form)
-		got := e.shows(page, "<dd>None (only on the same machine)</dd>")
+		got := e.shows(page, notice, "<dd>None (only on the same machine)</dd>")
 		if strings.Contains(got, warning) {
 			t.Error("it warns about a password that there isn't")
 		}
@@ -132,7 +134,9 @@ func TestConsoleWarnsOfAnUnencryptedPassword(t *testing.T) {
 		e.refuses(page, form, http.StatusConflict, warning)
 		form.Set("host", "smtp.example.org")
 		e.sends(page, form)
-		e.shows(page, warning, "<dd>STARTTLS (port 587)</dd>")
+		if strings.Contains(e.shows(page, warning, "<dd>STARTTLS (port 587)</dd>"), notice) {
+			t.Error("it says twice that backups contain the password")
+		}
 	})
 }
 

@@ -214,13 +214,16 @@ type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
 }
 
-func newMailServerFields(s shown, f filled, c preset, keepsPassword bool) mailServerFields {
+func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups bool) mailServerFields {
 	p := s.Page
 	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }
 	password := input("password", cmp.Or(c.Password, p.T("Password"))).Kind("password").Fill("new-password")
 	password.Value = ""
-	if keepsPassword {
+	switch {
+	case keepsPassword:
 		password = password.Help(p.T("Leave blank to keep the current password."))
+	case inBackups:
+		password = password.Help(p.T("Backups of this server will contain the password."))
 	}
 	return mailServerFields{
 		Host:     input("host", p.T("Host name")).Must().Like("smtp.acme.example"),
