@@ -177,7 +177,7 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 				return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
 			}
 			if to.New && to.List == "" {
-				if err := p.createList(&to); err != nil {
+				if err := p.firstList(&to); err != nil {
 					return p.uploadForm(to, err)
 				}
 			}
@@ -186,14 +186,6 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 		}
 	}
 	return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
-}
-
-// createList creates the list that an upload names.
-func (p *Page) createList(to *uploadTo) error {
-	var made core.List
-	err := p.Do(http.MethodPost, apiLists, map[string]any{"tenant_id": p.Tenant.ID, "name": to.Name}, &made)
-	to.List = made.ID
-	return err
 }
 
 // sendImport uploads a file to the API.

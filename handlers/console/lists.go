@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -319,4 +320,27 @@ func (o *Console) listDelete(p *Page) (web.HTML, error) {
 		return p.refused(err, show)
 	}
 	return p.Redirect(p.Path("lists"), "deleted")
+}
+
+// firstList creates the list that an upload names. If the tenant already has a list with this name, for example because
+// the form was submitted twice, it takes that list. It returns core.ErrProofOld before it creates a list for an upload
+// that would be refused.
+func (p *Page) firstList(to *uploadTo) error {
+	if err := p.fresh(); err != nil {
+		return err
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return err
+	}
+	for i := range lists {
+		if lists[i].Name == to.Name {
+			to.List = lists[i].ID
+			return nil
+		}
+	}
+	var made core.List
+	err = p.Do(http.MethodPost, apiLists, map[string]any{"tenant_id": p.Tenant.ID, "name": to.Name}, &made)
+	to.List = made.ID
+	return err
 }
