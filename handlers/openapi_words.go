@@ -66,6 +66,8 @@ var fieldWords = map[string]string{
 	"tenant_id":             "ID of the tenant",
 	"list_id":               "ID of the newsletter list",
 	"segment_id":            "ID of a segment of the tenant",
+	"import_id":             "ID of the import",
+	"spreadsheet":           "For spreadsheet programs: with a byte order mark, and this character between cells",
 	"email":                 "Email address; case is kept but ignored when comparing",
 	"preferences":           "Custom fields of the subscriber, available as placeholders",
 	"source":                "Where the subscription came from, for the consent history",

@@ -185,7 +185,8 @@ type fieldsInput struct {
 	Attachments   *[]string    `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
 	TestAddresses *[]string    `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
-	Archive *bool `json:"archive"` // not part of a version, so it can be changed at any time
+	// not part of a version, so it can be changed at any time
+	Archive *bool `json:"archive" about:"Whether the public archive shows the campaign once it is sent"`
 }
 
 // followUpInput limits a campaign to some recipients of another one. If Of is missing, the limit is removed.

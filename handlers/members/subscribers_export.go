@@ -226,7 +226,7 @@ func (in *subscriberSearchRequest) filter() *subscriberFilter {
 type subscriberExportRequest struct {
 	subscriberSearchRequest
 	Columns     string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
-	Spreadsheet string `json:"spreadsheet" enum:"comma|semicolon" about:"For spreadsheet programs: with a byte order mark, and this character between cells"`
+	Spreadsheet string `json:"spreadsheet" enum:"comma|semicolon"`
 }
 
 // JudgeKeys refuses unknown keys.
