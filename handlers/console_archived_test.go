@@ -220,8 +220,16 @@ func TestConsoleListSaysWhatBecomesPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
 		settings := "/lists/" + e.list.ID + "/settings"
-		const heading = "everyone can read these campaigns"
+		const heading = "everyone can read:"
 		e.shows(settings, http.StatusOK, "-"+heading)
+		issues := `href="` + e.at("/lists/"+e.list.ID+"/issues") + `">`
+		e.seed.NewImportedIssue(e.list.ID, "old", "<p>Old</p>")
+		e.shows(settings, http.StatusOK, heading, issues+"1 imported issue<")
+		e.seed.NewImportedIssue(e.list.ID, "older", "<p>Older</p>")
+		e.shows(settings, http.StatusOK, issues+"2 imported issues<")
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Name, f.Subject = "", "Tulips" })
+		e.mailing(core.Outcome{State: core.RecipientSent})
+		e.shows(settings, http.StatusOK, `href="`+e.at("/campaigns/"+e.campaign.ID+"#in-archive")+`">Tulips</a>`)
 		e.sendsTo(func(f *core.CampaignFields) { f.Subject = "Roses" })
 		shown := e.campaign.ID
 		e.sendsTo(func(f *core.CampaignFields) { f.SegmentID = e.add("VIPs", `{"domain":["reader.example"]}`).ID })

@@ -235,16 +235,15 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
-		public, more, err := p.wouldBePublic(&l.List)
+		soon, err := p.wouldBePublic(&l.List)
 		if err != nil {
 			return web.HTML{}, err
 		}
 		return p.showList("list-settings", &l, v, f, struct {
 			Confirm, Tags    []option
 			TagHelp, Archive string
-			Public           []*campaignPage
-			MorePublic       bool
-		}{confirm, tags, help, links.Archive, public, more})
+			Soon             publicSoon
+		}{confirm, tags, help, links.Archive, soon})
 	}
 	if p.isGet() {
 		values := recordValues(l.List)
@@ -266,38 +265,71 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 // mostPublic is the maximum number of campaigns that wouldBePublic returns.
 const mostPublic = 20
 
-// wouldBePublic returns the newest sent campaigns that everyone can read once the archive of a list is turned on. more
-// reports whether there may be others.
-func (p *Page) wouldBePublic(l *core.List) (out []*campaignPage, more bool, err error) {
-	if l.Archive || !p.May(core.ActionCampaignRead) {
-		return nil, false, nil
+// publicSoon is what everyone can read once the archive of a list is turned on.
+type publicSoon struct {
+	Campaigns  []*campaignPage // sent or being sent, newest first
+	More       bool            // whether there may be other campaigns
+	Issues     int64           // imported issues
+	MoreIssues bool
+}
+
+// Any reports whether there is anything to read.
+func (s publicSoon) Any() bool { return len(s.Campaigns) > 0 || s.More || s.Issues > 0 }
+
+// wouldBePublic returns what everyone can read once the archive of a list is turned on.
+func (p *Page) wouldBePublic(l *core.List) (soon publicSoon, err error) {
+	if l.Archive {
+		return soon, nil
 	}
-	q := p.ofTenant("list_id", l.ID, "state", string(core.CampaignSent), "limit", "100")
+	var issues []core.ImportedIssue
+	next, err := p.Get(apiLists+"/"+l.ID+"/imported-issues", url.Values{"limit": {"100"}}, &issues)
+	if err != nil {
+		return soon, err
+	}
+	soon.Issues, soon.MoreIssues = int64(len(issues)), next != ""
+	if !p.May(core.ActionCampaignRead) {
+		return soon, nil
+	}
+	for _, state := range []core.CampaignState{core.CampaignSending, core.CampaignSent} {
+		if err := p.addPublic(&soon, l, state); err != nil || soon.More {
+			return soon, err
+		}
+	}
+	return soon, nil
+}
+
+// addPublic adds the campaigns in a state that the archive of a list would show.
+func (p *Page) addPublic(soon *publicSoon, l *core.List, state core.CampaignState) error {
+	q := p.ofTenant("list_id", l.ID, "state", string(state), "limit", "100")
 	for range 5 {
 		var found []core.CampaignView
 		next, err := p.Get("/api/campaigns", q, &found)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
 		for i := range found {
 			if found[i].Archive != nil && !*found[i].Archive {
 				continue
 			}
-			if len(out) == mostPublic {
-				return out, true, nil
+			if len(soon.Campaigns) == mostPublic {
+				soon.More = true
+				return nil
 			}
-			c, err := p.campaignOf(found[i].ID)
-			if err != nil {
-				return nil, false, err
+			c := &campaignPage{CampaignView: found[i]} // without a choice, it didn't go to a segment
+			if found[i].Archive != nil {
+				if c, err = p.campaignOf(found[i].ID); err != nil {
+					return err
+				}
 			}
-			out = append(out, c)
+			soon.Campaigns = append(soon.Campaigns, c)
 		}
 		if next == "" {
-			return out, false, nil
+			return nil
 		}
 		q.Set("cursor", next)
 	}
-	return out, true, nil
+	soon.More = true
+	return nil
 }
 
 // listDelete asks for confirmation and then deletes a list.
