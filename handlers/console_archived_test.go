@@ -177,7 +177,8 @@ func TestConsoleArchiveBoxAfterAFailedSave(t *testing.T) {
 			answer := e.ask("POST", e.at(e.path("")), form)
 			body, err := io.ReadAll(answer.Body)
 			e.must(err)
-			if answer.StatusCode != failure.status || strings.Contains(string(body), `name="archive" value="1" checked`) {
+			checked := strings.Contains(string(body), `name="archive" value="1" checked`)
+			if answer.StatusCode != failure.status || checked {
 				t.Errorf("%s: status %d, %s", failure.name, answer.StatusCode, textOf(string(body)))
 			}
 			form = e.edit(string(body), "list."+e.list.ID, "1", "over", "1")

@@ -92,8 +92,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	return nil
 }
 
-// archiveFact returns whether the public archives of the campaign's lists will show it. Without such an archive, the fact
-// has no text.
+// archiveFact returns the fact about the public archives of the campaign's lists. If there are none, it has no text.
 func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.CampaignFields) (reviewFact, error) {
 	w := page.WordsOf(c)
 	fact := reviewFact{Name: w.ReviewArchive}

@@ -414,7 +414,7 @@ func (c *campaignPage) overlay(change map[string]any) {
 	c.archiveWas = new(was.Archived())
 }
 
-// ArchiveWas reports what the archive box shows without an unsaved choice.
+// ArchiveWas reports whether the archive box is checked without an unsaved choice.
 func (c *campaignPage) ArchiveWas() bool {
 	if c.archiveWas != nil {
 		return *c.archiveWas
