@@ -345,9 +345,9 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 }
 
 // CopiedInArchive returns InArchive for a copy of the campaign. Sending to segments hides a campaign, so this isn't
-// copied: if the copy goes to segments, it is hidden, too.
+// copied: if the copy goes to segments, it is hidden, too. Before sending, only a person can have hidden it.
 func (c *Campaign) CopiedInArchive(f *CampaignFields) string {
-	if f.Segmented() && c.InArchive != ArchiveShown {
+	if f.Segmented() && c.InArchive != ArchiveShown && c.JobNo != 0 {
 		return ""
 	}
 	return c.InArchive

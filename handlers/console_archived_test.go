@@ -190,6 +190,28 @@ func TestConsoleArchiveBoxAfterAFailedSave(t *testing.T) {
 	})
 }
 
+// A box that no one touched doesn't undo what someone else has chosen meanwhile.
+func TestConsoleArchiveBoxOfAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.archives(true)
+		page := e.shows(e.path("?tab=settings"), http.StatusOK, `name="archive" value="1" checked`)
+		form := e.edit(page, "list."+e.list.ID, "1", "archive", "1", "subject", "News")
+		others := e.edit(page, "list."+e.list.ID, "1")
+		others.Del("archive")
+		e.sends(e.path(""), http.StatusSeeOther, others)
+		answer := e.ask("POST", e.at(e.path("")), form)
+		body, err := io.ReadAll(answer.Body)
+		if e.must(err); answer.StatusCode != http.StatusPreconditionFailed {
+			t.Fatal(answer.Status)
+		}
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(string(body), "list."+e.list.ID, "1", "over", "1"))
+		if c, err := e.store.Campaign(e.Context(), e.campaign.ID); err != nil || c.InArchive != core.ArchiveHidden {
+			t.Errorf("stored %q, %v", c.InArchive, err)
+		}
+	})
+}
+
 // A duplicate takes over what someone has chosen for the archive, but not that sending to a segment has hidden it.
 func TestConsoleDuplicatesTheArchiveChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -212,6 +234,11 @@ func TestConsoleDuplicatesTheArchiveChoice(t *testing.T) {
 			if made.ID == e.campaign.ID || made.InArchive != c.want {
 				t.Errorf("%+v: the copy has %q", c, made.InArchive)
 			}
+		}
+		var f core.CampaignFields
+		f.SegmentID = g.ID
+		if got := (&core.Campaign{InArchive: core.ArchiveHidden}).CopiedInArchive(&f); got != core.ArchiveHidden {
+			t.Errorf("a draft that someone has hidden: the copy has %q", got)
 		}
 	})
 }

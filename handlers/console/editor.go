@@ -319,6 +319,9 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	if p.Form["over"] != "" || revision != now && p.ours(c) {
 		revision = now
 	}
+	if revision != now && (p.Form["archive"] != "") == (p.Form["archive_was"] != "") {
+		delete(change, "archive") // the box wasn't touched, so the conflict page shows the other person's choice
+	}
 	a, err := p.Ask(web.Question{
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
 		Header: map[string]string{"If-Match": revision},
