@@ -347,8 +347,9 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 	})
 }
 
-// The page shows everything that an approval covers: sender, reply address, files, excluded people, archive,
-// tracking, and parameters added to links. The last page of the console shows it to the writer, too.
+// The page shows everything that an approval covers: sender, reply address, files, excluded people, tracking, and
+// parameters added to links. It also shows the archive, which can change later. The last page of the console shows it
+// to the writer, too.
 func TestReviewShowsAllThatIsCovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)

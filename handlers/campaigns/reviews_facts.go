@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// reviewFact is one line of the facts that an approval covers.
+// reviewFact is one line of the facts that the review page shows.
 type reviewFact struct{ Name, Text string }
 
 // fillFacts sets the facts that the body of the email doesn't show, such as attachments and excluded recipients.
@@ -106,7 +106,8 @@ func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.Campaig
 			names = append(names, l.Name)
 		}
 	}
-	shown := of.InArchive == core.ArchiveShown || of.InArchive == "" && !f.Segmented()
+	sent := of.State == core.CampaignSending || of.State == core.CampaignSent
+	shown := of.InArchive == core.ArchiveShown || of.InArchive == "" && (sent || !f.Segmented())
 	switch {
 	case len(names) > 0 && shown:
 		fact.Text = page.FillIn(w.ReviewShown, "lists", strings.Join(names, ", "))
