@@ -66,7 +66,13 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
 		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
-		Refuses(web.Refused("list_id", "Missing, and tenant_id too"))
+		Refuses(
+			web.Refused("list_id", "Missing, and tenant_id too"),
+			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
+			web.Refused("email_prefix", "Too long"),
+			web.Refused("search", "Too long"),
+			web.BadEmail,
+		)
 	s.ruledRoutes(t, all)
 	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")

@@ -15,12 +15,14 @@ import (
 
 // exported holds the query of an export: its list or tenant, its filters, and its format.
 type exported struct {
-	ListID   string `query:"list_id,uuid"`
-	TenantID string `query:"tenant_id"`
-	Status   string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
-	Search   string `query:"search"`
-	Field    string `query:"field"`
-	Value    string `query:"value"`
+	ListID      string     `query:"list_id,uuid"`
+	TenantID    string     `query:"tenant_id"`
+	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Email       core.Email `query:"email"`
+	EmailPrefix string     `query:"email_prefix"`
+	Search      string     `query:"search"`
+	Field       string     `query:"field"`
+	Value       string     `query:"value"`
 	// preferences (default): one column with JSON. fields: one column for each field.
 	Columns string `query:"columns" enum:"preferences|fields"`
 	// for spreadsheet programs: with a byte order mark, and this character between cells
@@ -37,7 +39,7 @@ func (in *exported) CheckInput() error {
 
 func (in *exported) filter() *subscriberFilter {
 	return &subscriberFilter{
-		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, Search: in.Search, Field: in.Field,
+		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, Email: in.Email, EmailPrefix: in.EmailPrefix, Search: in.Search, Field: in.Field,
 		Value: in.Value,
 	}
 }
