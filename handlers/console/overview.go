@@ -89,7 +89,7 @@ type overviewData struct {
 	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
 	Rest    bool   // whether a newsletter was delivered and Steps are those that are left
-	StepsID string // identifies the steps that are left
+	StepIDs string // identify the steps that are left
 	Growth  growth
 }
 

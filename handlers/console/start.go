@@ -130,18 +130,22 @@ const stepsHidden = 365 * 24 * time.Hour
 // stepsCookie returns the name of the cookie with the steps that were dismissed.
 func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
 
-// stepsID identifies a set of steps, so that a new step is shown although others were dismissed.
-func stepsID(all []step) string {
-	h := fnv.New64a()
+// stepIDs identifies steps, so that a new step is shown although others were dismissed.
+func stepIDs(all []step) []string {
+	ids := make([]string, len(all))
 	for i := range all {
-		_, _ = io.WriteString(h, all[i].To+"\n")
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, all[i].To)
+		ids[i] = strconv.FormatUint(uint64(h.Sum32()), 36)
 	}
-	return strconv.FormatUint(h.Sum64(), 36)
+	return ids
 }
 
 // dismissSteps hides the steps of the form in this browser.
 func (*Console) dismissSteps(p *Page) (web.HTML, error) {
-	p.SetCookie(p.stepsCookie(), p.Form["steps"], p.Now.Time().Add(stepsHidden))
+	if ids := p.Form["steps"]; len(ids) <= 100 {
+		p.SetCookie(p.stepsCookie(), ids, p.Now.Time().Add(stepsHidden))
+	}
 	return p.Redirect(p.Path(), "")
 }
 
@@ -208,9 +212,11 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 	}
 	if delivered {
 		all = slices.DeleteFunc(all, func(s step) bool { return s.Done || s.optional })
-		if d.StepsID = stepsID(all); p.Cookie(p.stepsCookie()) == d.StepsID {
+		ids, dismissed := stepIDs(all), strings.Split(p.Cookie(p.stepsCookie()), ".")
+		if !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(dismissed, id) }) {
 			return nil, nil
 		}
+		d.StepIDs = strings.Join(ids, ".")
 	}
 	return all, nil
 }
