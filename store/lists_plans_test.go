@@ -88,8 +88,8 @@ func TestListsAreReadByIndex(t *testing.T) {
 
 // everyList returns the arguments of each list method, without the context and the page or limit.
 func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Instant) map[string][][]any {
-	none := []string(nil)
-	among := [][]any{{[]string{l.TenantID}, false}, {[]string{l.TenantID, "t"}, false}, {none, true}}
+	none, own, others := []string(nil), []string{l.TenantID}, []string{l.TenantID, "t"}
+	among := [][]any{{own, false}, {others, false}, {none, true}}
 	of := [][]any{{"id"}}
 	return map[string][][]any{
 		"Agents": of,
@@ -108,16 +108,12 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{campaigns.CampaignFilter{Tenants: []string{l.TenantID}, State: core.CampaignDraft, ListID: l.ID, Text: "a"}},
 			{campaigns.CampaignFilter{Tenants: []string{l.TenantID, "t"}, ListID: l.ID}},
 		},
-		"ClaimDeferred":   {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
-		"ClaimRecipients": {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
-		"Clients":         among,
-		"CountedLists":    among,
-		"DKIMKeys":        among,
-		"DeletedLists": {
-			{[]string{l.TenantID}, false, now},
-			{[]string{l.TenantID, "t"}, false, now},
-			{none, true, now},
-		},
+		"ClaimDeferred":      {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
+		"ClaimRecipients":    {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
+		"Clients":            among,
+		"CountedLists":       among,
+		"DKIMKeys":           among,
+		"DeletedLists":       {{own, false, now}, {others, false, now}, {none, true, now}},
 		"DeletedTenants":     {{now}},
 		"Devices":            of,
 		"DisabledAddresses":  {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},
@@ -139,13 +135,10 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{none, true, ""},
 			{[]string{l.TenantID}, false, l.ID},
 		},
-		"ImportedSuppressions": {
-			{"id", "bounced", "", core.Suppressed{}},
-			{"id", "", l.TenantID, core.Suppressed{}},
-		},
-		"Invitations":  among,
-		"IssuesAfter":  {{l.ID, core.Issue{No: 1}}},
-		"IssuesBefore": {{l.ID, core.Issue{}}},
+		"ImportedSuppressions": {{"id", "bounced", "", core.Suppressed{}}, {"id", "", l.TenantID, core.Suppressed{}}},
+		"Invitations":          among,
+		"IssuesAfter":          {{l.ID, core.Issue{No: 1}}},
+		"IssuesBefore":         {{l.ID, core.Issue{}}},
 		"JobViews": {
 			{campaigns.JobFilter{All: true}},
 			{campaigns.JobFilter{Tenants: []string{l.TenantID}}},
