@@ -32,6 +32,14 @@ type subscriberFilter struct {
 	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at"`
 }
 
+// filterRefusals describes what subscriberFilter.CheckInput refuses.
+var filterRefusals = []web.Refusal{
+	web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
+	web.Refused("email_prefix", "Too long"),
+	web.Refused("search", "Too long"),
+	web.BadEmail,
+}
+
 // subscriberRoutes adds the routes for the subscribers of lists, for the people who manage the lists.
 func (r *Room) subscriberRoutes(t *web.Table) {
 	s := subscribers{r}
@@ -39,13 +47,7 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
 	t.Add("GET", all, web.Admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
 		"List subscribers; a page can be short even if another follows").Named("listSubscribers").
-		Refuses(
-			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
-			web.Refused("email_prefix", "Too long"),
-			web.Refused("search", "Too long"),
-			web.Refused("sort", "More than 10,000 subscribers to sort"),
-			web.BadEmail,
-		)
+		Refuses(append(filterRefusals, web.Refused("sort", "More than 10,000 subscribers to sort"))...)
 	t.Add("POST", all, web.Admin(core.ActionPeopleAdd), web.Member,
 		web.JSON(s.create).Created().Fails(core.NotFound, core.Conflict).
 			DescribesFailure(200, "The address is already on the list; nothing changed"),
@@ -63,16 +65,7 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 			web.Clashing("unsubscribed", "", "The subscriber has unsubscribed"),
 			web.Clash("Another service manages the list"),
 		)
-	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
-		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
-		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
-		Refuses(
-			web.Refused("list_id", "Missing, and tenant_id too"),
-			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
-			web.Refused("email_prefix", "Too long"),
-			web.Refused("search", "Too long"),
-			web.BadEmail,
-		)
+	s.exportRoute(t, all)
 	s.ruledRoutes(t, all)
 	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")

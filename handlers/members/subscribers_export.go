@@ -39,8 +39,8 @@ func (in *exported) CheckInput() error {
 
 func (in *exported) filter() *subscriberFilter {
 	return &subscriberFilter{
-		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, Email: in.Email, EmailPrefix: in.EmailPrefix, Search: in.Search, Field: in.Field,
-		Value: in.Value,
+		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, Email: in.Email, EmailPrefix: in.EmailPrefix,
+		Search: in.Search, Field: in.Field, Value: in.Value,
 	}
 }
 
@@ -234,6 +234,14 @@ type subscriberExportRequest struct {
 // JudgeKeys refuses unknown keys.
 func (in *subscriberExportRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberExportRequest](), unknown)
+}
+
+// exportRoute adds the route whose filter is in the query.
+func (a subscribers) exportRoute(t *web.Table, all string) {
+	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
+		web.Write(a.export).Answers("text/csv").Fails(core.NotFound),
+		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
+		Refuses(append(filterRefusals, web.Refused("list_id", "Missing, and tenant_id too"))...)
 }
 
 // ruledRoutes adds the routes whose filter is in the body, because URLs appear in logs.
