@@ -69,8 +69,9 @@ func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instan
 	return nil
 }
 
-// Setup creates the first operator with the token of a setup link. language is the user's; it may be empty. Setup returns
-// ErrSetupOver, or an error about name, address or password. Of two concurrent calls, only one creates an account.
+// Setup creates the first operator with the token of a setup link. language is the user's; it may be empty. Setup
+// returns ErrSetupOver, or an error about name, address or password. Of two concurrent calls, only one creates an
+// account.
 func (p *Provider) Setup(ctx context.Context, token, name, address, password, language string, now core.Instant,
 ) error {
 	if err := p.CheckSetup(ctx, token, now); err != nil {

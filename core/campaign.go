@@ -71,7 +71,7 @@ type Campaign struct {
 	ApprovedBySend  bool     `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
 	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who keep a client among the writers; empty if approved
 	CopyID          string   `db:"copy_id"`          // CampaignCopy of the approved version; empty: none
-	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as its lists say, until it goes to a segment
+	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as its lists say
 	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
 	JobID           string   `db:"job_id"`           // id of that job
 
@@ -104,7 +104,7 @@ type CampaignView struct {
 	JobID           string          `json:"send_job_id,omitempty"` // the job that sends it or sent it last
 	Review          *CampaignReview `json:"review,omitempty"`
 	SentBack        *SentBack       `json:"sent_back,omitempty"`
-	Archive         *bool           `json:"archive,omitempty"` // in archives; absent: as its lists say, unless for a segment
+	Archive         *bool           `json:"archive,omitempty"` // in archives; absent: as its lists say
 
 	CreatedBy string  `json:"created_by"`
 	CreatedAt Instant `json:"created_at"`

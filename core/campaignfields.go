@@ -57,7 +57,7 @@ type CampaignFields struct {
 	Language  string          `json:"language"`   // empty means the list's
 	Tracking  string          `json:"tracking"`
 	Template  json.RawMessage `json:"template,omitempty"` // a JSON object; empty: none
-	Theme     string          `json:"theme"`              // name of a built-in theme or id of a custom one; empty: the first
+	Theme     string          `json:"theme"`              // built-in theme, or id of a custom one; empty: the first
 	Content   CampaignContent `json:"content"`
 	UTM       UTM             `json:"utm,omitzero"` // added to links without such parameters
 	Narrowing

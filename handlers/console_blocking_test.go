@@ -55,7 +55,8 @@ func TestConsoleImportLeadsToTheSuppressed(t *testing.T) {
 		form = url.Values{"agreed": {"active"}, "do": {"try"}}
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "<strong>2</strong> added to the suppression list: bounced<", "-/suppressions?import")
+		e.shows(at, http.StatusOK, "<strong>2</strong> added to the suppression list: bounced<",
+			"-/suppressions?import")
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()

@@ -77,7 +77,8 @@ func TestConsoleImportsLeaveNamesAlone(t *testing.T) {
 		e.shows(at, http.StatusOK, `data-asks="f-column.2-asks"`, "-f-column.1-asks", "-This column marks",
 			"Choose what this column contains. It may mark people who unsubscribed: “abgemeldet” in 1 row.")
 		form, offered := e.choices(at)
-		if form.Get("column.1") != "first_name" || form.Get("column.2") != "?" || offered["column.2"][0] != "? Choose…" {
+		if form.Get("column.1") != "first_name" || form.Get("column.2") != "?" ||
+			offered["column.2"][0] != "? Choose…" {
 			t.Errorf("%v, %q", form, offered["column.2"])
 		}
 		e.sends(at, http.StatusBadRequest, form, `id="f-column.2-wrong">Choose what this column contains.<`,

@@ -99,7 +99,8 @@ func TestConsolePeopleInASegment(t *testing.T) {
 		if got := e.exported(at + "&q=ada"); !slices.Equal(got, []string{"ada@old.example"}) {
 			t.Errorf("the file of a search: %v", got)
 		}
-		for _, at := range []string{"q=ada", "list=" + e.shop.ID + "&q=ada", "list=" + e.shop.ID + "&field=plan&value=yearly"} {
+		shop := "list=" + e.shop.ID
+		for _, at := range []string{"q=ada", shop + "&q=ada", shop + "&field=plan&value=yearly"} {
 			if shown := e.shownPeople(at); len(shown) == 0 || !slices.Equal(e.exported(at), shown) {
 				t.Errorf("%s: the page has %v, the file %v", at, shown, e.exported(at))
 			}

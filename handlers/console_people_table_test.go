@@ -196,7 +196,8 @@ func TestConsoleExportsFields(t *testing.T) {
 		ada := got["ada@reader.example"]
 		if len(got) != 4 || ada["city"] != "Bonn, Beuel" || ada["first_name"] != "Ada" || ada["status"] != "active" ||
 			ada["list"] != "Weekly" || ada["signed_up_at"] != "2019-05-01T09:58:00.000Z" ||
-			got["grace@reader.example"]["signed_up_at"] != got["grace@reader.example"]["created_at"] || ada["preferences"] != `{"status":"=x","tags":["a","b"]}` {
+			got["grace@reader.example"]["signed_up_at"] != got["grace@reader.example"]["created_at"] ||
+			ada["preferences"] != `{"status":"=x","tags":["a","b"]}` {
 			t.Errorf("%d people, %v", len(got), ada)
 		}
 		if _, ok := ada["tea"]; !ok {

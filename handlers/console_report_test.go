@@ -385,7 +385,8 @@ func TestConsoleReportSaysWhereItWent(t *testing.T) {
 			f.SegmentID, f.ExcludeSegmentIDs = g.ID, []string{none.ID}
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
-		e.shows(e.path(""), http.StatusOK, "List: Weekly · Segment: Readers · Excluded segments: None", ">Sending</span>")
+		e.shows(e.path(""), http.StatusOK, "List: Weekly · Segment: Readers · Excluded segments: None",
+			">Sending</span>")
 		e.shows("/campaigns", http.StatusOK, ">Sending</span>", "Started today", "-Sent today")
 	})
 }

@@ -166,7 +166,8 @@ func TestConsoleSendsAScheduledCampaignNow(t *testing.T) {
 			}).Ready(e.Context(), &e.campaign, e.campaign.Version, e.seed.Time())
 			e.must(err)
 			sent, later := e.seed.SendDraft(&draft), e.seed.Time().Add(48*time.Hour)
-			_, err = e.store.MoveSendJob(e.Context(), sent.ID, "test", core.JobTimes{ScheduledAt: &later}, e.seed.Time())
+			_, err = e.store.MoveSendJob(e.Context(), sent.ID, "test", core.JobTimes{ScheduledAt: &later},
+				e.seed.Time())
 			e.must(err)
 			e.shows(e.path(""), http.StatusOK, "Send now", "You can undo this for 60 seconds")
 			if form.Get("at") == "" {

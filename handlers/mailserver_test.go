@@ -103,7 +103,8 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 	})
 }
 
-// Without a key file, the page says next to the field what happens to the password, and warns if there is one. It shows the encryption in words.
+// Without a key file, the page says next to the field what happens to the password, and warns if there is one. It shows
+// the encryption in words.
 func TestConsoleWarnsOfAnUnencryptedPassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)

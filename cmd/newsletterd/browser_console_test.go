@@ -169,7 +169,8 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
-		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen, "asks": tryAsks,
+		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen,
+		"asks":           tryAsks,
 		"no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -156,7 +156,8 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// currentSnapshot returns the latest time at which the snapshot had all changes, at most now; 0 if there is no snapshot.
+// currentSnapshot returns the latest time at which the snapshot had all changes, at most now; 0 if there is no
+// snapshot.
 func currentSnapshot(cfg *config.Config, now core.Instant) core.Instant {
 	s := snapshotOf(cfg)
 	if s.At > 0 && !changedSince(cfg.Database.Path, s.At) {

@@ -412,8 +412,8 @@ var faultSentences = []string{
 	"You don't have permission to import the tags in column “{{1}}”. Choose a field or “Don't import”.",
 	"You need the permission %s. Ask an administrator for the role %s.",
 	"You need the role “{{2}}”. Ask an administrator.",
-	"No mail server is set up, so no one would receive this email. Set one up first, or send with testing to save the " +
-		"emails to a folder.",
+	"No mail server is set up, so no one would receive this email. Set one up first, or send with testing to save " +
+		"the emails to a folder.",
 	"No mail server is set up, so no one would receive this email. Ask the server administrator to set one up.",
 }
 

@@ -266,8 +266,8 @@ func (p *Page) localAdvice() (advice string, mend Link) {
 	case own:
 		return p.T("Ask an administrator of this newsletter to change its base URL for links."), mend
 	case p.IsOperator():
-		return p.T("Add this line to the configuration file, with your server's address, and restart newsletterd: {{line}}",
-			"line", `public_url = "https://news.example.com"`), mend
+		return p.T("Add this line to the configuration file, with your server's address, and restart newsletterd: "+
+			"{{line}}", "line", `public_url = "https://news.example.com"`), mend
 	}
 	return p.T("Ask the server administrator to set public_url in the server's configuration file."), mend
 }

@@ -366,8 +366,8 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), move.notice)
 }
 
-// startOf returns the new start time of a scheduled send from the form. So that a send that starts now can be undone, it
-// starts no sooner than the time for that is over.
+// startOf returns the new start time of a scheduled send from the form. So that a send that starts now can be undone,
+// it starts no sooner than the time for that is over.
 func (p *Page) startOf() string {
 	soonest, at := p.Now.Add(undoSeconds*time.Second), p.Form["at"]
 	if p.Form["do"] == "now" {

@@ -150,8 +150,8 @@ func (*Console) dismissSteps(p *Page) (web.HTML, error) {
 }
 
 // steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only
-// returns the required steps that are left, and none if the visitor has dismissed them. Visitors see only the steps that
-// they may do, and none after these are done.
+// returns the required steps that are left, and none if the visitor has dismissed them. Visitors see only the steps
+// that they may do, and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil

@@ -10,16 +10,17 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ImportedSuppressions returns a page of the addresses that an import has added to the suppression list of a tenant. The
-// page starts after the row after. An empty tenantID means all tenants, and an empty kind all kinds. Its only error is
-// core.ErrStorage.
+// ImportedSuppressions returns a page of the addresses that an import has added to the suppression list of a tenant.
+// The page starts after the row after. An empty tenantID means all tenants, and an empty kind all kinds. Its only error
+// is core.ErrStorage.
 func (s *Store) ImportedSuppressions(ctx context.Context, importID, kind, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
 ) {
 	var d []core.Suppressed
 	err := s.All(ctx, &d, `SELECT email_key AS email, kind, tenant_id, '' AS list_id, reason, '' AS disabled_by,
-		created_at AS occurred_at FROM suppression INDEXED BY suppression_import WHERE import_id = ?4 AND import_id <> ''
+		created_at AS occurred_at FROM suppression INDEXED BY suppression_import
+		WHERE import_id = ?4 AND import_id <> ''
 		AND (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3) AND ?5 IN ('', kind)
 		ORDER BY tenant_id, email_key LIMIT +?6`,
 		after.TenantID, after.Email, tenantID, importID, kind, limit)

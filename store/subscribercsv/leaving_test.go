@@ -118,7 +118,8 @@ func TestNamesAreNoStatus(t *testing.T) {
 	} {
 		file := "email," + test.column + "\nann@x.example," + test.cell + "\n" + others(test.others)
 		s := look(t, file)
-		r, err := NewReader(strings.NewReader(file), Options{Survey: s, Fields: core.Fields{{Name: "circle", Label: "Club"}}})
+		fields := core.Fields{{Name: "circle", Label: "Club"}}
+		r, err := NewReader(strings.NewReader(file), Options{Survey: s, Fields: fields})
 		if err != nil {
 			t.Fatal(err)
 		}
