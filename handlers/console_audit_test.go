@@ -49,7 +49,10 @@ func TestConsoleAuditInGerman(t *testing.T) {
 			Approval: new(core.ApprovalSecondPerson), FirstFew: new(true),
 		})
 		e.lang = "de"
-		html := e.shows(e.path("settings", "audit"),
+		e.sends(e.path("new-person"), url.Values{
+			"list": {e.list.ID}, "email": {"new@reader.example"}, "agreed": {"no"},
+		})
+		html := e.shows(e.path("settings", "audit"), "<ins>Unbestätigt</ins>",
 			"<dt>Freigabe</dt><dd><del>Nicht nötig</del> → <ins>Durch eine zweite Person</ins>",
 			"<dt>Zuerst an 500 Empfänger senden</dt><dd><del>aus</del> → <ins>an</ins>")
 		for _, code := range []string{"second_person", "first_few", "tenant.update"} {

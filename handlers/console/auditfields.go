@@ -67,23 +67,25 @@ func (p *Page) auditFields(e *core.AuditEntry) (fields []auditField) {
 	}
 	noun, _, _ := strings.Cut(e.Action, ".")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		on := slices.Contains(auditSwitches, name) || name == "archive" && noun == "list"
 		fields = append(fields, auditField{
 			cmp.Or(p.FieldName(name), p.T(auditNames[name]), name),
-			p.auditValue(name, all[name].Before, on), p.auditValue(name, all[name].After, on),
+			p.auditValue(noun, name, all[name].Before), p.auditValue(noun, name, all[name].After),
 		})
 	}
 	return fields
 }
 
-// auditValue formats a value of a field, which may be on or off.
-func (p *Page) auditValue(name string, v any, onOff bool) string {
+// auditValue formats a value of a field. noun is the kind of record that the entry changes.
+func (p *Page) auditValue(noun, name string, v any) string {
 	text, isText := v.(string)
+	onOff := slices.Contains(auditSwitches, name) || name == "archive" && noun == "list"
 	switch {
 	case onOff && v == nil:
 		return p.T("off")
 	case onOff:
 		return p.T("on")
+	case isText && name == "status" && noun == "subscription":
+		return p.PersonBadge(text).Text
 	case isText && name == "state":
 		return p.CampaignBadge(core.CampaignState(text)).Text
 	case isText && name == "role":
