@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // archiveHolds reports whether the public archive of the list vip contains a campaign: in its list of issues, its feed
@@ -264,6 +265,10 @@ func TestConsoleListSaysWhatBecomesPublic(t *testing.T) {
 		row := `href="` + e.at("/campaigns/"+shown+"#in-archive") + `">Roses</a>`
 		e.shows(settings, http.StatusOK, heading, row, "-"+e.campaign.ID)
 		e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"1"}})
+		e.shows(settings, http.StatusOK, row, e.campaign.ID, "sent to a segment")
+		e.must(e.store.Update(t.Context(), func(tx *db.Tx) error { // as an older version sent it
+			return tx.One("UPDATE campaign SET archive = '' WHERE id = ?", e.campaign.ID)
+		}))
 		e.shows(settings, http.StatusOK, row, e.campaign.ID, "sent to a segment")
 		e.archives(true)
 		e.shows(settings, http.StatusOK, "-"+heading)

@@ -315,11 +315,9 @@ func (p *Page) addPublic(soon *publicSoon, l *core.List, state core.CampaignStat
 				soon.More = true
 				return nil
 			}
-			c := &campaignPage{CampaignView: found[i]} // without a choice, it didn't go to a segment
-			if found[i].Archive != nil {
-				if c, err = p.campaignOf(found[i].ID); err != nil {
-					return err
-				}
+			c, err := p.campaignOf(found[i].ID)
+			if err != nil {
+				return err
 			}
 			soon.Campaigns = append(soon.Campaigns, c)
 		}
