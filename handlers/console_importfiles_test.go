@@ -72,8 +72,8 @@ func TestConsoleImportCreatesTheFirstList(t *testing.T) {
 		e.shows("/new-import", http.StatusOK, `name="name"`, `type="file"`, `-name="list"`)
 		e.uploadsTo("name", "", "a.csv", "email\nnew@reader.example\n", `aria-invalid="true"`)
 		e.uploadsTo("name", "Herbs", "", "", "Choose a file.", `value="Herbs"`)
-		for range 2 { // twice is one list
-			at := e.uploadsTo("name", "Herbs", "a.csv", "email\nnew@reader.example\n")
+		for _, name := range []string{"Herbs", " Herbs "} { // twice is one list
+			at := e.uploadsTo("name", name, "a.csv", "email\nnew@reader.example\n")
 			e.shows(at, http.StatusOK, "Import into “Herbs”")
 		}
 		lists, err := e.store.Lists(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})

@@ -364,7 +364,7 @@ func (p *Page) firstList(to *uploadTo) error {
 		return err
 	}
 	for i := range lists {
-		if lists[i].Name == to.Name {
+		if lists[i].Name == strings.TrimSpace(to.Name) {
 			to.List = lists[i].ID
 			return nil
 		}
