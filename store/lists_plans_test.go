@@ -111,6 +111,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"ClaimDeferred":      {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
 		"ClaimRecipients":    {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
 		"Clients":            among,
+		"CountSuppressed":    {{l.TenantID, "", ""}, {l.TenantID, "bounced", ""}, {l.TenantID, "", "id"}},
 		"CountedLists":       among,
 		"DKIMKeys":           among,
 		"DeletedLists":       {{own, false, now}, {others, false, now}, {none, true, now}},
