@@ -350,7 +350,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	}
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
-		at := p.startOf()
+		at := p.scheduledAt()
 		if at == "" { // the API would take this as immediately
 			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
 		}
@@ -366,9 +366,9 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), move.notice)
 }
 
-// startOf returns the new start time of a scheduled send from the form. So that a send that starts now can be undone,
-// it starts no sooner than the time for that is over.
-func (p *Page) startOf() string {
+// scheduledAt returns the new start time of a scheduled send from the form. It is at least undoSeconds from now, so
+// that the user can undo sending.
+func (p *Page) scheduledAt() string {
 	soonest, at := p.Now.Add(undoSeconds*time.Second), p.Form["at"]
 	if p.Form["do"] == "now" {
 		return p.Machine(soonest)

@@ -16,8 +16,8 @@ type Question struct {
 	Column string  `json:"column"`
 	Values []Value `json:"values"` // such cells, at most shownValues
 	Rows   int64   `json:"rows"`   // number of rows with any such cell, including those not in Values
-	// whether the column is probably a status column, because its name is about that or at least half of its cells are
-	// status words
+	// whether the column is probably a status column: its name suggests it, or at least half of its cells are status
+	// words
 	Likely bool `json:"likely"`
 }
 
