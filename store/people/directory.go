@@ -80,8 +80,7 @@ func (s *Store) ReadSignups(ctx context.Context, rows []ListedSubscription) erro
 	}
 	err = s.All(ctx, &said, `SELECT c.list_id, c.subscription_id AS id, c.reason AS evidence FROM json_each(?) AS j
 		CROSS JOIN consent AS c ON c.list_id = j.value->>0 AND c.subscription_id = j.value->>1
-		WHERE +c.what IN (?, ?) AND c.reason <> '' AND c.taken_back = 0`, string(pairs), core.ConsentImported,
-		core.ConsentConfirmed)
+		WHERE +c.what IN (?, ?) AND c.reason <> ''`, string(pairs), core.ConsentImported, core.ConsentConfirmed)
 	for _, c := range said {
 		if said := core.EvidenceTime(c.Evidence); said > 0 {
 			row := &rows[at[[2]string{c.ListID, c.ID}]]
