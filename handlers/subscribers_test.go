@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,31 @@ func TestMaskedRowsInTheOrderOfTheirIDs(t *testing.T) {
 	for _, id := range masked {
 		if slices.Contains(shown, id) {
 			t.Errorf("%s is told to who may not read addresses", id)
+		}
+	}
+}
+
+// An export has the same people as a list with the same filter.
+func TestExportsOfAFilter(t *testing.T) {
+	e := newEnv(t)
+	for _, line := range []string{
+		"tenant acme", "list weekly tenant=acme", "user ann tenant_admin=acme",
+		"subscription ada list=weekly email=ada@b.example", "subscription grace list=weekly email=grace@b.example",
+	} {
+		e.step(line)
+	}
+	for filter, want := range map[string]string{
+		"": "ada grace", "email=ada@b.example": "ada", "email_prefix=gr": "grace", "search=grace": "grace",
+		"email=none@b.example": "", "field=plan&value=x": "",
+	} {
+		query := "?list_id=" + e.names["weekly"] + "&" + filter
+		for _, path := range []string{"/api/admin/subscribers", "/api/admin/subscribers/export"} {
+			_, body := e.ask("GET", path+query, "ann", nil)
+			for _, name := range []string{"ada", "grace"} {
+				if got := strings.Contains(string(body), name+"@b.example"); got != strings.Contains(want, name) {
+					t.Errorf("%s%s: %s is in it: %v", path, query, name, got)
+				}
+			}
 		}
 	}
 }
