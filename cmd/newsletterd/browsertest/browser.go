@@ -108,9 +108,10 @@ func (b *Browser) Click(selector string, steps ...Step) {
 // one.
 func (b *Browser) Submit(steps ...Step) {
 	b.Helper()
-	b.Do(chromedp.SetAttributeValue("main", "data-before", "true"))
+	const page = chromedp.CSS("main") // as a search, it also finds text
+	b.Do(chromedp.SetAttributeValue(page, "data-before", "true"))
 	b.Do(steps...)
-	b.Do(chromedp.WaitNotPresent("main[data-before]"), chromedp.WaitVisible("main"))
+	b.Do(chromedp.WaitNotPresent(page+"[data-before]"), chromedp.WaitVisible(page))
 }
 
 // Heading returns a step that waits for a page with the text in its heading.
