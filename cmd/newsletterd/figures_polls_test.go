@@ -18,26 +18,26 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfPolls measures answers to a poll that many people got. Link scanners open each link first, which counts
-// nothing. Then each person answers, and every tenth does so twice. The second poll also sets a field, so that each
-// answer is an event.
+// TestFiguresOfPolls measures answers to a poll that NEWSLETTERD_FIGURES people got. NEWSLETTERD_FIGURES_ANSWERS of them
+// answer, spread over all, and every tenth of these does so twice. Link scanners open each link first, which counts
+// nothing. The second poll also sets a field, so that each answer is an event.
 func TestFiguresOfPolls(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench-pages")
 	}
 	f := figurestest.New(t)
-	n := figurestest.AtMost(f, figurestest.Number("NEWSLETTERD_FIGURES_ANSWERS", 20_000), 500)
+	n := figurestest.AtMost(f, min(figurestest.Number("NEWSLETTERD_FIGURES_ANSWERS", 20_000), f.N), 500)
 	f.Env = append(f.Env, "NEWSLETTERD_SERVER_TRUSTED_PROXIES=127.0.0.1", "NEWSLETTERD_SERVER_PUBLIC_URL=http://localhost")
 	f.Build()
 	var job int64
 	var ident *mail.Ident
-	f.Prepare(func(s *storetest.Seeder) { job, ident = manyVoters(s, n) })
+	f.Prepare(func(s *storetest.Seeder) { job, ident = manyVoters(s, f.N) })
 	f.Serve()
 	counted := func(poll int) int {
 		return f.Number(fmt.Sprintf("SELECT sum(answers) FROM poll_option WHERE poll_no = %d", poll))
 	}
 	answer := func(method string, poll, seq int, form string) []byte {
-		token := ident.Poll(job, int64(seq+1), mail.Answer{Poll: poll, Option: 1 + seq%2})
+		token := ident.Poll(job, int64(seq*(f.N/n)+1), mail.Answer{Poll: poll, Option: 1 + seq%2})
 		from := fmt.Sprintf("HTTP/1.1\r\nX-Forwarded-For: 198.%d.%d.%d\r\n", seq>>16&255, seq>>8&255, seq&255)
 		return bytes.Replace(daemontest.Request(method, mail.PollPath+token, "", form), []byte("HTTP/1.1\r\n"), []byte(from), 1)
 	}
