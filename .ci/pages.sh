@@ -15,4 +15,4 @@ if source=$($GO mod download -json $proxy | sed -n 's/^.*"Dir": "\(.*\)".*/\1/p'
 else
 	echo "SKIPPED: $proxy can't be built here, so nobody signs in through it"
 fi
-CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 $GO test -count=1 -v -timeout 30m -parallel 3 -run Browser ./cmd/newsletterd
+CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 $GO test -count=1 -v -timeout 30m -parallel 3 -run 'Browser|^TestMovingIn$' ./cmd/newsletterd
