@@ -106,7 +106,10 @@ var Permissions = []Permission{
 	{ActionTestSend, RoleEditor, bySend, false, "send test emails to the tenant's test group"},
 
 	{ActionCampaignApprove, RolePublisher, bySend, false, "approve campaigns"},
-	{ActionCampaignSend, RolePublisher, bySend, false, "schedule, send, pause, resume and cancel"},
+	{
+		ActionCampaignSend, RolePublisher, bySend, false,
+		"schedule, send, pause, resume and cancel; show approved campaigns in the archive",
+	},
 	{ActionTestAnyone, RolePublisher, bySend, false, "send test emails to any address"},
 	{ActionPeopleRead, RolePublisher, byReading, false, "see addresses: subscribers, recipients and their history"},
 	{ActionPeopleAdd, RolePublisher, byEvents, false, "add subscribers"},

@@ -34,7 +34,7 @@ func init() {
 		})
 		if shown := args["archive"]; shown != "" {
 			_, err := e.store.EditCampaign(e.t.Context(), campaigns.CampaignEdit{
-				ID: j.CampaignID, Actor: "test", Now: j.CreatedAt, Archive: new(shown == "true"),
+				ID: j.CampaignID, Actor: "test", Now: j.CreatedAt, Archive: new(shown == "true"), Sends: true,
 			}, func(*core.CampaignFields) error { return nil })
 			e.must(err)
 		}

@@ -19,7 +19,7 @@ func TestMendedLinks(t *testing.T) {
 		`data-no-track href='https://shop.example/?a=1&amp;b=2'>b</a><a href='https://shop.example/'>c</a>"`)
 	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 		ID: e.value("issue.campaign"), Actor: "test", Now: core.At(time.Now()), Archive: new(true),
-		Head: campaigns.IssueHead{Title: "News"},
+		Head: campaigns.IssueHead{Title: "News"}, Sends: true,
 	}, func(*core.CampaignFields) error { return nil })
 	e.must(err)
 	const was, is = "href='https://shop.example/?a=1&amp;b=2'", "href='https://shop.example/?c=3&amp;d=4'"
@@ -52,7 +52,8 @@ func TestCorrections(t *testing.T) {
 	e.step(`sent-issue issue list=weekly email=ann@example.org html="<p>Bulbs at 5 euros, {{ preferences.first_name }}</p>"`)
 	id := e.value("issue.campaign")
 	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
-		ID: id, Actor: "test", Now: core.At(time.Now()), Archive: new(true), Head: campaigns.IssueHead{Title: "News"},
+		ID: id, Actor: "test", Now: core.At(time.Now()), Archive: new(true), Sends: true,
+		Head: campaigns.IssueHead{Title: "News"},
 	}, func(*core.CampaignFields) error { return nil })
 	e.must(err)
 	pages := []string{"/v/" + e.value("issue.view"), "/a/weekly/news/mail", "/a/weekly/feed.xml"}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/mail/markup"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 )
 
@@ -78,6 +80,39 @@ func TestConsoleHidesASentCampaign(t *testing.T) {
 		}
 		e.archives(false)
 		e.shows(e.path(""), http.StatusOK, "The archive of its lists is off.", "Hide from archive")
+	})
+}
+
+// Someone who may not send a campaign can't publish what its approval or its sender kept out of the archive, but can
+// hide it. In a draft, they can choose both.
+func TestConsoleEditorsDontPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.archives(true)
+		settings := e.path("?tab=settings")
+		form := e.edit(e.shows(settings, http.StatusOK, `name="archive" value="1" checked`), "list."+e.list.ID, "1")
+		e.sends(e.path(""), http.StatusSeeOther, form)
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(e.shows(settings, http.StatusOK), "list."+e.list.ID, "1",
+			"archive", "1"))
+		e.sendsTo(func(*core.CampaignFields) {})
+		show := url.Values{"shown": {"1"}}
+		e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"0"}})
+		e.shows(e.path(""), http.StatusOK, "Hidden from the archive: Weekly.", "-Show in archive")
+		e.sends(e.path("/in-archive"), http.StatusForbidden, show)
+		if e.archiveHolds("dinner", "Dinner") {
+			t.Error("an editor has published a hidden campaign")
+		}
+		e.campaign = e.seed.NewCampaign(e.list)
+		e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"0"}})
+		d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
+		e.must(err)
+		_, err = e.store.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
+			Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		e.must(err)
+		e.shows(e.path("?tab=settings"), http.StatusOK, "-archive_was")
+		e.sends(e.path("/in-archive"), http.StatusForbidden, show)
 	})
 }
 

@@ -256,7 +256,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 // setArchive makes an edit show a campaign in archives or hide it there. If shown is nil, it changes nothing.
 func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
-	e.Archive = shown
+	e.Archive, e.Sends = shown, c.Caller.May(core.ActionCampaignSend, of.TenantID)
 	if shown == nil || !*shown || of.JobNo == 0 {
 		return nil
 	}

@@ -186,7 +186,7 @@ type fieldsInput struct {
 	TestAddresses *[]string    `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
 	// not part of a version, so it can be changed at any time
-	Archive *bool `json:"archive" about:"Whether the public archive shows the campaign once it is sent"`
+	Archive *bool `json:"archive" about:"Whether archives show it once sent; after approval, true needs campaign.send"`
 }
 
 // followUpInput limits a campaign to some recipients of another one. If Of is missing, the limit is removed.

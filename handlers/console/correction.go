@@ -60,7 +60,8 @@ func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	return s, nil
 }
 
-// showInArchive hides a sent campaign from the archives of its lists, or shows it there.
+// showInArchive hides a sent campaign from the archives of its lists, or shows it there. Showing it needs the
+// permission to send.
 func (o *Console) showInArchive(p *Page) (web.HTML, error) {
 	id, shown := p.ID(), p.Form["shown"] == "1"
 	_, err := p.Ask(web.Question{

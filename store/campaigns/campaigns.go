@@ -223,6 +223,7 @@ type CampaignEdit struct {
 
 	Archive *bool     // for EditCampaign: whether archives show the campaign; nil means no change
 	Head    IssueHead // head of the issue, if Archive is true and the campaign has a job
+	Sends   bool      // whether the actor may send campaigns, which Archive needs after an approval
 }
 
 // seenAs returns an error if the campaign has a revision other than the one that was seen.
@@ -293,8 +294,9 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 
 // EditCampaign changes the fields of a campaign with rule and withdraws the campaign's approval. The archive setting
 // can change at any time and does not affect the approval. If nothing changes, EditCampaign does nothing. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has changed, or core.ErrConflict if the campaign
-// is past approval. It also returns the errors of rule and of the checks of its changes.
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has changed, core.ErrConflict if the campaign
+// is past approval, or a Forbidden error if it is to be shown in archives after its approval, by an actor who may not
+// send it. It also returns the errors of rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
@@ -302,6 +304,9 @@ func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*cor
 		changed, err := editCampaign(tx, c, e, rule)
 		if err != nil || e.Archive == nil || !c.ShowInArchive(*e.Archive) {
 			return changed, err
+		}
+		if *e.Archive && !e.Sends && !c.Written() { // the approver has seen that it stays hidden
+			return false, core.Lacking(core.ActionCampaignSend)
 		}
 		if *e.Archive && c.JobNo != 0 {
 			err = keepIssue(tx, c, e.Head)

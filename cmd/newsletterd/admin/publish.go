@@ -250,7 +250,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	}
 	if kept.No != 0 {
 		changed, err := s.EditCampaign(c.Context,
-			campaigns.CampaignEdit{ID: kept.ID, Actor: cli.Actor(), Now: at, Archive: shown}, change)
+			campaigns.CampaignEdit{ID: kept.ID, Actor: cli.Actor(), Now: at, Archive: shown, Sends: true}, change)
 		return changed, inFile(file, issue, err)
 	}
 	var f core.CampaignFields
