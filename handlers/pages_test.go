@@ -18,6 +18,7 @@ import (
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -40,9 +41,9 @@ type pageEnv struct {
 	lang    string // language that the browser requests
 }
 
-func newPageEnv(t *testing.T, publicURL string) *pageEnv {
+func newPageEnv(t *testing.T, publicURL string, options ...db.Options) *pageEnv {
 	t.Helper()
-	e := &pageEnv{T: t, store: storetest.Open(t), cookies: map[string]string{}}
+	e := &pageEnv{T: t, store: storetest.OpenWith(t, append(options, db.Options{})[0]), cookies: map[string]string{}}
 	at := core.At(time.Now())
 	p, err := auth.New(t.Context(), e.store,
 		auth.Config{

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/storetest"
 )
 
 var shownMatter = regexp.MustCompile(`(?s)<li class="matter">.*?</li>`)
@@ -57,4 +60,34 @@ func TestConsoleLeadsToReviews(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The page compiles the campaign and counts its recipients only once, because counting can take seconds.
+func TestReviewCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := storetest.NewFaults(t)
+		e := newReviewEnv(t, db.Options{Driver: f.Driver})
+		e.review(0)
+		e.login()
+		want := map[string]int{
+			"FROM campaign_version":         2, // to find its writers, and to compile it
+			"CASE WHEN s.block = 'bounced'": 1,
+		}
+		times := map[string]int{}
+		f.FailWhen(func(query string) bool {
+			for part := range want {
+				if strings.Contains(query, part) {
+					times[part]++
+				}
+			}
+			return false
+		})
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); !strings.Contains(page, `value="approve"`) {
+			t.Fatal(textOf(page))
+		}
+		f.FailAt(0)
+		if !maps.Equal(times, want) {
+			t.Errorf("statements: %v, want %v", times, want)
+		}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/page"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -28,8 +29,8 @@ type reviewEnv struct {
 	campaign core.Campaign
 }
 
-func newReviewEnv(t *testing.T) *reviewEnv {
-	e := &reviewEnv{pageEnv: pageEnvLater(t)}
+func newReviewEnv(t *testing.T, options ...db.Options) *reviewEnv {
+	e := &reviewEnv{pageEnv: pageEnvLater(t, options...)}
 	e.seed = storetest.Seed(t, e.store)
 	e.tenant = e.seed.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
 	list := e.seed.NewList()

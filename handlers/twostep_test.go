@@ -14,6 +14,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
+	"newsletterd/store/db"
 	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
@@ -30,9 +31,9 @@ func authenticator(t *testing.T, page string) string {
 
 // pageEnvLater returns an environment inside a bubble. scs's store compares times with SQLite's own clock, which shows
 // the real time.
-func pageEnvLater(t *testing.T) *pageEnv {
+func pageEnvLater(t *testing.T, options ...db.Options) *pageEnv {
 	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
-	e := newPageEnv(t, "https://news.example.org")
+	e := newPageEnv(t, "https://news.example.org", options...)
 	t.Cleanup(func() {
 		if err := e.store.Close(); err != nil {
 			t.Error(err)

@@ -122,8 +122,8 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 			return web.HTML{}, err
 		}
 	}
-	caller := web.VisitorCaller(who)
-	faulty, err := a.fill(c, &data, of, caller)
+	caller, shown := web.VisitorCaller(who), page.Reviewed{Campaign: of, Tenant: t}
+	faulty, err := a.fill(c, &data, &shown, caller)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -139,18 +139,27 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
 		data.Wanted)
 	v.Data, v.Lang = data, page.StyleOf(c).Lang
-	return a.ShowReview(c, who, of, t, status, &v)
+	return a.ShowReview(c, who, &shown, status, &v)
 }
 
-// fill compiles the campaign for the page. faulty is the error that prevents sending it.
-func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, caller core.Caller) (faulty *core.Error,
+// fill compiles the campaign for the page, checks it and counts its recipients. faulty is the error that prevents
+// sending it.
+func (a ReviewPages) fill(c *web.Call, data *reviewView, shown *page.Reviewed, caller core.Caller) (faulty *core.Error,
 	err error,
 ) {
-	d := a.drafts(c)
+	d, of := a.drafts(c), shown.Campaign
 	l, err := d.Look(c, of, 0, c.Now)
 	if err != nil {
 		return nil, err
 	}
+	if of.Written() {
+		checked, err := d.CheckLook(c, &l, c.Now)
+		if err != nil {
+			return nil, err
+		}
+		shown.Findings, shown.Coverage = checked.Findings, checked.Fields
+	}
+	shown.Fields = l.Draft.Fields
 	data.Tag, data.Rule = campaignTag{of.Revision, l.Draft.Digest}.String(), l.Draft.Rule
 	content := &l.Draft.Content
 	if err := a.fillFacts(c, data, &l); err != nil {
@@ -165,9 +174,10 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 		names = append(names, other.Name)
 	}
 	data.List = strings.Join(names, ", ")
-	if faulty, err = a.countReaders(c, data, of.TenantID, &l.Draft.Fields, caller); err != nil {
+	if faulty, err = a.countReaders(c, shown, caller); err != nil {
 		return nil, err
 	}
+	data.Readers = shown.Readers
 	if err := fillParts(c, data, d, &l); err != nil {
 		return nil, err
 	}
@@ -178,14 +188,14 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 }
 
 // countReaders sets the number of people to whom the campaign goes. faulty means that its segments can't be evaluated.
-func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
-	caller core.Caller,
-) (faulty *core.Error, err error) {
-	data.Readers, err = a.Store.CountAudience(c, tenantID, f, core.AudienceBudget)
+func (a ReviewPages) countReaders(c *web.Call, shown *page.Reviewed, caller core.Caller) (faulty *core.Error, err error) {
+	tenantID := shown.Tenant.ID
+	shown.Readers, err = a.Store.CountAudience(c, tenantID, &shown.Fields, core.AudienceBudget)
 	if core.IsUndecided(err) && errors.As(err, &faulty) {
+		shown.Uncounted = err
 		return faulty, nil
 	}
-	data.Readers.CoarseFor(caller, tenantID, f)
+	shown.Coarse = shown.Readers.CoarseFor(caller, tenantID, &shown.Fields)
 	return nil, err
 }
 

@@ -41,8 +41,7 @@ type Room struct {
 	Videos      *drafts.Videos      // nil: no thumbnails are fetched
 
 	// ShowReview renders the page for approving a campaign, in the design of the console.
-	ShowReview func(c *web.Call, who core.Visitor, of *core.Campaign, t core.Tenant, status int,
-		v *page.View) (web.HTML, error)
+	ShowReview func(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML, error)
 
 	// Taken has the first part of each path in the table. An issue with such a slug is never at the root of a host.
 	Taken map[string]bool

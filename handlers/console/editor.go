@@ -107,15 +107,20 @@ type checks struct {
 }
 
 // check makes the API check a campaign. If the campaign can't be checked, it has no findings.
-func (p *Page) check(of *campaignPage) (c checks, err error) {
+func (p *Page) check(of *campaignPage) (checks, error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
 		Fields   []core.FieldCoverage   `json:"fields"`
 	}
-	if err = p.Do(http.MethodPost, campaignAPI(of.ID, "check"), struct{}{}, &found); err != nil {
-		return c, err
+	if err := p.Do(http.MethodPost, campaignAPI(of.ID, "check"), struct{}{}, &found); err != nil {
+		return checks{}, err
 	}
-	c.Matters, c.Fields = p.matters(of, found.Findings, found.Fields), found.Fields
+	return p.checksOf(of, found.Findings, found.Fields), nil
+}
+
+// checksOf returns the findings of a campaign's checks as the page shows them.
+func (p *Page) checksOf(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (c checks) {
+	c.Matters, c.Fields = p.matters(of, found, fields), fields
 	for i := range c.Matters {
 		if c.Matters[i].Bad {
 			c.Errors++
@@ -123,7 +128,7 @@ func (p *Page) check(of *campaignPage) (c checks, err error) {
 			c.Warnings++
 		}
 	}
-	return c, nil
+	return c
 }
 
 // inbox is an email as an inbox lists it.

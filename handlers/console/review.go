@@ -23,22 +23,25 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 // emails link to it, and works on a phone. handlers/campaigns provides its content: v.Data is for
 // templates/review.html. v.Lang can be a language that the console doesn't have. The errors and warnings of the
 // campaign are those of the page for sending.
-func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *core.Campaign, t core.Tenant, status int,
-	v *page.View,
-) (web.HTML, error) {
+func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML,
+	error,
+) {
 	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	p.Tenant, p.Lang = t, v.Lang
-	d := sendData{}
-	if written(of.State) {
-		if d.Campaign, err = p.campaignOf(of.ID); err == nil {
-			err = p.lookAtMatters(&d)
+	p.Tenant, p.Lang = of.Tenant, v.Lang
+	d := sendData{Readers: countedAudience{Audience: of.Readers, Coarse: of.Coarse}}
+	if written(of.Campaign.State) {
+		f := &of.Fields
+		d.Campaign = &campaignPage{
+			CampaignView: of.Campaign.View(), Content: f.Content, ListIDs: f.ListIDs, SegmentID: f.SegmentID,
+			ExcludeSegmentIDs: f.ExcludeSegmentIDs,
 		}
-	}
-	if err != nil {
-		return web.HTML{}, err
+		d.found(p.checksOf(d.Campaign, of.Findings, of.Coverage))
+		if err = p.judgeAudience(&d, of.Uncounted); err != nil {
+			return web.HTML{}, err
+		}
 	}
 	return p.Show("review", View{
 		Title: v.Title, Fault: v.Fault, Status: status, Plain: true, Frames: true, Data: struct {

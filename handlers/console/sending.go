@@ -192,16 +192,29 @@ func (p *Page) lookAt(d *sendData) error {
 
 // lookAtMatters reads the errors and warnings of a campaign that is to be sent, and counts its audience.
 func (p *Page) lookAtMatters(d *sendData) error {
-	c := d.Campaign
-	found, err := p.check(c)
+	found, err := p.check(d.Campaign)
 	if err != nil {
 		return err
 	}
-	d.Faults, d.Warnings = slices.Clone(found.Matters[:found.Errors]), found.Matters[found.Errors:]
+	d.found(found)
+	if len(d.Campaign.ListIDs) > 0 {
+		_, err = p.Get(campaignAPI(d.Campaign.ID, "audience"), nil, &d.Readers)
+	}
+	return p.judgeAudience(d, err)
+}
+
+// found sets the errors and warnings of a campaign's checks.
+func (d *sendData) found(c checks) {
+	d.Faults, d.Warnings = slices.Clone(c.Matters[:c.Errors]), c.Matters[c.Errors:]
+}
+
+// judgeAudience adds errors and warnings about the number of recipients. err is the error of counting them, or nil.
+func (p *Page) judgeAudience(d *sendData, err error) error {
+	c := d.Campaign
 	if len(c.ListIDs) == 0 {
 		return nil // there are no recipients to count
 	}
-	if _, err := p.Get(campaignAPI(c.ID, "audience"), nil, &d.Readers); err != nil {
+	if err != nil {
 		text, _, ok := p.FaultOf(err)
 		if !ok || !c.Segmented() {
 			return err

@@ -374,24 +374,37 @@ func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, link
 	err error,
 ) {
 	l, err := d.Look(ctx, c, version, now)
-	if err != nil {
+	if err == nil {
+		out, err = d.CheckLook(ctx, &l, now)
+	}
+	if err != nil || !links {
 		return out, err
 	}
+	asked, dead := d.askLinks(ctx, &l)
+	out.Links = &asked
+	out.add(dead)
+	return out, nil
+}
+
+// CheckLook is like Check for a version that was already compiled, without its links.
+func (d Drafts) CheckLook(ctx context.Context, l *Look, now core.Instant) (out Checked, err error) {
 	sender, err := d.senderFindings(ctx, &l.Draft, now)
 	if err != nil {
 		return out, err
 	}
-	fields, lacking, err := d.fieldCoverage(ctx, &l)
+	fields, lacking, err := d.fieldCoverage(ctx, l)
 	if err != nil {
 		return out, err
 	}
-	out.Version, out.Findings, out.Fields = l.Draft.Version.Version, append(l.Findings, lacking...), fields
-	out.Findings = append(out.Findings, sender...)
-	if links {
-		asked, dead := d.askLinks(ctx, &l)
-		out.Links, out.Findings = &asked, append(out.Findings, dead...)
-	}
+	out = Checked{Version: l.Draft.Version.Version, Findings: slices.Clone(l.Findings), Fields: fields}
+	out.add(lacking)
+	out.add(sender)
+	return out, nil
+}
+
+// add adds findings and counts all of them.
+func (out *Checked) add(found []core.CampaignFinding) {
+	out.Findings = append(out.Findings, found...)
 	out.Errors = len(core.Blocking(out.Findings))
 	out.Warnings = len(out.Findings) - out.Errors
-	return out, nil
 }

@@ -5,6 +5,7 @@
 //	style.go font.go     the stylesheet with the tenant's color; the font of archives
 //	words.go words_*.go pages/words/   texts, one file per language; StyleOf: the style of a request's pages
 //	explain.go           errors in the language of the page
+//	review.go            the campaign on the page for approving it
 //	form.go              the embeddable form of a list, and the checkbox for tracking consent
 //	paths.go             paths of pages that other pages link to
 package page
