@@ -71,7 +71,7 @@ func (d *doctor) clock() {
 func (d *doctor) database() {
 	o, err := d.store.Overview(d.ctx)
 	if err != nil {
-		d.fault("database", "", "%s", terminal.Message(err))
+		d.fault("database", "", "%s", cause(err))
 		return
 	}
 	d.runs = o.DaemonRuns || d.daemon
@@ -126,7 +126,7 @@ func (d *doctor) origins() {
 	}
 	seen, err := d.store.RequestOrigins(d.ctx)
 	if err != nil {
-		d.fault("subscribe limit", "", "%s", terminal.Message(err))
+		d.fault("subscribe limit", "", "%s", cause(err))
 		return
 	}
 	for _, o := range seen {
@@ -158,7 +158,7 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 	}
 	fsync, err := fsyncTime(filepath.Dir(d.store.Path()))
 	if err != nil {
-		d.fault("disk", "", "no file can be written next to the database: %s", err)
+		d.fault("disk", "", "no file can be written next to the database: %s", cause(err))
 		return
 	}
 	d.ok("disk speed", "an fsync takes %s; with max_unrecorded = %d this limits sending to about %d emails/s",
@@ -222,7 +222,7 @@ func (d *doctor) lists() {
 	}
 	live, names, err := liveLists(d.ctx, d.cfg, d.store)
 	if err != nil {
-		d.fault("lists", "", "%s", terminal.Message(err))
+		d.fault("lists", "", "%s", cause(err))
 		return
 	}
 	if live > 0 {
@@ -272,7 +272,7 @@ func (d *doctor) listens(key, addr string) {
 		case errors.Is(err, os.ErrPermission):
 			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE; newsletterd systemd-unit sets it",
 				"%s: %s",
-				key, err)
+				key, cause(err))
 		case d.store == nil && errors.Is(err, syscall.EADDRINUSE):
 			d.warn("ports", which, "%s: a program uses %s; without a database newsletterd can't check "+
 				"whether it is the daemon", key, addr)
@@ -328,12 +328,12 @@ func (d *doctor) certificate() {
 	}
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
-		d.fault("certificate", "", "%s", err)
+		d.fault("certificate", "", "%s", cause(err))
 		return
 	}
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
-		d.fault("certificate", "", "%s", err)
+		d.fault("certificate", "", "%s", cause(err))
 		return
 	}
 	d.leaf(leaf)
@@ -361,7 +361,7 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 func (d *doctor) passkeys() {
 	hosts, err := d.store.PasskeyHosts(d.ctx)
 	if err != nil {
-		d.fault("passkeys", "", "%s", terminal.Message(err))
+		d.fault("passkeys", "", "%s", cause(err))
 		return
 	}
 	host, _ := auth.PasskeyHost(d.cfg.Origin())

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/cli"
@@ -25,7 +28,7 @@ func (d *doctor) ownServer() {
 	}
 	m, err := d.store.MailServer(d.ctx)
 	if err != nil {
-		d.fault("relay", "", "%s", terminal.Message(err))
+		d.fault("relay", "", "%s", cause(err))
 		return
 	}
 	if !m.Set() {
@@ -54,14 +57,14 @@ func (d *doctor) relay() {
 	}
 	sender, err := parts.Transport(d.cfg)
 	if err != nil {
-		d.fault("relay", "", "%s", err)
+		d.fault("relay", "", "%s", cause(err))
 		return
 	}
 	relay := sender.(*smtp.Client)
 	ctx, cancel := context.WithTimeout(d.ctx, timeLimit)
 	defer cancel()
 	if err := relay.Probe(ctx); err != nil {
-		d.fault("relay", relayAdvice(err), "%s: %s", relay.Addr, err)
+		d.fault("relay", relayAdvice(err), "%s: %s", relay.Addr, cause(err))
 		return
 	}
 	if c.SMTP.Username == "" {
@@ -109,7 +112,7 @@ func (d *doctor) tenants(check string) []core.Tenant {
 		return d.store.Tenants(d.ctx, nil, true, page)
 	})
 	if err != nil {
-		d.fault(check, "", "%s", terminal.Message(err))
+		d.fault(check, "", "%s", cause(err))
 	}
 	return tenants
 }
@@ -141,7 +144,7 @@ func (d *doctor) senderDomains() {
 			return d.store.SenderDomains(d.ctx, nil, true, page)
 		})
 	if err != nil {
-		d.fault("sender domains", "", "%s", terminal.Message(err))
+		d.fault("sender domains", "", "%s", cause(err))
 		return
 	}
 	var proposed []string
@@ -261,7 +264,7 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 	}
 	want, err := dkimRecords(ctx, d.store, domain)
 	if err != nil {
-		d.fault("DKIM", "", "%s", terminal.Message(err))
+		d.fault("DKIM", "", "%s", cause(err))
 		return
 	}
 	if len(want) == 0 {
@@ -342,10 +345,41 @@ func notFound(err error) bool {
 	return ok && fault.IsNotFound
 }
 
-// dnsError returns the cause without the name, which the message already contains.
-func dnsError(err error) string {
-	if fault, ok := errors.AsType[*net.DNSError](err); ok {
-		return fault.Err
+// dnsError is like cause, for a failed lookup. It leaves out the name, which the finding already contains.
+func dnsError(err error) core.Sentence {
+	fault, ok := errors.AsType[*net.DNSError](err)
+	switch {
+	case !ok:
+		return cause(err)
+	case fault.IsNotFound:
+		return core.Say("no such host")
 	}
-	return err.Error()
+	return core.Say("no name server responded (%s)", fault.Err)
+}
+
+// cause returns the reason of a failure as a sentence that the console can translate. After a common reason, it quotes
+// the error, which may name a file, a host or an address.
+func cause(err error) core.Sentence {
+	text := terminal.Message(err)
+	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
+	network, isNet := errors.AsType[net.Error](err)
+	switch {
+	case notFound(err):
+		return core.Say("the host doesn't exist (%s)", text)
+	case isTLS:
+		return core.Say("the certificate isn't trusted (%s)", text)
+	case errors.Is(err, context.DeadlineExceeded), isNet && network.Timeout():
+		return core.Say("no response in time (%s)", text)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return core.Say("the connection was refused (%s)", text)
+	case errors.Is(err, os.ErrPermission):
+		return core.Say("permission denied (%s)", text)
+	case errors.Is(err, os.ErrNotExist):
+		return core.Say("a file or folder is missing (%s)", text)
+	case errors.Is(err, syscall.ENOSPC):
+		return core.Say("the disk is full (%s)", text)
+	case errors.Is(err, core.ErrStorage):
+		return core.Say("the database doesn't respond (%s)", text)
+	}
+	return core.Sentence{Text: text}
 }

@@ -13,7 +13,6 @@ import (
 
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store/replica"
 	"newsletterd/store/replica/objects"
@@ -40,7 +39,7 @@ func (d *doctor) replica() {
 	}
 	if err != nil {
 		d.fault("replica", "until the daemon can write there, it confirms no changes and sends no email", "%s",
-			terminal.Message(err))
+			cause(err))
 		return
 	}
 	d.ok("replica", "%s is writable and supports conditional writes", address)
@@ -50,11 +49,11 @@ func (d *doctor) replica() {
 	d.replicaSpeed(ctx, bucket)
 	state, err := replica.Look(ctx, address, d.env)
 	if err != nil {
-		d.fault("replica", "", "%s", terminal.Message(err))
+		d.fault("replica", "", "%s", cause(err))
 		return
 	}
 	if err := replica.Fits(ctx, address, d.cfg.Database.Path, madeAt(d.cfg.Database.Path), state); err != nil {
-		d.fault("replica", "the daemon doesn't start with this address", "%s", terminal.Message(err))
+		d.fault("replica", "the daemon doesn't start with this address", "%s", cause(err))
 		return
 	}
 	d.replicaState(state)
@@ -152,7 +151,7 @@ const (
 func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	put, err := writeTime(ctx, bucket)
 	if err != nil {
-		d.fault("replica speed", "", "%s", terminal.Message(err))
+		d.fault("replica speed", "", "%s", cause(err))
 		return
 	}
 	ttl := d.cfg.Replica.TTL.Std()
@@ -245,7 +244,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 	}
 	here, err := servedHere(ctx, d.cfg, d.env)
 	if err != nil {
-		d.fault("replica lag", "", "%s", terminal.Message(err))
+		d.fault("replica lag", "", "%s", cause(err))
 		return
 	}
 	if !here && !d.daemon {
@@ -259,7 +258,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 	case err != nil && limited.Err() != nil:
 		d.fault("replica lag", "the daemon's log has the reason", "the replica is more than %s behind", lagLimit)
 	case err != nil:
-		d.fault("replica lag", "", "%s", terminal.Message(err))
+		d.fault("replica lag", "", "%s", cause(err))
 	default:
 		d.ok("replica lag", "%s", lag.Round(time.Millisecond))
 	}
@@ -274,7 +273,7 @@ func (d *doctor) lastDrill() {
 	last, err := d.store.LastDrill(d.ctx)
 	switch {
 	case err != nil:
-		d.fault(check, "", "%s", terminal.Message(err))
+		d.fault(check, "", "%s", cause(err))
 	case last == nil:
 		d.ok(check, "none yet; the first runs one hour after newsletterd starts")
 	case !last.Whole:

@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -249,7 +252,7 @@ func TestDoctorDNS(t *testing.T) {
 	all = look("two.example.org", "stray.example.org")
 	found(t, all, "SPF", core.LevelFault, "2 SPF records")
 	found(t, all, "DMARC", core.LevelFault, "2 DMARC records")
-	found(t, all, "address", core.LevelFault, "two.example.org")
+	found(t, all, "address", core.LevelFault, "two.example.org: no such host")
 	found(t, all, "MX", core.LevelWarning, "no MX record")
 	found(t, all, "PTR", core.LevelWarning, "192.0.2.8")
 	found(t, all, "DKIM", core.LevelFault, "a different key")
@@ -260,6 +263,33 @@ func TestDoctorDNS(t *testing.T) {
 	found(t, all, "DKIM", core.LevelWarning, "has no DKIM key")
 	found(t, all, "SPF", core.LevelFault, "no SPF record")
 	found(t, all, "DMARC", core.LevelFault, "no DMARC record")
+}
+
+// A common cause of a failure is a sentence that the console translates. The text of the error follows it.
+func TestDoctorNamesCauses(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, tt := range []struct {
+		err          error
+		format, text string
+	}{
+		{fmt.Errorf("relay: %w", refused), "the connection was refused (%s)", "(relay: dial tcp: connect: connection refused)"},
+		{&net.DNSError{Err: "no such host", Name: "a.test", IsNotFound: true}, "the host doesn't exist (%s)", "a.test"},
+		{&net.DNSError{Err: "i/o timeout", Name: "a.test", IsTimeout: true}, "no response in time (%s)", "a.test"},
+		{&tls.CertificateVerificationError{Err: errors.New("expired")}, "the certificate isn't trusted (%s)", "expired"},
+		{&fs.PathError{Op: "open", Path: "/key", Err: syscall.EACCES}, "permission denied (%s)", "/key"},
+		{&fs.PathError{Op: "open", Path: "/key", Err: syscall.ENOENT}, "a file or folder is missing (%s)", "/key"},
+		{&fs.PathError{Op: "write", Path: "/key", Err: syscall.ENOSPC}, "the disk is full (%s)", "/key"},
+		{core.ErrStorage.With(errors.New("disk I/O error")), "the database doesn't respond (%s)", "disk I/O error"},
+		{errors.New("odd"), "", "odd"},
+	} {
+		if got := cause(tt.err); got.Format != tt.format || !strings.Contains(got.Text, tt.text) {
+			t.Errorf("%v: %+v", tt.err, got)
+		}
+	}
+	if got := dnsError(&net.DNSError{Err: "server misbehaving", Name: "a.test"}); got.Text != "no name server responded "+
+		"(server misbehaving)" {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestSendCeiling(t *testing.T) {

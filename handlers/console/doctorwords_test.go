@@ -83,6 +83,7 @@ func TestDoctorShowsValues(t *testing.T) {
 		{core.Say("anyone who signs up an address to %s can also confirm it, for example %q", core.Say("1 list"),
 			[]string{"Garden", "Shop"}), "Garden, Shop"},
 		{core.Say("%s", core.Say("%d verified domains", 1200)), "1.200 verifizierte Domains"},
+		{core.Say("%s: %s", "a.test", core.Say("no such host")), "a.test: Diesen Host gibt es nicht"},
 	} {
 		if text := p.say(tt.sentence); !strings.Contains(text, tt.want) {
 			t.Errorf("%q, not %q", text, tt.want)
