@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/imports"
 	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
@@ -227,5 +228,35 @@ func TestSetSuppressionReason(t *testing.T) {
 	}
 	if n.Audited("suppression.update") != 2 {
 		t.Error("the audit trail lacks something")
+	}
+}
+
+// A count of blocked addresses reads at most as many as it is allowed to, also if it looks for a rare kind of them.
+func TestSuppressedCountIsBounded(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	var rows []imports.ImportRow
+	for i := range 4 {
+		rows = append(rows, blocks(core.Email(fmt.Sprintf("a%d@example.org", i)), core.StatusBounced))
+	}
+	j := imported(n, now0, append(rows, blocks("z@example.org", core.StatusComplaint))...)
+	for _, importID := range []string{"", j.ID} {
+		for _, tt := range []struct {
+			kind string
+			most int
+			n    int64
+			more bool
+		}{
+			{"", 5, 5, false},
+			{"", 4, 4, true},
+			{"bounced", 5, 4, false},
+			{"complaint", 5, 1, false},
+			{"complaint", 3, 0, true},
+			{"bounced", 3, 3, true},
+		} {
+			got, more, err := n.CountSuppressed(t.Context(), n.TenantID, tt.kind, importID, tt.most)
+			if err != nil || got != tt.n || more != tt.more {
+				t.Errorf("%q of import %q, reading %d: %d, more: %v, %v", tt.kind, importID, tt.most, got, more, err)
+			}
+		}
 	}
 }

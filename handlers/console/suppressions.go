@@ -81,13 +81,16 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
-		v.State = total + " · " + v.State
+		if total != "" {
+			v.State = total + " · " + v.State
+		}
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("suppressions", v)
 }
 
-// suppressedTotal returns the number of addresses in a part of the suppression list as text.
+// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if not all
+// were read and none of the others is in this part.
 func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	var n struct {
 		Addresses int64
@@ -97,8 +100,11 @@ func (p *Page) suppressedTotal(part url.Values) (string, error) {
 		part.Del(name)
 	}
 	_, err := p.Get("/api/admin/suppressions/count", part, &n)
-	if n.More {
-		return p.T("More than {{n}} addresses", "n", p.Number(n.Addresses)), err
+	switch {
+	case n.More && n.Addresses == 0:
+		return "", err
+	case n.More:
+		return p.T("At least {{n}} addresses", "n", p.Number(n.Addresses)), err
 	}
 	return p.N("1 address|{{n}} addresses", n.Addresses), err
 }

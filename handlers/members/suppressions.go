@@ -151,13 +151,13 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	return rows, next, nil
 }
 
-// maxSuppressionCount is the number up to which blocked addresses are counted.
+// maxSuppressionCount is the maximum number of blocked addresses that are read to count them.
 const maxSuppressionCount = 50_000
 
 // suppressionCount is the number of addresses in a part of the suppression list.
 type suppressionCount struct {
 	Addresses int64 `json:"addresses"`
-	More      bool  `json:"more"` // whether there are more than counted
+	More      bool  `json:"more" about:"Not all addresses were read, so the number is a lower limit"`
 }
 
 func (a suppressions) count(c *web.Call, in suppressionPart) (n suppressionCount, err error) {
@@ -165,10 +165,7 @@ func (a suppressions) count(c *web.Call, in suppressionPart) (n suppressionCount
 	if err != nil {
 		return n, err
 	}
-	n.Addresses, err = a.store.CountSuppressed(c, tenant, in.Kind, in.ImportID, maxSuppressionCount+1)
-	if n.More = n.Addresses > maxSuppressionCount; n.More {
-		n.Addresses = maxSuppressionCount
-	}
+	n.Addresses, n.More, err = a.store.CountSuppressed(c, tenant, in.Kind, in.ImportID, maxSuppressionCount)
 	return n, err
 }
 

@@ -27,23 +27,29 @@ func (s *Store) ImportedSuppressions(ctx context.Context, importID, kind, tenant
 	return d, err
 }
 
-// CountSuppressed returns the number of addresses on the suppression list of a tenant, at most most. If kind or
-// importID are not empty, it counts only addresses of this kind, or that this import added. Its only error is
-// core.ErrStorage.
-func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID string, most int) (n int64, err error) {
-	if importID != "" {
-		err = s.Get(ctx, &n, `SELECT count(*) FROM (SELECT 1 FROM suppression INDEXED BY suppression_import
-			WHERE import_id = ?1 AND import_id <> '' AND tenant_id = ?2 AND ?3 IN ('', kind) LIMIT +?4)`,
-			importID, tenantID, kind, most)
-		return n, err
+// CountSuppressed counts the addresses on the suppression list of a tenant. If kind or importID are not empty, it
+// counts only addresses of this kind, or that this import added. It reads at most most addresses of any kind; more
+// reports whether there are others, so that n is a lower limit. Its only error is core.ErrStorage.
+func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID string, most int) (n int64, more bool,
+	err error,
+) {
+	var found struct {
+		Read    int64 `db:"read"`
+		Counted int64 `db:"counted"`
 	}
-	err = s.Get(ctx, &n, `SELECT count(*) FROM (
-		SELECT 1 FROM disabled INDEXED BY disabled_tenant WHERE tenant_id = ?1 AND tenant_id > ''
-			AND ?2 IN ('', 'disabled')
-		UNION ALL SELECT 1 FROM suppression AS s WHERE s.tenant_id = ?1 AND ?2 IN ('', s.kind) AND (?2 <> '' OR
-			NOT EXISTS (SELECT 1 FROM disabled AS d WHERE d.email_key = s.email_key AND d.tenant_id = s.tenant_id))
-		LIMIT +?3)`, tenantID, kind, most)
-	return n, err
+	if importID != "" {
+		err = s.Get(ctx, &found, `SELECT count(*) AS read, count(*) FILTER (WHERE ?3 IN ('', kind)) AS counted FROM (
+			SELECT kind FROM suppression INDEXED BY suppression_import
+			WHERE import_id = ?1 AND import_id <> '' AND tenant_id = ?2 LIMIT +?4)`, importID, tenantID, kind, most+1)
+	} else {
+		err = s.Get(ctx, &found, `SELECT count(*) AS read, count(*) FILTER (WHERE ?2 IN ('', kind)) AS counted FROM (
+			SELECT 'disabled' AS kind FROM disabled INDEXED BY disabled_tenant WHERE tenant_id = ?1 AND tenant_id > ''
+				AND ?2 IN ('', 'disabled')
+			UNION ALL SELECT s.kind FROM suppression AS s WHERE s.tenant_id = ?1 AND ?2 <> 'disabled' AND (?2 <> '' OR
+				NOT EXISTS (SELECT 1 FROM disabled AS d WHERE d.email_key = s.email_key AND d.tenant_id = s.tenant_id))
+			LIMIT +?3)`, tenantID, kind, most+1)
+	}
+	return min(found.Counted, int64(most)), found.Read > int64(most), err
 }
 
 // Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. One
