@@ -82,3 +82,42 @@ func TestImportsByCommand(t *testing.T) {
 		t.Errorf("ended again: %v %s", err, out)
 	}
 }
+
+// TestImportUndoneByCommand checks that a command undoes an import that was started in the console, that the running
+// daemon performs it, and that the audit log names the command.
+func TestImportUndoneByCommand(t *testing.T) {
+	daemontest.Parallel(t)
+	d := start(t, nil)
+	l := d.seed.NewList()
+	j := d.seed.NewImportJob(l.ID, "email\nann@example.org\nbob@example.org\n")
+	said := d.command(1, nil, "admin", "import", "undo", "--id", j.ID)
+	if !strings.Contains(said, "The import has the status uploaded. Cancel it first.") {
+		t.Errorf("before it was run: %s", said)
+	}
+	_, err := d.store.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", d.seed.Time())
+	d.Must(err)
+	daemontest.Await(d, "the import", func() bool {
+		d.command(0, &j, "admin", "import", "show", "--id", j.ID)
+		return j.Status == core.ImportCompleted
+	})
+	if said = d.command(0, &j, "admin", "import", "undo", "--id", j.ID); said != "" || j.UndoStatus == "" {
+		t.Errorf("%q, %+v", said, j)
+	}
+	daemontest.Await(d, "the undo", func() bool {
+		d.command(0, &j, "admin", "import", "show", "--id", j.ID)
+		return j.UndoStatus == core.ImportUndoDone
+	})
+	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
+		if _, err := d.store.Subscription(t.Context(), l.ID, email); core.KindOf(err) != core.NotFound {
+			t.Errorf("%s: %v", email, err)
+		}
+	}
+	if said = d.command(1, nil, "admin", "import", "undo", "--id", j.ID); !strings.Contains(said, "already undone") {
+		t.Errorf("again: %s", said)
+	}
+	entries, _, err := d.store.Audit(t.Context(), core.AuditFilter{Object: j.ID, Action: "import.undo"}, core.Page{Limit: 9})
+	d.Must(err)
+	if len(entries) != 1 || !strings.HasPrefix(entries[0].Actor, "command") {
+		t.Errorf("the audit log has %+v", entries)
+	}
+}

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 
 	"newsletterd/cmd/newsletterd/cli"
@@ -53,8 +55,55 @@ The uploaded file is deleted.
    newsletterd admin import cancel --id ID`
 	return &cli.Command{
 		Name: "import", Usage: "manage imports of uploaded files; import posts",
-		Subcommands: append([]*cli.Command{all, show, cancel, p.importImages(), p.retryImages()}, p.postCommands()...),
+		Subcommands: append([]*cli.Command{all, show, cancel, p.undoImport(), p.importImages(), p.retryImages()},
+			p.postCommands()...),
 	}
+}
+
+// undoImport returns the command that undoes an import of people.
+func (p commands) undoImport() *cli.Command {
+	c := p.Command("undo", "undo an import of people (asks for confirmation)",
+		[]cli.Flag{cli.ID(people.NounImport), cli.Yes()}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			plan, err := s.ImportUndoPlan(c.Context, c.String("id"), now())
+			if err != nil {
+				return cli.Missing(err, "import", c.String("id"))
+			}
+			yes, err := p.Sure(c, undoQuestion(&plan))
+			if err != nil {
+				return err
+			}
+			if !yes {
+				return errors.New("canceled; the import was not undone")
+			}
+			j, err := s.UndoImport(c.Context, c.String("id"), cli.Actor(), now())
+			if err != nil {
+				return cli.Missing(err, "import", c.String("id"))
+			}
+			if !s.DaemonRuns() {
+				fmt.Fprintln(p.Err, "newsletterd isn't running. The undo waits until you start it.")
+			}
+			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
+		})
+	c.Description = `Works for a week after an import in the console or through the API. The
+running daemon removes new subscribers, unless they confirmed, unsubscribed or
+changed something since then. Existing subscribers get their old values back.
+Posts stay in the archive: newsletterd admin import remove-posts
+
+Imports by newsletterd admin subscriber import can't be undone.
+
+   newsletterd admin import undo --id ID`
+	return c
+}
+
+// undoQuestion returns the question that asks to confirm an undo. If the plan checked only a sample of the people, the
+// number is the maximum.
+func undoQuestion(plan *core.ImportUndoPlan) string {
+	many := "up to " + cli.Grouped(plan.Brought)
+	if plan.Looked >= plan.Brought {
+		many = cli.Grouped(plan.Remove)
+	}
+	return fmt.Sprintf("This removes %s of the people that it added, and can't be reversed. Undo the import?", many)
 }
 
 // importImages returns the command that lists the images of posts.
