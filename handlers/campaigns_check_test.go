@@ -112,6 +112,30 @@ func TestErrorsNameTheFieldOfTheCampaign(t *testing.T) {
 	}
 }
 
+// At a tenant's own host, links to the archive are checked: to its start page, to issues, and to old URLs of imported
+// issues. Links to other pages are not requested.
+func TestLinksToTheArchiveAreAsked(t *testing.T) {
+	e := newEnv(t)
+	s := storetest.Seeder{TB: t, Store: e.store}
+	l := s.NewList()
+	s.ChangeTenant(l.TenantID, core.TenantInput{PublicURL: new("https://gone.example.org")})
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: e.handler.options.Checks}
+	for path, asked := range map[string]int{
+		"/": 1, "/news-of-may": 1, "/p/old": 1, "/a/weekly/news-of-may": 1, "/m/1.png": 1,
+		"/preferences": 0, "/v/1": 0, "/unsubscribe": 0, "/t/c/1": 0,
+	} {
+		c := s.NewCampaign(l, func(f *core.CampaignFields) {
+			f.Content.Source = "[x](https://gone.example.org" + path + ")\n"
+		})
+		out, err := d.Check(t.Context(), &c, 0, true, s.Time())
+		s.Must(err)
+		dead := slices.ContainsFunc(out.Findings, func(f core.CampaignFinding) bool { return f.Code == "link_dead" })
+		if out.Links.Asked != asked || dead != (asked > 0) {
+			t.Errorf("%s: %+v, %+v", path, *out.Links, out.Findings)
+		}
+	}
+}
+
 // Links are checked through the guard. Private addresses are refused. URLs with a secret and pages of this server are
 // not requested. The response to HEAD alone doesn't decide.
 func TestLinksAreAsked(t *testing.T) {

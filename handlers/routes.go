@@ -57,6 +57,9 @@ func (h *Handler) table() []*web.Route {
 	h.operationRoutes(&t)
 	pages.Routes(&t)
 	sends.Taken = firstFolders(t)
+	if o.Checks != nil {
+		o.Checks.Pages = sends.Taken
+	}
 	return t
 }
 

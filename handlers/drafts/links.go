@@ -34,6 +34,10 @@ type Checks struct {
 	BounceDomain string         // domain that receives bounces; empty: the sender's domain
 	PerHour      int            // number of link checks per hour and tenant; 0: the default
 
+	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at the
+	// host of a tenant are those of archives, and old ones of imported issues.
+	Pages map[string]bool
+
 	limiter *web.Limiter
 	mu      sync.Mutex
 	texts   map[string]keptTexts
@@ -64,7 +68,7 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 }
 
 // AskedLinks holds the numbers of URLs that were checked and skipped. URLs with a secret, URLs of the server's own
-// pages, and URLs beyond the limit are skipped.
+// pages except archives, and URLs beyond the limit are skipped.
 type AskedLinks struct {
 	Asked   int `json:"asked"`
 	Skipped int `json:"skipped"`
@@ -80,7 +84,7 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	own := l.Draft.Content.Tenant.Origin(d.Origin)
 	var ask []string
 	for _, address := range l.addresses {
-		if mayAskAddress(address, own) && len(ask) < maxAsked && d.Checks != nil && d.Checks.Client != nil {
+		if d.Checks != nil && d.Checks.Client != nil && d.Checks.mayAsk(address, own) && len(ask) < maxAsked {
 			ask = append(ask, address)
 		}
 	}
@@ -147,9 +151,9 @@ func shorter(address string) string {
 // secretWords holds parts of the names of query parameters whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAskAddress reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It
-// must not be on this server, unless it is an image or an archive.
-func mayAskAddress(address, own string) bool {
+// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It must not
+// be on this server, unless it is an image or in an archive.
+func (k *Checks) mayAsk(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return false
@@ -161,7 +165,8 @@ func mayAskAddress(address, own string) bool {
 		}
 	}
 	if o, err := url.Parse(own); err == nil && strings.EqualFold(o.Host, u.Host) {
-		return strings.HasPrefix(u.Path, "/m/") || strings.HasPrefix(u.Path, "/a/")
+		first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+		return first == "m" || first == "a" || first == "" || k.Pages != nil && !k.Pages[first]
 	}
 	return true
 }
@@ -242,7 +247,7 @@ func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all
 	if w := mail.MixedScripts(address); w != "" {
 		all = append(all, w)
 	}
-	if k == nil || k.Client == nil || !ask || !mayAskAddress(address, own) {
+	if k == nil || k.Client == nil || !ask || !k.mayAsk(address, own) {
 		return all
 	}
 	if problem, _ := k.ask(ctx, address); problem != "" {
