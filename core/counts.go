@@ -10,13 +10,13 @@ import (
 type ListCounts struct {
 	// Counts of the subscriptions.
 	Active       int64 `json:"active" db:"active"`
-	Pending      int64 `json:"pending" db:"pending"`           // not confirmed yet
-	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed"` // including blocked ones
+	Pending      int64 `json:"pending" db:"pending" about:"Not confirmed yet"`
+	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed" about:"Including blocked ones"`
 	// Counts of the subscribers on the send side. Unsubscribed ones without a block are not counted.
-	Bounced    int64 `json:"bounced" db:"bounced"`
-	Complaint  int64 `json:"complaint" db:"complaint"`
-	Suppressed int64 `json:"suppressed" db:"suppressed"`
-	Mailable   int64 `json:"mailable" db:"mailable"` // active and not blocked
+	Bounced    int64 `json:"bounced" db:"bounced" about:"Not emailed, because of a bounce"`
+	Complaint  int64 `json:"complaint" db:"complaint" about:"Not emailed: marked an email as spam"`
+	Suppressed int64 `json:"suppressed" db:"suppressed" about:"Not emailed: on the suppression list"`
+	Mailable   int64 `json:"mailable" db:"mailable" about:"Active and not blocked"`
 }
 
 // Add adds n to the count of one state. NotCounted adds nothing.

@@ -5,15 +5,13 @@ import "fmt"
 // OpenFigures counts the people who opened the emails of a job, as far as this can be determined. If opens are not
 // tracked, all figures are nil, which is not the same as 0.
 type OpenFigures struct {
-	Measured bool `json:"measured"`
-	Totals   bool `json:"totals,omitempty"` // counts opens instead of people: the emails identify no one
-	// lower limit; includes people who clicked a link without loading the pixel
-	People   *int64 `json:"people"`
-	CantTell *int64 `json:"cant_tell"` // opened by proxies that fetch images whether or not a person looks
-	Scanners *int64 `json:"scanners"`  // opened by programs only
-	// People divided by the recipients that can be judged; nil: there are none
-	Rate    *float64      `json:"rate"`
-	Unnamed *UnnamedTimes `json:"unnamed,omitempty"`
+	Measured bool          `json:"measured" about:"Whether opens were tracked"`
+	Totals   bool          `json:"totals,omitempty" about:"Counts opens, because the emails identify no one"`
+	People   *int64        `json:"people" about:"Lower limit, with people who only clicked; null: unknown"`
+	CantTell *int64        `json:"cant_tell" about:"Opened only by image proxies; null: unknown"`
+	Scanners *int64        `json:"scanners" about:"Automated opens only; null: unknown"`
+	Rate     *float64      `json:"rate" about:"From 0 to 1: people of the recipients that can be judged; null: unknown"`
+	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 
 // UnnamedTimes counts opens or clicks of emails that identify no subscriber, in a job where others do. In that case
@@ -70,11 +68,11 @@ func percent(rate *float64) string {
 
 // ClickFigures counts the people who clicked links in the emails of a job.
 type ClickFigures struct {
-	Measured bool          `json:"measured"`
-	Totals   bool          `json:"totals,omitempty"` // counts clicks instead of people: the emails identify no one
-	People   *int64        `json:"people"`           // nil if clicks were not tracked
-	Scanners *int64        `json:"scanners"`         // people with automated clicks only; nil like People
-	Rate     *float64      `json:"rate"`             // People divided by recipients who got the email; nil: unknown
+	Measured bool          `json:"measured" about:"Whether clicks were tracked"`
+	Totals   bool          `json:"totals,omitempty" about:"Counts clicks, because the emails identify no one"`
+	People   *int64        `json:"people" about:"Null: not tracked"`
+	Scanners *int64        `json:"scanners" about:"Automated clicks only; null: not tracked"`
+	Rate     *float64      `json:"rate" about:"From 0 to 1: people of those who got the email; null: unknown"`
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 

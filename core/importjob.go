@@ -111,30 +111,27 @@ func (j *ImportJob) Ended() bool {
 
 // ImportCounts counts what an import has done so far.
 type ImportCounts struct {
-	Added     int64 `db:"added" json:"added"`
-	Updated   int64 `db:"updated" json:"updated"`
-	Unchanged int64 `db:"unchanged" json:"unchanged"`
-	// unsubscribed, blocked or erased: no file can subscribe them again
-	Kept         int64 `db:"kept" json:"kept"`
-	Contradicted int64 `db:"contradicted" json:"contradicted"` // skipped: another row says they unsubscribed
-	Pending      int64 `db:"pending" json:"pending"`           // skipped: never joined or confirmed in the other system
-	Failed       int64 `db:"failed" json:"failed"`             // lines with an error
-	NoAddress    int64 `db:"no_address" json:"no_address"`     // skipped: contacts without an email address
-	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"` // imported as unsubscribed
+	Added        int64 `db:"added" json:"added" about:"New on the list"`
+	Updated      int64 `db:"updated" json:"updated" about:"Existing, with changed fields"`
+	Unchanged    int64 `db:"unchanged" json:"unchanged" about:"Existing, not changed"`
+	Kept         int64 `db:"kept" json:"kept" about:"Unsubscribed, blocked or erased; left alone"`
+	Contradicted int64 `db:"contradicted" json:"contradicted" about:"Skipped: unsubscribed in another row"`
+	Pending      int64 `db:"pending" json:"pending" about:"Skipped: never confirmed elsewhere"`
+	Failed       int64 `db:"failed" json:"failed" about:"Rows with an error"`
+	NoAddress    int64 `db:"no_address" json:"no_address" about:"Skipped: no email address"`
+	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed" about:"Imported as unsubscribed"`
 	// added to the tenant's suppression list, by reason
-	Bounced      int64 `db:"bounced" json:"bounced"`
-	Complained   int64 `db:"complained" json:"complained"`
-	Suppressed   int64 `db:"suppressed" json:"suppressed"`
-	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // skipped: the caller may not unsubscribe or suppress
-	Evidence     int64 `db:"evidence" json:"evidence"`           // rows whose evidence from another system was stored
-	// rows with evidence that is neither a time nor an address
-	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`
-	// rows with evidence of a time in the future
-	EvidenceFuture int64  `db:"evidence_future" json:"evidence_future"`
-	Tagged         int64  `db:"tagged" json:"tagged"`             // people who got a tag that they didn't have
-	NewTags        int64  `db:"new_tags" json:"new_tags"`         // tags created
-	TagsSkipped    int64  `db:"tags_skipped" json:"tags_skipped"` // invalid names, and tags over a limit
-	SyncID         string `db:"sync_id" json:"sync_id,omitempty"` // full sync that announces the import
+	Bounced            int64  `db:"bounced" json:"bounced" about:"Suppressed as bounced"`
+	Complained         int64  `db:"complained" json:"complained" about:"Suppressed because of a complaint"`
+	Suppressed         int64  `db:"suppressed" json:"suppressed" about:"Suppressed for another reason"`
+	NotPermitted       int64  `db:"not_permitted" json:"not_permitted" about:"Skipped: needs another permission"`
+	Evidence           int64  `db:"evidence" json:"evidence" about:"Rows with proof of an earlier signup"`
+	EvidenceUnreadable int64  `db:"evidence_unreadable" json:"evidence_unreadable" about:"Neither time nor IP address"`
+	EvidenceFuture     int64  `db:"evidence_future" json:"evidence_future" about:"With a time in the future"`
+	Tagged             int64  `db:"tagged" json:"tagged" about:"People who got a new tag"`
+	NewTags            int64  `db:"new_tags" json:"new_tags" about:"Tags created"`
+	TagsSkipped        int64  `db:"tags_skipped" json:"tags_skipped" about:"Invalid tags, or too many"`
+	SyncID             string `db:"sync_id" json:"sync_id,omitempty"` // full sync that announces the import
 }
 
 // Rows returns the number of processed lines.

@@ -8,44 +8,42 @@ const (
 
 // ImportUndo is the progress of undoing an import.
 type ImportUndo struct {
-	// new subscribers, and unconfirmed ones that the import activated
-	Brought     int64   `db:"brought" json:"brought"`
-	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // can be undone until then; absent: can't
-	UndoStatus  string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
-	UndoRemoved int64   `db:"undo_removed" json:"undo_removed,omitempty"` // removed from the list
-	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // wait for confirmation again
-	UndoKept    int64   `db:"undo_kept" json:"undo_kept,omitempty"`       // unsubscribed, confirmed or changed since
-	UndoneAt    Instant `db:"undone_at" json:"undone_at,omitzero"`
-	// existing subscribers whose replaced fields are stored until undo_until
-	Replaced       int64 `db:"replaced" json:"replaced"`
-	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // those with too many replaced fields to store
-	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // fields restored
-	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // not restored: changed or deleted since
-	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
-	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; with addresses
-	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
-	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // no longer on the suppression list
-	UndoUntagged   int64 `db:"undo_untagged" json:"undo_untagged,omitempty"`     // tags removed from people
+	Brought        int64   `db:"brought" json:"brought" about:"People whom an undo would remove or unconfirm"`
+	UndoUntil      Instant `db:"undo_until" json:"undo_until,omitzero" about:"Absent: it can't be undone"`
+	UndoStatus     string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
+	UndoRemoved    int64   `db:"undo_removed" json:"undo_removed,omitempty" about:"Removed from the list"`
+	UndoPending    int64   `db:"undo_pending" json:"undo_pending,omitempty" about:"Wait for confirmation again"`
+	UndoKept       int64   `db:"undo_kept" json:"undo_kept,omitempty" about:"Changed or unsubscribed since; kept"`
+	UndoneAt       Instant `db:"undone_at" json:"undone_at,omitzero" about:"Absent: not undone"`
+	Replaced       int64   `db:"replaced" json:"replaced" about:"People whose old fields are kept"`
+	ReplacedUnkept int64   `db:"replaced_unkept" json:"replaced_unkept,omitempty" about:"Too many fields to keep"`
+	UndoRestored   int64   `db:"undo_restored" json:"undo_restored,omitempty" about:"Got their fields back"`
+	UndoUnrestored int64   `db:"undo_unrestored" json:"undo_unrestored,omitempty" about:"Changed or deleted since"`
+	Barred         int64   `db:"barred" json:"barred,omitempty" about:"Addresses suppressed"`
+	Said           int64   `db:"said" json:"-"` // see ImportUndoPlan.Said; with addresses
+	UndoResumed    int64   `db:"undo_resumed" json:"undo_resumed,omitempty" about:"Active again"`
+	UndoLifted     int64   `db:"undo_lifted" json:"undo_lifted,omitempty" about:"Addresses no longer suppressed"`
+	UndoUntagged   int64   `db:"undo_untagged" json:"undo_untagged,omitempty" about:"Tags removed from people"`
 }
 
 // ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
 type ImportUndoPlan struct {
 	Brought int64 `json:"brought"`
-	Looked  int64 `json:"looked"`  // number of them that were checked, practically at random
-	Remove  int64 `json:"remove"`  // would be removed from the list
-	Pending int64 `json:"pending"` // would wait for confirmation again
-	Left    int64 `json:"left"`    // unsubscribed themselves; stays
-	Changed int64 `json:"changed"` // confirmed or changed since; stay subscribed
-	Gone    int64 `json:"gone"`    // no longer on the list
-	Resume  int64 `json:"resume"`  // unsubscribed by the import; would be active again
-	Said    int64 `json:"said"`    // unsubscribed according to another file too; stays
-	Lift    int64 `json:"lift"`    // addresses that would be removed from the suppression list
-	Tagged  int64 `json:"tagged"`  // people who got tags, which would be removed unless given anew since
+	Looked  int64 `json:"looked" about:"How many of them were checked; remove to said count only these"`
+	Remove  int64 `json:"remove" about:"Would be removed from the list"`
+	Pending int64 `json:"pending" about:"Would wait for confirmation again"`
+	Left    int64 `json:"left" about:"Unsubscribed themselves; stay unsubscribed"`
+	Changed int64 `json:"changed" about:"Confirmed or changed since; stay subscribed"`
+	Gone    int64 `json:"gone" about:"No longer on the list"`
+	Resume  int64 `json:"resume" about:"Unsubscribed by the import; would be active again"`
+	Said    int64 `json:"said" about:"Unsubscribed according to another file too; stay unsubscribed"`
+	Lift    int64 `json:"lift" about:"Addresses that would be removed from the suppression list"`
+	Tagged  int64 `json:"tagged" about:"People who would lose tags, unless they got them again since"`
 
-	Replaced       int64 `json:"replaced"`        // existing subscribers whose fields the file replaced
-	ReplacedLooked int64 `json:"replaced_looked"` // number of them that were checked
-	Restore        int64 `json:"restore"`         // would get back replaced fields that did not change since
-	Unrestored     int64 `json:"unrestored"`      // deleted, or all replaced fields changed since; stays
+	Replaced       int64 `json:"replaced" about:"Existing subscribers whose fields the import replaced"`
+	ReplacedLooked int64 `json:"replaced_looked" about:"Number of them that were checked"`
+	Restore        int64 `json:"restore" about:"Would get their old fields back"`
+	Unrestored     int64 `json:"unrestored" about:"Deleted, or changed since; stay as they are"`
 }
 
 // UndoOutcome is the effect of undoing an import on a subscription.

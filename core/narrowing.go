@@ -112,19 +112,17 @@ func (n *Narrowing) check(lists []string) error {
 
 // Audience counts the subscribers that a campaign goes to.
 type Audience struct {
-	Active     int64 `json:"active"` // subscribers of its lists, counted once for each list
+	Active     int64 `json:"active" about:"Subscribers of the lists, once for each list"`
 	Bounced    int64 `json:"bounced"`
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
-	Duplicates int64 `json:"duplicates"` // also on an earlier list
-	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
-	Outside    int64 `json:"outside"`    // by segment_id and exclude_segment_ids
-	Recipients int64 `json:"recipients"` // the rest, who get the email
-	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
-	// counting took too long, so the counts are lower limits
-	AtLeast bool `json:"at_least,omitempty"`
-	// the lists are long, so all counts that depend on exclusions and segments are estimated from a sample
-	About bool `json:"about,omitempty"`
+	Duplicates int64 `json:"duplicates" about:"Also on an earlier list"`
+	Excluded   int64 `json:"excluded" about:"By exclude_list_ids, exclude_campaign_ids and audience"`
+	Outside    int64 `json:"outside" about:"By segment_id and exclude_segment_ids"`
+	Recipients int64 `json:"recipients" about:"The rest, who get the email"`
+	Usual      int64 `json:"usual" about:"Usual number of recipients of the first list; 0: unknown"`
+	AtLeast    bool  `json:"at_least,omitempty" about:"Counting took too long, so the counts are lower limits"`
+	About      bool  `json:"about,omitempty" about:"Counts are estimated from a sample"`
 
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }

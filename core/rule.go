@@ -46,9 +46,9 @@ type Rule struct {
 	Opened   *Test     `json:"opened,omitempty"`   // opened a campaign of the list
 	Clicked  *Test     `json:"clicked,omitempty"`  // clicked a link in one
 
-	Consented   *Test     `json:"consented,omitempty"`    // newest consent of the present subscription
-	Source      []string  `json:"source,omitempty"`       // of the present subscription
-	Language    []string  `json:"language,omitempty"`     // language of the list
+	Consented   *Test     `json:"consented,omitempty"` // newest consent of the present subscription
+	Source      []string  `json:"source,omitempty"`    // of the present subscription
+	Language    []string  `json:"language,omitempty" about:"Languages of lists"`
 	ClickedLink *RuleLink `json:"clicked_link,omitempty"` // clicked this link
 	*Test
 }

@@ -56,9 +56,9 @@ const (
 // Stats counts the recipients of a job by outcome.
 type Stats struct {
 	Recipients   int64 `db:"recipients" json:"recipients"`
-	Sent         int64 `db:"sent" json:"sent"`
+	Sent         int64 `db:"sent" json:"sent" about:"Accepted by the mail server, or saved to a folder"`
 	Delivered    int64 `db:"delivered" json:"delivered"`
-	Deferred     int64 `db:"deferred" json:"deferred"` // waiting for a retry
+	Deferred     int64 `db:"deferred" json:"deferred" about:"Waiting for a retry"`
 	Failed       int64 `db:"failed" json:"failed"`
 	Skipped      int64 `db:"skipped" json:"skipped"`
 	Bounced      int64 `db:"bounced" json:"bounced"`
@@ -66,15 +66,15 @@ type Stats struct {
 	Opened       int64 `db:"opened" json:"opened"`
 	Clicked      int64 `db:"clicked" json:"clicked"`
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
-	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once because the reply to the first try was lost
+	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent twice: the first reply was lost"`
 
-	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // next try of a deferred one
+	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero" about:"Absent: none is deferred"`
 	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
 	// unavailable. Once the recipient with that last try has an outcome, the last tries of the others may be earlier.
-	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
+	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero" about:"Last retry; absent: none is deferred"`
 
-	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // part of Opened: by no known person
-	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // part of Clicked: by machines only
+	MachineOpened  int64 `db:"machine_opened" json:"machine_opened" about:"Part of opened: automated opens only"`
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked" about:"Part of clicked: automated clicks only"`
 
 	Opens  *OpenFigures  `db:"-" json:"opens,omitempty"`
 	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`

@@ -32,7 +32,7 @@ type signingKey struct {
 	ServedBy  core.Instant `json:"served_by"`           // time by which the server publishes it
 	ActiveAt  core.Instant `json:"active_at"`           // time from which it signs
 	RetiredAt core.Instant `json:"retired_at,omitzero"` // time from which it no longer signs; absent: not planned
-	ExpiresAt core.Instant `json:"expires_at,omitzero"` // it is no longer published from this time; absent: not planned
+	ExpiresAt core.Instant `json:"expires_at,omitzero" about:"Not published from then on; absent: not planned"`
 }
 
 func signingKeyRows(keys []core.SigningKey, now core.Instant) []signingKey {
