@@ -85,7 +85,7 @@ func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (
 
 // checkState reads the caller that the claims name, in its current state.
 func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core.Instant) (*verified, error) {
-	st, err := p.store.TokenState(ctx, claims.SessionID, now)
+	st, err := p.stateOf(ctx, claims, now)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, ErrBadToken
 	}
@@ -101,6 +101,34 @@ func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core
 		return nil, ErrBadToken
 	}
 	return &verified{claims: claims, caller: callerOf(st, claims.scopes()), expires: expires}, nil
+}
+
+// stateOf returns the state of the sign-in that a token belongs to. If it doesn't exist, stateOf returns
+// core.ErrNotFound.
+func (p *Provider) stateOf(ctx context.Context, claims AccessClaims, now core.Instant) (core.TokenState, error) {
+	if claims.ClientEpoch == 0 {
+		return p.store.TokenState(ctx, claims.SessionID, now)
+	}
+	return p.clientState(ctx, claims)
+}
+
+// clientState returns the state of a client's own token. It ends when it is revoked, or when the client is disabled or
+// deleted.
+func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st core.TokenState, err error) {
+	client, err := p.tokenClient(ctx, claims.ClientID)
+	if err != nil {
+		return st, err
+	}
+	revoked, err := p.store.ClientTokenRevoked(ctx, claims.SessionID)
+	return core.TokenState{
+		Family: core.Family{
+			ID: claims.SessionID, Kind: core.FamilyClient, ClientID: client.ID, Epoch: claims.ClientEpoch, Scope: claims.Scope,
+			AuthAt: core.Instant(claims.AuthTime * 1000), CreatedAt: core.Instant(claims.IssuedAt * 1000),
+			ExpiresAt: core.Instant(claims.ExpiresAt * 1000).Add(leeway),
+		},
+		Client: client,
+		Live:   !revoked && !client.Disabled && !client.Suspended && client.Epoch == claims.ClientEpoch,
+	}, err
 }
 
 // callerOf returns the caller with the scopes of the token that are still allowed.

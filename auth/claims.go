@@ -20,6 +20,8 @@ type AccessClaims struct {
 	ID        string `json:"jti"`
 	AuthTime  int64  `json:"auth_time,omitempty"`
 	SessionID string `json:"sid"`
+	// ClientEpoch is set in a client's own token, which has no family. See core.TokenClient.
+	ClientEpoch int64 `json:"client_epoch,omitempty"`
 }
 
 // IDClaims holds the claims of an id token (OpenID Connect Core section 2).
@@ -64,6 +66,8 @@ type parsedClaims struct {
 	ID        string  `json:"jti"`
 	AuthTime  int64   `json:"auth_time"`
 	SessionID *string `json:"sid"`
+
+	ClientEpoch int64 `json:"client_epoch"`
 }
 
 // readClaims reads the payload of a token with a valid signature and validates it as an access token at now. The
@@ -88,6 +92,7 @@ func readClaims(payload []byte, issuer string, now core.Instant) (AccessClaims, 
 	return AccessClaims{
 		Issuer: *c.Issuer, Subject: *c.Subject, Audience: *c.Audience, ClientID: *c.ClientID, Scope: *c.Scope,
 		IssuedAt: *c.IssuedAt, ExpiresAt: *c.ExpiresAt, ID: c.ID, AuthTime: c.AuthTime, SessionID: *c.SessionID,
+		ClientEpoch: c.ClientEpoch,
 	}, true
 }
 

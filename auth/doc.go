@@ -31,13 +31,14 @@
 //
 //	password grant ─┐                        ┌─ access token ── Bearer ── core.Caller, reread in each generation
 //	code grant ─────┼─ core.Family ─── issue ┼─ id token
-//	client grant ───┤  (one sign-in)         └─ refresh token ── refresh grant ── issue
-//	OwnToken ───────┘
+//	OwnToken ───────┘  (one sign-in)         └─ refresh token ── refresh grant ── issue
+//	client grant ── issue ── access token, for which nothing is stored unless it is revoked
 //
 // # Invariants
 //
 //   - A token is never valid longer than its family. Anything that ends the family (a logout, a new password, a
 //     replayed code or refresh token) ends all its tokens.
+//   - The token of a client that acts for itself ends when it is revoked, and when the client is disabled or deleted.
 //   - The scopes of a caller are those of the token, limited to what its roles and its client currently allow.
 //   - The database holds hashes of tokens and sealed values. Private signing keys are sealed, too. A person who reads
 //     the database can neither redeem nor sign a token.
@@ -62,7 +63,8 @@
 //	          4.1.2.1 errors and state back             authorize.go    TestAuthorizeAnswers, oidc/authorize-errors.txt
 //	          4.1.3   code bound to client and URI      code.go         TestCodeIsBound
 //	          4.3     password                          grant.go        TestPasswordGrant, TestPasswordGrantRefusals
-//	          4.4     client_credentials                grant.go        TestCallerOfClientIsHeldToItsTenant
+//	          4.4     client_credentials                grant.go        TestCallerOfClientIsHeldToItsTenant,
+//	                                                                    TestTokensOfADisabledClient
 //	          5.1     responses not cached              token.go        handlers TestTokenAnswersAreNotKept,
 //	                                                                    cmd TestParallelRefreshes
 //	          5.2     errors                            errors.go       auth/login.txt, oidc/flow.txt
@@ -75,7 +77,8 @@
 //	                                                                    handlers TestLoginLeadsNowhereElse
 //	RFC 6750  2       header, or form, not both         handlers        oidc/provider.txt
 //	          3, 3.1  challenges                        handlers        cmd TestForgedTokens, TestForgedAccessTokens
-//	RFC 7009  2.1     own client's tokens only          introspect.go   TestRevokeAndIntrospect
+//	RFC 7009  2.1     own client's tokens only          introspect.go   TestRevokeAndIntrospect,
+//	                                                                    TestRevokedTokenOfAClient
 //	          2.2     unknown tokens are no error       introspect.go   TestRevokeAndIntrospect
 //	RFC 7515  4.1.11  crit                              token.go        TestCriticalHeader;  A.3: TestJWSVector
 //	RFC 7517  4, 5    the key set                       jwks.go         TestPublicKeyVectors, TestKeySetVerifiesTokens
@@ -137,7 +140,7 @@
 //     offline_access. It ends when the user signs out of the browser in which it was issued. With offline_access it
 //     doesn't.
 //   - RFC 7009 section 2: revoking an access token ends the whole sign-in, including its refresh token. Thus no list of
-//     revoked access tokens is needed.
+//     revoked access tokens of users is needed.
 //   - RFC 7636: a client for which an operator has disabled require_pkce may omit the challenge. Only confidential
 //     clients can have this setting.
 //   - An Authorization header with a scheme other than Basic doesn't count as client authentication, because browser

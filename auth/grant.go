@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/identity"
@@ -154,7 +153,7 @@ func (p *Provider) CheckPassword(
 
 // ClientGrant issues a confidential client a token for itself (RFC 6749 section 4.4). The token has the client's
 // registered scopes for its tenant, and there is no refresh token. It leaves out the scopes of users, since the
-// client owns no data.
+// client owns no data. The grant stores nothing. See clientState for what ends such a token.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
@@ -170,14 +169,15 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	f := core.Family{
-		ID: core.NewID(), Kind: core.FamilyClient, ClientID: client.ID, Scope: strings.Join(scopes, " "),
-		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now,
-		ExpiresAt: now.Add(p.AccessTTL + time.Minute),
+	sid, err := p.store.ClientTokenID(ctx)
+	if err != nil {
+		return TokenResponse{}, err
 	}
-	return p.issueWhile(ctx, grant{family: f, scopes: scopes, client: client}, now, func() (string, error) {
-		return "", p.store.AddFamily(ctx, f)
-	})
+	f := core.Family{
+		ID: sid, Kind: core.FamilyClient, ClientID: client.ID, Epoch: client.Epoch, AuthAt: now,
+		ExpiresAt: now.Add(p.AccessTTL),
+	}
+	return p.issue(ctx, grant{family: f, scopes: scopes, client: client}, now)
 }
 
 // checkScope returns an error if a scope parameter is malformed or too long.

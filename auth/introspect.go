@@ -38,7 +38,7 @@ func (p *Provider) tokenState(
 			return st, claims, nil
 		}
 		if err == nil {
-			st, err = p.store.TokenState(ctx, claims.SessionID, now)
+			st, err = p.stateOf(ctx, claims, now)
 		}
 	} else {
 		st, err = p.store.RefreshState(ctx, core.HashToken(token), now, p.tokenClient)

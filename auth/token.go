@@ -83,10 +83,14 @@ func (p *Provider) signAccess(
 	if sub == "" {
 		sub = f.ClientID
 	}
-	return p.sign(ctx, algES256, typAccess, AccessClaims{
+	claims := AccessClaims{
 		Issuer: p.Issuer, Subject: sub, Audience: p.Issuer, ClientID: f.ClientID, Scope: strings.Join(scopes, " "),
 		IssuedAt: seconds(now), ExpiresAt: seconds(end), ID: core.NewID(), AuthTime: seconds(f.AuthAt), SessionID: f.ID,
-	}, now)
+	}
+	if f.Kind == core.FamilyClient {
+		claims.ClientEpoch = f.Epoch
+	}
+	return p.sign(ctx, algES256, typAccess, claims, now)
 }
 
 // signID returns the id token for an access token.

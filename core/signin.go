@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // The values of Family.Kind: how the sign-in started.
 const (
 	FamilyPassword = "password"
@@ -60,7 +62,11 @@ type TokenClient struct {
 
 	Suspended bool // its tenant is suspended
 	Disabled  bool
+	Epoch     int64 // increases when the client is disabled, which ends the tokens it got for itself
 }
+
+// MaxAccessTTL is the maximum lifetime of an access token, except for tokens of the command line.
+const MaxAccessTTL = 24 * time.Hour
 
 // Browser is a browser in which a user is signed in to newsletterd. The session data contains its id.
 type Browser struct {

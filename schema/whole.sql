@@ -200,7 +200,7 @@ CREATE TABLE client (
   created_at                   INTEGER NOT NULL,
   updated_at                   INTEGER NOT NULL,
   deleted_at                   INTEGER NOT NULL DEFAULT 0
-, old_secret_hash BLOB NOT NULL DEFAULT x'', old_secret_until INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '', disabled_at INTEGER NOT NULL DEFAULT 0, id_token_claims INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, old_secret_hash BLOB NOT NULL DEFAULT x'', old_secret_until INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '', disabled_at INTEGER NOT NULL DEFAULT 0, id_token_claims INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID;
 
 CREATE INDEX client_tenant ON client (tenant_id, id);
 

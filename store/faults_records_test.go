@@ -397,6 +397,10 @@ func (s *story) signIns(u core.User) {
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f2")) })
 	s.op("TokenState", func() error { return onlyErr(s.TokenState(ctx, "f2", now0)) })
 	s.op("RevokeFamily", func() error { return s.RevokeFamily(ctx, "f2", now0) })
+	sid := ""
+	s.op("ClientTokenID", func() (err error) { sid, err = s.ClientTokenID(ctx); return err })
+	s.op("RevokeFamily", func() error { return s.RevokeFamily(ctx, sid, now0) })
+	s.op("ClientTokenRevoked", func() error { return onlyErr(s.ClientTokenRevoked(ctx, sid)) })
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f3")) })
 	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
 	b := core.Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}

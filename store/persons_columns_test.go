@@ -49,7 +49,7 @@ var personColumns = map[string]struct {
 		person: "created_by",
 		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
 			"token_endpoint_auth_method id_token_signed_response_alg id_token_claims first_party require_pkce secret_hash created_at " +
-			"updated_at deleted_at old_secret_hash old_secret_until disabled_at",
+			"updated_at deleted_at old_secret_hash old_secret_until disabled_at epoch",
 	},
 	"client_consent": {person: "user_id", other: "client_id scope created_at"},
 	"code": {person: "user_id remote user_agent", other: "hash family_id client_id browser_id " +

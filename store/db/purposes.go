@@ -2,6 +2,7 @@ package db
 
 // The purposes of the keys that PurposeKey returns. The database stores the names, so they never change.
 const (
+	PurposeClientToken    = "client-token"    // sids of clients' own tokens
 	PurposeCursor         = "cursor"          // cursors of pages
 	PurposeMailToken      = "mail-token"      // confirmation tokens, which are emailed and returned
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses

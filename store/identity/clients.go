@@ -140,6 +140,9 @@ func endTokensOf(tx *db.Tx, clientID string, now core.Instant) error {
 	if _, err := tx.Exec(deleteCodesOf, now, clientID); err != nil {
 		return err
 	}
+	if err := tx.One("UPDATE client SET epoch = epoch + 1 WHERE id = ?", clientID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(endFamiliesOf, now, clientID)
 	return err
 }

@@ -26,6 +26,7 @@ type clientRow struct {
 	FirstParty bool   `db:"first_party"`
 	Suspended  bool   `db:"suspended"`
 	Disabled   bool   `db:"client_disabled"`
+	Epoch      int64  `db:"client_epoch"`
 }
 
 func (c clientRow) client() (core.TokenClient, error) {
@@ -34,6 +35,7 @@ func (c clientRow) client() (core.TokenClient, error) {
 		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash,
 		FirstParty: c.FirstParty,
 		Suspended:  c.Suspended, Disabled: c.Disabled, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
+		Epoch: c.Epoch,
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
 		json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
@@ -46,7 +48,8 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.id_token_claims, 0) AS id_token_claims, coalesce(c.secret_hash, x'') AS secret_hash,
 	coalesce(c.old_secret_hash, x'') AS old_secret_hash, coalesce(c.old_secret_until, 0) AS old_secret_until,
 	coalesce(c.first_party, 0) AS first_party,
-	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled`
+	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled,
+	coalesce(c.epoch, 0) AS client_epoch`
 
 // roleCounts excludes pending roles and roles in suspended or deleted tenants, which grant no rights.
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
@@ -94,7 +97,7 @@ func (r *stateRow) clientPlaces() []any {
 	return []any{
 		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.IDClaims, &c.SecretHash, &c.OldHash,
 		&c.OldUntil,
-		&c.FirstParty, &c.Suspended, &c.Disabled,
+		&c.FirstParty, &c.Suspended, &c.Disabled, &c.Epoch,
 		&r.ClientOK,
 	}
 }
@@ -129,7 +132,7 @@ func (r *stateRow) state(client core.TokenClient, ok bool, now core.Instant) cor
 			t.Roles = append(t.Roles, core.Role{Role: role, TenantID: tenant})
 		}
 	}
-	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
+	userOK := r.UserID == "" || (r.UserEpoch == r.Family.Epoch && r.Disabled == 0)
 	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && ok && userOK && !client.Suspended && !client.Disabled
 	return t
 }
@@ -165,7 +168,7 @@ func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.I
 	return row.state(client, ok, now), err
 }
 
-// AddFamily adds a family without a refresh token, for a client's own tokens or the command line. The only error is
+// AddFamily adds a family without a refresh token, for the daemon's own tokens or the command line. The only error is
 // core.ErrStorage.
 func (s *Store) AddFamily(ctx context.Context, f core.Family) error {
 	return s.UpdateRepeatable(ctx, func(tx *db.Tx) error { return addFamily(tx, f) })
@@ -199,12 +202,21 @@ func (s *Store) Families(ctx context.Context, userID string, now core.Instant) (
 	return f, err
 }
 
-// RevokeFamily ends a family and all its tokens. A family that has ended stays unchanged. If no such family exists,
-// RevokeFamily returns core.ErrNotFound.
+// RevokeFamily ends a family and all its tokens. A family that has ended stays unchanged. The id can also be that of a
+// client's own token. If there is neither, RevokeFamily returns core.ErrNotFound.
 func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
+	own, err := s.isClientTokenID(ctx, id)
+	if err != nil {
+		return err
+	}
 	return s.Update(ctx, s.ByActor(ctx, "token.revoke", "", id, func(tx *db.Tx) error {
 		var ended core.Instant
-		if err := tx.Get(&ended, "SELECT revoked_at FROM family WHERE id = ?", id); err != nil {
+		err := tx.Get(&ended, "SELECT revoked_at FROM family WHERE id = ?", id)
+		if own && errors.Is(err, core.ErrNotFound) {
+			tx.Tell("revoked_at", nil, now)
+			return revokeClientToken(tx, id, now)
+		}
+		if err != nil {
 			return err
 		}
 		if ended == 0 {

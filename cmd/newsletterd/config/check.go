@@ -64,7 +64,7 @@ func (r *loader) check() {
 	r.that("auth.second_factor", oneOf(c.Auth.SecondFactor, "off", "operators", "staff", "all"))
 	r.that("auth.register_existing", oneOf(c.Auth.RegisterExisting, "same", "conflict"))
 	r.that("auth.common_passwords", oneOf(c.Auth.CommonPasswords, "auto", "refuse", "allow"))
-	r.that("auth.access_ttl", spanBetween(c.Auth.AccessTTL, time.Minute, 24*time.Hour))
+	r.that("auth.access_ttl", spanBetween(c.Auth.AccessTTL, time.Minute, core.MaxAccessTTL))
 	r.that("auth.refresh_idle", spanBetween(c.Auth.RefreshIdle, time.Hour, 3660*24*time.Hour))
 	r.that("auth.refresh_total", spanBetween(c.Auth.RefreshTotal, c.Auth.RefreshIdle.Std(), 3660*24*time.Hour))
 	r.that("auth.refresh_grace", spanBetween(c.Auth.RefreshGrace, 0, time.Minute))
