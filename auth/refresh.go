@@ -20,74 +20,70 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 	if err := checkScope(r.Scope); err != nil {
 		return TokenResponse{}, err
 	}
-	named := r.Client.ID != "" || r.Client.Authorization != ""
-	var client core.TokenClient
+	named, client := r.Client.ID != "" || r.Client.Authorization != "", builtInClient
 	if named || r.Client.Secret != "" {
 		var err error
 		if client, err = p.authenticate(ctx, r.Client, now); err != nil {
 			return TokenResponse{}, err
 		}
 	}
-	hash := core.HashToken(r.RefreshToken)
-	st, err := p.store.RefreshState(ctx, hash, now, p.tokenClient)
-	if errors.Is(err, core.ErrNotFound) {
-		return TokenResponse{}, ErrInvalidGrant
-	}
+	fresh := core.NewToken()
+	sealed, err := p.sealSuccessor(r.RefreshToken, fresh)
 	if err != nil {
 		return TokenResponse{}, err
 	}
+	signed := func() (r TokenResponse, err error) { return r, err }
+	outcome, sealed, err := p.store.RotateRefresh(ctx, identity.Rotation{
+		Hash: core.HashToken(r.RefreshToken), SuccessorHash: core.HashToken(fresh), Sealed: sealed,
+		Grace: p.RefreshGrace, Idle: p.RefreshIdle, Client: client,
+		Admit: func(st core.TokenState) error {
+			if named && st.ClientID != client.ID {
+				return ErrInvalidGrant
+			}
+			scopes, err := refreshScopes(st, r.Scope, named)
+			if err == nil {
+				_, _ = signed() // of an earlier run
+				signed = p.issueAside(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now)
+			}
+			return err
+		},
+	}, now)
+	tokens, fault := signed()
 	switch {
-	case !named && st.Client.Confidential, st.Client.Disabled:
-		return TokenResponse{}, ErrInvalidClient
-	case named && st.ClientID != client.ID:
+	case errors.Is(err, core.ErrNotFound):
 		return TokenResponse{}, ErrInvalidGrant
-	case st.Client.Suspended:
-		return TokenResponse{}, ErrSuspended
-	case !st.Live:
-		return TokenResponse{}, ErrInvalidGrant
-	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope,
-		core.ScopeOffline):
-		return TokenResponse{}, ErrUnauthorized
-	}
-	scopes, err := refreshScopes(st, r.Scope)
-	if err != nil {
+	case err != nil:
 		return TokenResponse{}, err
+	case outcome == identity.RefreshRotated:
+	case outcome == identity.RefreshRepeated:
+		if fresh, err = p.openSuccessor(r.RefreshToken, sealed); err != nil {
+			return TokenResponse{}, err
+		}
+	default:
+		return TokenResponse{}, ErrInvalidGrant
 	}
-	return p.issueWhile(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now, func() (string, error) {
-		return p.rotate(ctx, r.RefreshToken, hash, now)
-	})
+	tokens.RefreshToken = fresh
+	return tokens, fault
 }
 
-// refreshScopes returns the family's scopes that are requested and still allowed.
-func refreshScopes(st core.TokenState, requested string) ([]string, error) {
+// refreshScopes returns the family's scopes that are requested and still allowed. If the client or the family may not
+// be used, it returns an error. named means that the request names its client.
+func refreshScopes(st core.TokenState, requested string, named bool) ([]string, error) {
+	switch {
+	case !named && st.Client.Confidential, st.Client.Disabled:
+		return nil, ErrInvalidClient
+	case st.Client.Suspended:
+		return nil, ErrSuspended
+	case !st.Live:
+		return nil, ErrInvalidGrant
+	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
+		return nil, ErrUnauthorized
+	}
 	allowed := core.ManagementScopes
 	if st.UserID != "" {
 		allowed = core.AllowedScopes(st.Roles, st.Client.TenantID)
 	}
 	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), registeredScopes(st.Client, st.Kind)), allowed)
-}
-
-// rotate replaces a refresh token and returns its successor.
-func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now core.Instant) (string, error) {
-	fresh := core.NewToken()
-	sealed, err := p.sealSuccessor(token, fresh)
-	if err != nil {
-		return "", err
-	}
-	outcome, sealed, err := p.store.RotateRefresh(ctx, identity.Rotation{
-		Hash: hash, SuccessorHash: core.HashToken(fresh), Sealed: sealed, Grace: p.RefreshGrace, Idle: p.RefreshIdle,
-	}, now)
-	if err != nil {
-		return "", err
-	}
-	switch outcome {
-	case identity.RefreshRotated:
-		return fresh, nil
-	case identity.RefreshRepeated:
-		return p.openSuccessor(token, sealed)
-	default:
-		return "", ErrInvalidGrant
-	}
 }
 
 // sealSuccessor encrypts the successor with the used token as the key, so that the database alone doesn't reveal the

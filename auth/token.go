@@ -53,24 +53,19 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 	return r, err
 }
 
-// issueWhile signs the tokens of a grant while the function commit runs, which makes them valid and returns their
-// refresh token. If commit fails, issueWhile discards the tokens and returns the error.
-func (p *Provider) issueWhile(
-	ctx context.Context, g grant, now core.Instant, commit func() (refresh string, err error),
-) (TokenResponse, error) {
-	var refresh string
-	committed := make(chan error, 1)
-	go func() {
-		var err error
-		refresh, err = commit()
-		committed <- err
-	}()
-	r, fault := p.issue(ctx, g, now)
-	if err := <-committed; err != nil {
-		return TokenResponse{}, err
+// issueAside signs the tokens of a grant in another goroutine, while the caller's operation is committed. The returned
+// function waits for them.
+func (p *Provider) issueAside(ctx context.Context, g grant, now core.Instant) func() (TokenResponse, error) {
+	type result struct {
+		tokens TokenResponse
+		err    error
 	}
-	r.RefreshToken = refresh
-	return r, fault
+	done := make(chan result, 1)
+	go func() {
+		tokens, err := p.issue(ctx, g, now)
+		done <- result{tokens, err}
+	}()
+	return func() (TokenResponse, error) { r := <-done; return r.tokens, r.err }
 }
 
 func seconds(i core.Instant) int64 { return i.Time().Unix() }

@@ -386,7 +386,7 @@ func (s *story) signIns(u core.User) {
 	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
 	r := identity.Rotation{
 		Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute,
-		Idle: time.Hour,
+		Idle: time.Hour, Admit: func(core.TokenState) error { return nil },
 	}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)

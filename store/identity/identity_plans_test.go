@@ -12,7 +12,7 @@ import (
 func TestIdentityPlans(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	for _, q := range []string{
-		tokenState, refreshState,
+		tokenState, refreshState, rotatedState, selectTokenClient,
 		"SELECT " + UserColumns + " FROM user WHERE email_key = ?",
 		userTokenQuery, mailedAddressQuery, mailedStyleQuery,
 	} {

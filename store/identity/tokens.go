@@ -55,13 +55,14 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
 	"(tenant.status = 'suspended' OR tenant.deleted_at > 0))"
 
+const selectTokenClient = "SELECT c.id AS cid, " + tokenClientColumns + ` FROM client c LEFT JOIN tenant t ON
+	t.id = c.tenant_id WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`
+
 // TokenClient returns a registered client. If it doesn't exist, or it or its tenant was deleted, TokenClient returns
 // core.ErrNotFound.
 func (s *Store) TokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	var row clientRow
-	err := s.Get(ctx, &row,
-		"SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
-		WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`, id)
+	err := s.Get(ctx, &row, selectTokenClient, id)
 	if err != nil {
 		return core.TokenClient{}, err
 	}
@@ -116,8 +117,10 @@ const (
 	client_ok`
 	tokenState = "SELECT " + familyState + ", " + clientState + ` FROM family f LEFT JOIN user u ON u.id = f.user_id
 	LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id WHERE f.id = ?`
-	refreshState = "SELECT " + familyState + ` FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON
-	u.id = f.user_id WHERE x.hash = ?`
+	ofRefresh = ` FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON u.id = f.user_id WHERE x.hash = ?`
+
+	refreshState = "SELECT " + familyState + ofRefresh
+	rotatedState = "SELECT " + familyState + ", x.used_at, x.expires_at, x.successor" + ofRefresh
 )
 
 // state returns the state of the family with its client. ok is false if the client doesn't exist or was deleted.
@@ -132,10 +135,13 @@ func (r *stateRow) state(client core.TokenClient, ok bool, now core.Instant) cor
 			t.Roles = append(t.Roles, core.Role{Role: role, TenantID: tenant})
 		}
 	}
-	userOK := r.UserID == "" || (r.UserEpoch == r.Family.Epoch && r.Disabled == 0)
+	userOK := r.UserID == "" || r.userOK()
 	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && ok && userOK && !client.Suspended && !client.Disabled
 	return t
 }
+
+// userOK reports whether the family's user exists, is enabled and has the same epoch.
+func (r *stateRow) userOK() bool { return r.UserEpoch == r.Family.Epoch && r.Disabled == 0 }
 
 // TokenState returns the state of a family by its id (sid). If no such family exists, it returns core.ErrNotFound.
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (core.TokenState, error) {
@@ -267,67 +273,90 @@ type Rotation struct {
 	Sealed        []byte // successor, sealed under the old token
 	Grace         time.Duration
 	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
+	// Client is a client as its caller knows it. Another client of a family is read.
+	Client core.TokenClient
+	// Admit decides whether the request may use the token, from the state of its family. It runs inside the operation.
+	Admit func(core.TokenState) error
 }
 
 // RotateRefresh uses up a refresh token and replaces it with its successor. Of parallel calls, only the first replaces
 // the token. The others get the sealed form of the same successor. So do later calls within the grace period, as long
-// as the successor is unused. Any later use of the old token is a replay, which ends the family. out is the result; the
-// only error is core.ErrStorage.
+// as the successor is unused. Any later use of the old token is a replay, which ends the family. out is the result. If
+// no such token exists, the error is core.ErrNotFound. An error of r.Admit is returned, and nothing is used up.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
 	err error,
 ) {
+	var refused error // an error of the operation would roll back the others of its commit
 	err = s.UpdateRepeatable(ctx, func(tx *db.Tx) (err error) {
-		out, sealed, err = rotate(tx, r, now)
+		out, sealed, refused = RefreshRefused, nil, nil
+		var row refreshRow
+		err = tx.Scan(rotatedState, []any{r.Hash}, append(row.places(), &row.Used, &row.Expires, &row.Successor)...)
+		if errors.Is(err, core.ErrNotFound) {
+			refused = core.ErrNotFound
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		st, err := row.stateIn(tx, r.Client, now)
+		if err != nil {
+			return err
+		}
+		if refused = r.Admit(st); refused == nil && row.userOK() && st.ExpiresAt > now && st.RevokedAt == 0 {
+			out, sealed, err = rotate(tx, &row, r, now)
+		}
 		return err
 	})
-	return out, sealed, err
+	return out, sealed, errors.Join(err, refused)
 }
 
-// liveFamily is the condition that family f and its user are valid at time ?2.
-const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND
-	u.epoch = f.epoch AND u.disabled_at = 0)`
-
-func rotate(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
-	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
-	n, err := tx.Exec(`UPDATE refresh SET used_at = ?2, successor = ?3 WHERE hash = ?1 AND used_at = 0 AND expires_at >
-		?2
-		AND EXISTS (SELECT 1 FROM family f WHERE f.id = refresh.family_id AND `+liveFamily+")", r.Hash, int64(now),
-		successor)
-	if err != nil {
-		return RefreshRefused, nil, err
-	}
-	if n == 0 {
-		return reuse(tx, r, now)
-	}
-	_, err = tx.Exec(`INSERT INTO refresh (hash, family_id, created_at, expires_at)
-		SELECT ?1, f.id, ?3, min(?4, f.expires_at) FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash =
-		?2`,
-		r.SuccessorHash, r.Hash, int64(now), int64(now.Add(r.Idle)))
-	if err != nil {
-		return RefreshRefused, nil, err
-	}
-	_, err = tx.Exec("UPDATE family SET used_at = ? WHERE id = (SELECT family_id FROM refresh WHERE hash = ?)",
-		int64(now), r.Hash)
-	return RefreshRotated, r.Sealed, err
+// refreshRow is a refresh token with its family.
+type refreshRow struct {
+	stateRow
+	Used, Expires core.Instant
+	Successor     []byte // hash of the successor, followed by the sealed token
 }
 
-// reuse handles a token that can't be rotated. For a used token within the grace period, it returns the successor.
-// Otherwise it ends the family.
-func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
-	const hashSize = 32
-	var row struct {
-		Family    string       `db:"family_id"`
-		Used      core.Instant `db:"used_at"`
-		Successor []byte       `db:"successor"` // hash, followed by the sealed token
+// stateIn returns the state of the family. It reads the client inside the operation unless it is known.
+func (r *refreshRow) stateIn(tx *db.Tx, known core.TokenClient, now core.Instant) (core.TokenState, error) {
+	if r.Family.ClientID == known.ID {
+		return r.state(known, true, now), nil
 	}
-	err := tx.Get(&row, `SELECT x.family_id, x.used_at, x.successor FROM refresh x JOIN family f ON f.id = x.family_id
-		WHERE x.hash = ?1 AND x.used_at != 0 AND `+liveFamily, r.Hash, int64(now))
+	var row clientRow
+	err := tx.Get(&row, selectTokenClient, r.Family.ClientID)
 	if errors.Is(err, core.ErrNotFound) {
+		return r.state(core.TokenClient{}, false, now), nil
+	}
+	if err != nil {
+		return core.TokenState{}, err
+	}
+	client, err := row.client()
+	return r.state(client, true, now), err
+}
+
+// rotate uses a token of a live family.
+func rotate(tx *db.Tx, row *refreshRow, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	switch {
+	case row.Used != 0:
+		return reuse(tx, row, r, now)
+	case row.Expires <= now:
 		return RefreshRefused, nil, nil
 	}
+	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
+	err := tx.One("UPDATE refresh SET used_at = ?, successor = ? WHERE hash = ?", int64(now), successor, r.Hash)
 	if err != nil {
 		return RefreshRefused, nil, err
 	}
+	err = insertRefresh(tx, r.SuccessorHash, row.Family.ID, now, min(now.Add(r.Idle), row.ExpiresAt))
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	return RefreshRotated, r.Sealed, tx.One("UPDATE family SET used_at = ? WHERE id = ?", int64(now), row.Family.ID)
+}
+
+// reuse handles a used token. Within the grace period, it returns the successor. Otherwise it ends the family.
+func reuse(tx *db.Tx, row *refreshRow, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	const hashSize = 32
 	if row.Used.Add(r.Grace) > now && len(row.Successor) > hashSize {
 		var unused bool
 		err := tx.Get(&unused, "SELECT used_at = 0 FROM refresh WHERE hash = ?", row.Successor[:hashSize])
@@ -338,7 +367,7 @@ func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, err
 			return RefreshRepeated, row.Successor[hashSize:], nil
 		}
 	}
-	return RefreshReplayed, nil, revokeFamily(tx, row.Family, now)
+	return RefreshReplayed, nil, revokeFamily(tx, row.Family.ID, now)
 }
 
 // RefreshLife returns the time until which a refresh token is valid, or 0 if it was used or has expired. It doesn't
