@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,9 +34,10 @@ type ghostPost struct {
 	Feature     string `json:"feature_image"`
 }
 
-// page returns the content with the feature image, which Ghost shows above it. alt is the description of the image.
+// page returns the content that Ghost shows to everyone, with the feature image above it. alt is the description of the
+// image.
 func (p *ghostPost) page(alt string) string {
-	page := p.HTML
+	page := gated.ReplaceAllStringFunc(p.HTML, forVisitors)
 	if p.Feature != "" && strings.TrimSpace(page) != "" {
 		page = `<figure><img src="` + html.EscapeString(p.Feature) + `" alt="` + html.EscapeString(alt) +
 			`"></figure>` + page
@@ -55,6 +57,18 @@ const (
 // siteRelative makes addresses relative. In an export, __GHOST_URL__ replaces the site's own address, which it doesn't
 // contain.
 var siteRelative = strings.NewReplacer("__GHOST_URL__/", "/", "__GHOST_URL__", "/")
+
+// gated matches a part of a post with its own audience. Its first group holds the audience, the second one the part.
+var gated = regexp.MustCompile(`(?s)<!--\s*kg-gated-block:begin\s([^\n]*?)-->(.*?)<!--\s*kg-gated-block:end\s*-->`)
+
+// forVisitors returns a part that gated matches, or an empty string if only members can see it.
+func forVisitors(block string) string {
+	m := gated.FindStringSubmatch(block)
+	if slices.Contains(strings.Fields(m[1]), "nonMember:true") {
+		return m[2]
+	}
+	return ""
+}
 
 // ghostPosts reads the posts of a content export. It reads the file twice and holds one post at a time, because the
 // file may name the authors after the posts.

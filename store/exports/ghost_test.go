@@ -76,3 +76,27 @@ func TestGhostAddresses(t *testing.T) {
 		t.Errorf("%q: %v", pages, err)
 	}
 }
+
+// Parts of a public post that only members can see are left out.
+func TestGhostAudiences(t *testing.T) {
+	part := func(audience, text string) string {
+		return "<!--kg-gated-block:begin " + audience + " -->" + text + "<!--kg-gated-block:end-->"
+	}
+	const unclosed = "<!--kg-gated-block:begin nonMember:false --> A"
+	for page, want := range map[string]string{
+		"A" + part(`nonMember:false memberSegment:"status:-free"`, "Paid\n<p>") + "B":           "AB",
+		part(`nonMember:true memberSegment:""`, "A") + part("nonMember:false", "Members") + "B": "AB",
+		part("", "Members") + "B":                                                "B",
+		part("memberSegment:nonMember:true", "Members") + "B":                    "B",
+		"<!-- kg-gated-block:begin nonMember:true-->A<!--kg-gated-block:end -->": "A",
+		unclosed: unclosed,
+	} {
+		p := ghostPost{HTML: page}
+		if got := p.page(""); got != want {
+			t.Errorf("%q is %q", page, got)
+		}
+	}
+	if p := (&ghostPost{HTML: part("nonMember:false", "Members"), Feature: "a.png"}); p.page("") != "" {
+		t.Errorf("a post without a part for everyone is %q", p.page(""))
+	}
+}
