@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 	"handlers/web/webtest": {},
 	"handlers/page":        {"core", "auth", "handlers/web", "store/identity"},
 	"handlers/drafts": {
-		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/article", "mail/htmlclean", "mail/markup",
+		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/article", "mail/markup",
 		"store", "store/campaigns", "store/exports", "store/imports",
 	},
 	"handlers/campaigns": {

@@ -5,7 +5,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/article"
-	"newsletterd/mail/htmlclean"
 	"newsletterd/mail/markup"
 	"newsletterd/store/exports"
 	"newsletterd/store/imports"
@@ -93,8 +92,11 @@ func postBody(p *exports.Post) string {
 			return ""
 		}
 	}
-	body := htmlclean.Body(page)
-	if _, _, err := article.ImportedText(p.Title, body); err != nil {
+	body, err := article.OldPost(page)
+	if err == nil {
+		_, _, err = article.ImportedText(p.Title, body)
+	}
+	if err != nil {
 		return ""
 	}
 	return body

@@ -13,7 +13,7 @@ func TestPostBody(t *testing.T) {
 	for source, want := range map[string]string{
 		"## Wheels\n\nA *b* <em onclick=\"x()\">c</em>": "<h2>Wheels</h2>\n<p>A <em>b</em> <em>c</em></p>",
 		"<script>x()</script>\n\n<p style='x'>A</p>":    "<p>A</p>",
-		"[a](javascript:x) ![b](https://e.org/b.png)":   `<p>a <img src="https://e.org/b.png" alt="b"></p>`,
+		"[a](javascript:x) ![b](https://e.org/b.png)":   `<p>a <img src="https://e.org/b.png" alt="b"/></p>`,
 		"Dear {{ subscriber.email }}, {% if x %}\n\n`{{a}}`": "" +
 			"<p>Dear {{ subscriber.email }}, {% if x %}</p>\n<p><code>{{a}}</code></p>",
 		"{% endfor %}":                          "<p>{% endfor %}</p>",

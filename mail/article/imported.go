@@ -1,6 +1,8 @@
 package article
 
 import (
+	"strings"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -36,7 +38,7 @@ func Imported(title, page string, old *Old) (*Article, error) {
 	a := &Article{}
 	s := Source{Title: title, Picture: old.Picture, Link: func(address string) string {
 		if to := issues[core.AsOldPath(old.Site.Path(address))]; to != "" {
-			return to
+			return to + fragmentOf(address)
 		}
 		return old.Site.At(address)
 	}}
@@ -47,6 +49,15 @@ func Imported(title, page string, old *Old) (*Article, error) {
 		a.HTML = "<p></p>" // the title is all there is to show
 	}
 	return a, err
+}
+
+// fragmentOf returns the part of a link to another post that leads to a place in it, in the form of OldPost.
+func fragmentOf(address string) string {
+	_, id, ok := strings.Cut(address, "#")
+	if !ok || id == "" {
+		return ""
+	}
+	return "#" + anchorMark + id
 }
 
 // issues returns the URLs of the issues to which a post links, by their old paths.

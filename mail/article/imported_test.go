@@ -23,7 +23,7 @@ func TestPostsOfOldSites(t *testing.T) {
 	}
 	for site, want := range map[string]string{
 		"https://blog.example": `<p><a href="https://here.example/a/may">May</a> ` +
-			`<a href="https://here.example/a/june">June</a> <a href="https://blog.example/p/gone">Gone</a> ` +
+			`<a href="https://here.example/a/june#text-y">June</a> <a href="https://blog.example/p/gone">Gone</a> ` +
 			`<a href="https://other.example/p/june">Other</a><a href="https://blog.example/tag/a/">Tag</a>` +
 			`<a href="https://here.example/a/may">Again</a></p>` +
 			`<figure><img src="https://blog.example/a.png"/></figure>` +

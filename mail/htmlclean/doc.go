@@ -2,7 +2,7 @@
 // links, images, lists, tables and quotes. It removes scripts, forms, styles, event attributes and URLs that run code.
 // Frames, videos and recordings become links.
 //
-//	htmlclean.go   Body: the policy and the size of pictures in the text
+//	htmlclean.go   Body and Post: the policies, and the size of pictures in the text
 //	kept.go        what is left without scripts, frames and the like, also if their end tags are missing
 //	media.go       links instead of frames, videos and recordings
 //

@@ -14,7 +14,7 @@ const maxInline = 100 << 10
 // inlinePicture matches the content of a data URL of an image. It doesn't match SVG, because SVG can contain scripts.
 var inlinePicture = regexp.MustCompile(`^image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
 
-var policy = newPolicy()
+var policy, postPolicy = newPolicy(), newPostPolicy()
 
 func newPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
@@ -44,6 +44,21 @@ func newPolicy() *bluemonday.Policy {
 		"title")
 	return p
 }
+
+// anchor matches ids that links can lead to.
+var anchor = regexp.MustCompile(`^[\w:.-]{1,100}$`)
+
+// newPostPolicy returns a policy that also keeps ids, and classes.
+func newPostPolicy() *bluemonday.Policy {
+	p := newPolicy()
+	p.AllowAttrs("id").Matching(anchor).Globally()
+	p.AllowAttrs("class").Matching(bluemonday.SpaceSeparatedTokens).OnElements("div", "p")
+	return p
+}
+
+// Post is like Body, but keeps ids and the classes of some elements. The caller must remove the classes, and ids that
+// the page around the post has.
+func Post(html string) string { return strings.TrimSpace(postPolicy.Sanitize(kept(html))) }
 
 // Body returns the safe part of HTML, as a fragment for the body of a page.
 func Body(html string) string { return strings.TrimSpace(policy.Sanitize(kept(html))) }

@@ -1,0 +1,88 @@
+package article
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"newsletterd/mail/htmlclean"
+)
+
+// anchorMark starts the ids of elements in old posts, so that they differ from those of the page around the post.
+const anchorMark = "text-"
+
+// OldPost returns a post of another tool as clean HTML. Footnotes and other links within the post still work. Signup
+// forms of the other tool, and its buttons for subscribing and sharing, are left out. OldPost returns an error if the
+// post is nested too deeply.
+func OldPost(page string) (string, error) {
+	body, err := parse(htmlclean.Post(page))
+	if err != nil {
+		return "", err
+	}
+	out := map[*html.Node]bool{}
+	for n := range body.Descendants() {
+		if isSignup(n) {
+			out[n] = true
+		}
+	}
+	remove(body, out)
+	known := map[string]bool{}
+	for n := range body.Descendants() {
+		id := attribute(n, "id")
+		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+			return a.Key == "class" || a.Key == "id" && known[id]
+		})
+		if id != "" && !known[id] {
+			known[id] = true
+			set(n, "id", anchorMark+id)
+		}
+	}
+	for n := range body.Descendants() {
+		name, within := strings.CutPrefix(attribute(n, "href"), "#")
+		if !within {
+			continue
+		}
+		if id, err := url.PathUnescape(name); err == nil && known[id] {
+			set(n, "href", "#"+anchorMark+id)
+		} else {
+			n.Attr = slices.DeleteFunc(n.Attr, isTarget)
+		}
+	}
+	return write(body)
+}
+
+// isSignup reports whether an element of a post is a signup form of Substack or Ghost, or contains only buttons that
+// need the other tool.
+func isSignup(n *html.Node) bool {
+	classes := strings.Fields(attribute(n, "class"))
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(classes, name) })
+	}
+	switch {
+	case len(classes) == 0:
+		return false
+	case has("subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget", "kg-signup-card"):
+		return true
+	case !has("button-wrapper", "captioned-button-wrap", "kg-button-card"):
+		return false
+	}
+	for d := range n.Descendants() {
+		if d.DataAtom == atom.A && !needsOldTool(attribute(d, "href")) {
+			return false
+		}
+	}
+	return true
+}
+
+// needsOldTool reports whether the link of a button leads to a form or a dialog of Substack or Ghost.
+func needsOldTool(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || address == "" || strings.HasPrefix(u.Fragment, "/portal") {
+		return true
+	}
+	return slices.Contains([]string{"subscribe", "comments"}, path.Base(u.Path)) || u.Query().Get("action") == "share"
+}
