@@ -24,20 +24,21 @@ type ImportedIssue struct {
 	Undated              bool   // At is not from the other tool
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
 	Site                 core.OldSite
-	First                int64 // number of the first issue of the same import; 0: none yet
+	First                int64   // number of the first issue of the same import; 0: none yet
+	Same                 []int64 // numbers of the issues that are the same; set by AddImportedIssue
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
 // only corrects its site, unless i.Site is empty, and returns 0. now is the time of that change. The only error is
 // core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Instant) (no int64, err error) {
-	same, err := sameIssues(tx, listID, i)
-	for _, no := range same {
+	i.Same, err = sameIssues(tx, listID, i)
+	for _, no := range i.Same {
 		if err == nil && i.Site != "" {
 			err = SetImportedSite(tx, no, i.Site, now)
 		}
 	}
-	if err != nil || len(same) > 0 {
+	if err != nil || len(i.Same) > 0 {
 		return 0, err
 	}
 	slug, err := freeSlug(tx, listID, i.Slug)
@@ -141,18 +142,18 @@ const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.aut
 	INDEXED BY issue_sent CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1
 	AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4`
 
-// ImportedText returns the title and the clean HTML of an imported issue. If there is none, both are empty.
-func ImportedText(ctx context.Context, s *db.DB, no int64) (title, body string, err error) {
+// ImportedText returns the title and the text of an imported issue. If there is none, both are empty.
+func ImportedText(ctx context.Context, s *db.DB, no int64) (title string, p ImportedPost, err error) {
 	var i struct {
 		Title string `db:"title"`
-		Body  string `db:"body"`
+		ImportedPost
 	}
-	err = s.Get(ctx, &i, `SELECT i.title, m.body FROM issue AS i CROSS JOIN imported_issue AS m ON m.issue_no = i.no
-		WHERE i.no = ?`, no)
+	err = s.Get(ctx, &i, `SELECT i.title, m.body, m.site, m.tenant_id FROM issue AS i CROSS JOIN imported_issue AS m
+		ON m.issue_no = i.no WHERE i.no = ?`, no)
 	if errors.Is(err, core.ErrNotFound) {
 		err = nil
 	}
-	return i.Title, i.Body, err
+	return i.Title, i.ImportedPost, err
 }
 
 // ImportedPost is the text of an imported issue.

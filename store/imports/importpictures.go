@@ -197,7 +197,7 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 		}
 		n, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'waiting', reason = ''
 			WHERE import_id = ?1 AND state IN ('failed', 'listed') AND EXISTS (SELECT 1 FROM import_post
-			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ?1 AND issue_no > 0)`, id)
+			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ?1 AND issue_no <> 0)`, id)
 		switch {
 		case err != nil:
 			return err
@@ -214,7 +214,7 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 func fetchAgain(tx *db.Tx, id string) error {
 	tx.Kick(db.TopicPictures)
 	_, err := tx.Exec(`UPDATE import_post INDEXED BY sqlite_autoindex_import_post_1 SET fetching = 1
-		WHERE import_id = ? AND issue_no > 0`, id)
+		WHERE import_id = ? AND issue_no <> 0`, id)
 	return err
 }
 
@@ -236,15 +236,15 @@ type PictureTurn struct {
 	CreatedBy string       `db:"created_by"` // who has uploaded the export
 	Title     string       `db:"title"`
 	Body      string       `db:"body"` // of the issue
-	Site      core.OldSite `db:"site"` // of the other tool
+	Site      core.OldSite `db:"site"` // of the issue
 }
 
 const (
 	nextRemoving = `SELECT j.tenant_id, x.import_id, 1 AS removing FROM import_picture AS x
 		INDEXED BY import_picture_removing CROSS JOIN import_job AS j INDEXED BY sqlite_autoindex_import_job_1
 		ON j.id = x.import_id WHERE x.state = 'removing' AND j.tenant_id NOT IN (SELECT value FROM json_each(?1)) LIMIT 1`
-	nextFetching = `SELECT j.tenant_id, p.import_id, 0 AS removing, p.no AS post_no, p.issue_no, j.created_by, j.site
-		FROM import_post AS p INDEXED BY import_post_fetching
+	nextFetching = `SELECT j.tenant_id, p.import_id, 0 AS removing, p.no AS post_no, abs(p.issue_no) AS issue_no,
+		j.created_by FROM import_post AS p INDEXED BY import_post_fetching
 		CROSS JOIN import_job AS j INDEXED BY sqlite_autoindex_import_job_1 ON j.id = p.import_id
 		CROSS JOIN list AS l ON l.id = j.list_id CROSS JOIN tenant AS t ON t.id = j.tenant_id
 		WHERE p.fetching = 1 AND j.status <> 'deleted' AND l.deleted_at = 0 AND t.deleted_at = 0
@@ -262,7 +262,8 @@ func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (
 	if err != nil || t.Removing {
 		return t, err
 	}
-	t.Title, t.Body, err = campaigns.ImportedText(ctx, s.DB, t.IssueNo)
+	title, post, err := campaigns.ImportedText(ctx, s.DB, t.IssueNo)
+	t.Title, t.Body, t.Site = title, post.Body, post.Site
 	return t, err
 }
 
@@ -315,7 +316,7 @@ func (s *Store) FailPicture(ctx context.Context, t *PictureTurn, no int64, reaso
 // for pictures anymore, it does nothing. Its only error is core.ErrStorage.
 func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string, text *campaigns.IssueText) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
-		n, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?
+		n, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND abs(issue_no) = ?
 			AND fetching = 1`, t.ImportID, t.PostNo, t.IssueNo)
 		if err == nil && n > 0 {
 			err = campaigns.ReplaceImportedBody(tx, t.IssueNo, body, text)
@@ -331,7 +332,7 @@ func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string,
 // copies. Its only error is core.ErrStorage.
 func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND issue_no = ?`,
+		_, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND abs(issue_no) = ?`,
 			t.ImportID, t.PostNo, t.IssueNo)
 		if err == nil {
 			err = endWaiting(tx, t.ImportID)

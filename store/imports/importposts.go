@@ -65,10 +65,12 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 
 // PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
 // be copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
-// failed pictures that need it wait to be copied again. An interrupted call can be repeated. text reads a post with a
-// title and a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the
-// actor is not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the
-// tenant would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
+// failed pictures that need it wait to be copied again. If another import has added the issues, the same happens to that
+// import. If the posts of that import are no longer stored, this import copies the pictures that failed. An interrupted
+// call can be repeated. text reads a post with a title and a body; PublishPosts also returns its errors. If the tenant
+// requires approval by a second person, and the actor is not a person or has uploaded the export, it returns
+// core.ErrPostsApproval. If the imported issues of the tenant would exceed Options.TenantPostBytes, it returns an error
+// of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) error {
@@ -99,9 +101,15 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 	if err == nil && in.Site != "" {
 		err = s.spreadSite(ctx, id, now)
 	}
+	others := map[string]bool{}
 	for step := range slices.Chunk(posts, postsStep) {
 		if err == nil {
-			err = s.publishStep(ctx, &j, step, now, text)
+			err = s.publishStep(ctx, &j, step, now, others, text)
+		}
+	}
+	for id := range others {
+		if err == nil {
+			err = s.spreadSite(ctx, id, now)
 		}
 	}
 	return err
@@ -110,7 +118,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 // wantedPosts returns the numbers of the posts of an import that are to become issues, oldest first.
 func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err error) {
 	if in.Posts == nil {
-		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND (draft = 0 OR ?2)
+		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no <= 0 AND (draft = 0 OR ?2)
 			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
 		return posts, err
 	}
@@ -125,18 +133,19 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 		err = core.NoPost(unknown[0])
 	}
 	if err == nil {
-		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no = 0 AND no IN (SELECT value
+		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no <= 0 AND no IN (SELECT value
 			FROM json_each(?2)) ORDER BY posted_at <= 0, posted_at, no`, id, string(wanted))
 	}
 	return posts, err
 }
 
-// otherSites selects the issues made of the posts of an import that have another site, and their sizes.
+// otherSites selects the issues that are posts of an import and have another site, and their sizes.
 const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM import_job AS j
 	CROSS JOIN import_post AS p INDEXED BY sqlite_autoindex_import_post_1 ON p.import_id = j.id
-	CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE j.id = ? AND p.issue_no > 0 AND m.site <> j.site`
+	CROSS JOIN imported_issue AS m ON m.issue_no = abs(p.issue_no) WHERE j.id = ? AND p.issue_no <> 0
+	AND m.site <> j.site`
 
-// spreadSite gives the site of an import to the issues made of its posts. It works in steps, because each change
+// spreadSite gives the site of an import to the issues that are its posts. It works in steps, because each change
 // rewrites the texts of an issue. An interrupted call can be repeated.
 func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
 	var issues []struct{ No, Size int64 }
@@ -191,8 +200,10 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	return err
 }
 
+// publishStep adds posts of an import to the archive. It adds to others the imports that have added issues that are the
+// same, and may have had another site.
 func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
-	text func(title, body string) (PostText, error),
+	others map[string]bool, text func(title, body string) (PostText, error),
 ) error {
 	issues, pictures := make([]campaigns.ImportedIssue, len(posts)), make([][]string, len(posts))
 	var size, bodies int64
@@ -245,11 +256,14 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 			issues[k].First = first
 			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k], now)
 			first = cmp.Or(first, no)
-			if err == nil && no > 0 {
+			if err == nil && no == 0 {
+				no, err = correctOwners(tx, j, issues[k].Same, others)
+			}
+			if err == nil && no != 0 {
 				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
 					len(pictures[k]) > 0, j.ID, posts[k])
 			}
-			if err == nil && no > 0 {
+			if err == nil && no != 0 {
 				err = awaitPictures(tx, j.ID, pictures[k])
 			}
 			if err != nil {
@@ -258,6 +272,37 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		}
 		return nil
 	})
+}
+
+// correctOwners gives the site of an import to the imports that have added the given issues. Their failed pictures that
+// need it wait to be copied again. If their posts are no longer stored, it returns the negated number of an issue: the
+// import copies the pictures of that issue, but hasn't added it.
+func correctOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
+	for _, issue := range issues {
+		var owners []string
+		err := tx.All(&owners, `SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?
+			AND issue_no > 0`, issue)
+		if err != nil {
+			return 0, err
+		}
+		if len(owners) == 0 {
+			no = -issue
+		}
+		for _, id := range owners {
+			if id == j.ID || j.Site == "" {
+				continue
+			}
+			others[id] = true
+			n, err := tx.Exec("UPDATE import_job SET site = ?1 WHERE id = ?2 AND site <> ?1", j.Site, id)
+			if err == nil && n > 0 {
+				err = retryRelative(tx, id)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+	return no, nil
 }
 
 // WithdrawPosts removes the issues created from the posts of an import, in steps. An interrupted call can be repeated.

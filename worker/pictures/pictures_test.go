@@ -119,13 +119,13 @@ func (b *blog) imports(packed map[string][]byte, bodies ...string) string {
 	}
 	j, err := u.Commit(b.Context(), now0)
 	b.Must(err)
-	b.publish(j.ID)
+	b.publish(j.ID, "")
 	return j.ID
 }
 
-func (b *blog) publish(id string) {
+func (b *blog) publish(id string, site core.OldSite) {
 	b.Helper()
-	b.Must(b.PublishPosts(b.Context(), id, core.PostsInput{}, "user:1", now0,
+	b.Must(b.PublishPosts(b.Context(), id, core.PostsInput{Site: site}, "user:1", now0,
 		func(_, body string) (imports.PostText, error) {
 			return imports.PostText{Words: "w", Pictures: keys(body)}, nil
 		}))
@@ -316,7 +316,7 @@ func TestPicturesAreRetriedAndRemoved(t *testing.T) {
 	if n := b.Count("SELECT count(*) FROM media"); n != 1 {
 		t.Errorf("%d images are left", n)
 	}
-	b.publish(id) // again
+	b.publish(id, "") // again
 	loop.Step(t.Context(), time.Now())
 	if body := b.bodies(); strings.Count(body, "/m/") != 2 || b.Count("SELECT count(*) FROM media") != 3 {
 		t.Errorf("after importing again: %s", body)

@@ -18,8 +18,7 @@ func TestPicturesOfASite(t *testing.T) {
 	if got := b.reasons(id); got["/a.png"] != core.PictureNoSite || got["gone.png"] != core.PictureNoSite {
 		t.Error(got)
 	}
-	b.Must(b.PublishPosts(t.Context(), id, core.PostsInput{Site: core.OldSite(b.site.URL)}, "user:1", now0,
-		func(string, string) (t imports.PostText, err error) { return t, nil }))
+	b.publish(id, core.OldSite(b.site.URL))
 	b.loop().Step(t.Context(), time.Now())
 	if got := b.reasons(id); got["/a.png"] != core.PictureStored || got["gone.png"] != core.PictureNotFound {
 		t.Error(got)
@@ -38,10 +37,55 @@ func TestPackedPicturesOfALostSite(t *testing.T) {
 		body = strings.Replace(body, "N", strconv.Itoa(i), 1)
 	}
 	id := b.imports(map[string][]byte{"/in.png": drawn(9)}, body)
-	b.Must(b.PublishPosts(t.Context(), id, core.PostsInput{Site: "http://127.0.0.1:2"}, "user:1", now0,
-		func(string, string) (t imports.PostText, err error) { return t, nil }))
+	b.publish(id, "http://127.0.0.1:2")
 	b.loop().Step(t.Context(), time.Now())
 	if got := b.reasons(id); got["/in.png"] != core.PictureStored || got["/6.png"] != core.PictureUnreachable {
 		t.Error(got)
+	}
+}
+
+// Importing an export again with another site corrects the first import, too, and its failed pictures are copied.
+func TestAnImportCorrectsTheSiteOfAnother(t *testing.T) {
+	b := newBlog(t, serve(t))
+	posts := []string{`<img src="/a.png"><p>A</p>`, `<img src="/gone.png">`}
+	first := b.imports(nil, posts...)
+	b.publish(first, "http://127.0.0.1:2")
+	b.loop().Step(t.Context(), time.Now())
+	again := b.imports(nil, posts[0])
+	b.publish(again, core.OldSite(b.site.URL))
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(first); got["/a.png"] != core.PictureStored || got["/gone.png"] != core.PictureNotFound {
+		t.Error(got)
+	}
+	j, err := b.ImportJob(t.Context(), first)
+	b.Must(err)
+	if string(j.Site) != b.site.URL || b.Count("SELECT count(*) FROM imported_issue WHERE site LIKE '%:2'") != 0 {
+		t.Errorf("the first import has the site %s", j.Site)
+	}
+}
+
+// Once the posts of an import are deleted, importing the export again copies the pictures that failed. Undoing that
+// import keeps the issues and their pictures.
+func TestALaterImportCopiesFailedPictures(t *testing.T) {
+	b := newBlog(t, serve(t))
+	post := `<img src="/a.png"><img src="/gone.png">`
+	b.imports(nil, post)
+	b.loop().Step(t.Context(), time.Now())
+	for more := true; more; {
+		var err error
+		more, err = b.SweepImports(t.Context(), now0.Add(imports.FaultsKept)+1)
+		b.Must(err)
+	}
+	again := b.imports(nil, post)
+	b.publish(again, core.OldSite(b.site.URL))
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(again); got["/a.png"] != core.PictureStored || got["/gone.png"] != core.PictureNotFound {
+		t.Error(got)
+	}
+	b.Must(b.WithdrawPosts(t.Context(), again, "user:1", now0))
+	b.loop().Step(t.Context(), time.Now())
+	if bodies := b.bodies(); strings.Count(bodies, "https://news.example/m/") != 1 ||
+		b.Count("SELECT count(*) FROM media") != 1 {
+		t.Error(bodies)
 	}
 }

@@ -155,7 +155,7 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paid subscribers, "+
 		"and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
 		cli.Counted(sum.Paid, "post"), skipped)
-	p.askSite(sum.Relative, in.Site, "")
+	p.askSite(sum.Relative, in.Site, "add")
 	return nil
 }
 
@@ -172,11 +172,11 @@ func hasAll[P any](in core.PostsInput, posts []P, number func(P) int64) error {
 	return nil
 }
 
-// askSite says that posts need the address of their site, unless it is known. first is the command to run before.
-func (p commands) askSite(posts int64, site core.OldSite, first string) {
+// askSite says that posts need the address of their site, unless it is known. do is what to do with the flag.
+func (p commands) askSite(posts int64, site core.OldSite, do string) {
 	if posts > 0 && site == "" {
 		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, "+
-			"%sadd --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), first)
+			"%s --site https://YOUR-OLD-SITE.\n", cli.Counted(posts, "post"), do)
 	}
 }
 
@@ -225,6 +225,6 @@ func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export
 	if err := p.Printer(c).Record(row); err != nil {
 		return err
 	}
-	p.askSite(row.Relative, row.Site, "run newsletterd admin import remove-posts --id "+row.ID+", then ")
+	p.askSite(row.Relative, row.Site, "run the command again with")
 	return nil
 }
