@@ -17,6 +17,9 @@ type ImportedPost struct {
 	Issue string `db:"issue" json:"issue"`
 }
 
+// IsPage reports whether p is a page of the old site, such as "About". It can be chosen, but isn't at first.
+func (p *ImportedPost) IsPage() bool { return p.Kind == "page" }
+
 // PostsInput selects the posts of an export that become issues.
 type PostsInput struct {
 	Posts  *[]int64 `json:"posts"`  // numbers of the posts; drafts and paid don't matter then
@@ -31,7 +34,7 @@ func (in *PostsInput) Wants(p *ImportedPost) bool {
 	if in.Posts != nil {
 		return slices.Contains(*in.Posts, p.No)
 	}
-	return (in.Drafts || !p.Draft) && (in.Paid || !p.Paid)
+	return !p.IsPage() && (in.Drafts || !p.Draft) && (in.Paid || !p.Paid)
 }
 
 // NoPost returns the error for the number of a post that doesn't exist.

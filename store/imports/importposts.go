@@ -119,7 +119,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err error) {
 	if in.Posts == nil {
 		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no <= 0 AND (draft = 0 OR ?2)
-			AND (paid = 0 OR ?3) ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
+			AND (paid = 0 OR ?3) AND kind <> 'page' ORDER BY posted_at <= 0, posted_at, no`, id, in.Drafts, in.Paid)
 		return posts, err
 	}
 	wanted, err := json.Marshal(*in.Posts)

@@ -58,6 +58,7 @@ type postsRow struct {
 	Posts   int64  `json:"posts"`   // in the export
 	Issues  int64  `json:"issues"`  // in the archive now
 	Drafts  int64  `json:"drafts"`  // not in the archive: never published
+	Pages   int64  `json:"pages"`   // not in the archive: pages of the old site
 	Paid    int64  `json:"paid"`    // not in the archive: for a limited audience
 	Present int64  `json:"present"` // in the archive from an earlier import
 	Skipped int64  `json:"skipped"` // without content that can be shown
@@ -74,6 +75,8 @@ func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
 		r.Issues++
 	case wanted:
 		r.Present++
+	case post.IsPage():
+		r.Pages++
 	case post.Draft:
 		r.Drafts++
 	case post.Paid:
@@ -152,9 +155,9 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s for paid subscribers, "+
-		"and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
-		cli.Counted(sum.Paid, "post"), skipped)
+	fmt.Fprintf(p.Err, "Dry run: nothing was imported. %s would be imported. Left out: %s, %s, %s for paid "+
+		"subscribers, and %d without content.\n", cli.Counted(sum.Issues, "post"), cli.Counted(sum.Drafts, "draft"),
+		cli.Counted(sum.Pages, "page"), cli.Counted(sum.Paid, "post"), skipped)
 	p.askSite(sum.Relative, in.Site, "add")
 	return nil
 }
