@@ -3,6 +3,7 @@ package main
 import (
 	"image"
 	"image/png"
+	"os"
 	"strings"
 	"testing"
 
@@ -34,6 +35,65 @@ func trySigns(b *consoleBrowser) {
 	b.Click("[data-action='own.preferences_url']")
 	b.settle()
 	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n\n[Manage your preferences]({{ preferences_url }})\n")
+}
+
+// tryDeletedColumns deletes the columns of the design "Offer", and single columns, with the buttons, the menu and the
+// keys.
+func tryDeletedColumns(b *consoleBrowser) {
+	text, err := os.ReadFile("../../handlers/console/designs/en/offer.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	source := string(text)
+	from, to := strings.Index(source, "::: columns"), strings.LastIndex(source, ":::\n")+len(":::\n")
+	without, one := source[:from]+source[to+1:], source[:from]+"### Second product\n\nOne line about it.\n"+source[to:]
+	b.openEditor(source)
+	b.expect(`[...document.querySelectorAll(".editor-text button")].map(e => e.getAttribute("aria-label") ?? e.textContent)`,
+		"No link yet,Delete columns,Delete column,Delete column")
+	b.Look("editor-columns")
+	b.Click(".editor-about .button")
+	b.expectSource(without)
+	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
+	b.Do(key("z", chromedp.ModifierCtrl))
+	b.expectSource(source)
+	b.Click(".editor-drop")
+	b.expectSource(one)
+	b.Do(key("z", chromedp.ModifierCtrl))
+	b.settle()
+	b.pick("blocks")
+	b.expect(`[...document.querySelectorAll("[data-action^=columns]:not([hidden])")].map(e => e.textContent)`,
+		"Two columns,Three columns")
+	b.Do(key(kb.Escape))
+	b.Click(".editor-column p")
+	b.settle()
+	b.pick("blocks", "columns.delete")
+	b.expectSource(without)
+
+	// Backspace after columns selects them, and then deletes them.
+	b.openEditor(source)
+	press := func(keys ...string) {
+		for _, k := range keys {
+			b.Do(key(k))
+			b.settle()
+		}
+	}
+	b.Click(".editor-text > p:last-child")
+	press(kb.Home, kb.Backspace)
+	b.expect(`document.querySelector(".ProseMirror-selectednode .editor-columns") !== null`, "true")
+	press(kb.Backspace)
+	b.expectSource(without)
+
+	// The same key deletes an empty column. The column that is left becomes text.
+	b.openEditor("::: columns\n::: column\nA\n:::\n::: column\nB\n:::\n::: column\nC\n:::\n:::\n")
+	for _, want := range []string{"::: columns\n::: column\nB\n:::\n::: column\nC\n:::\n:::\n", "C\n"} {
+		b.Click(".editor-column p")
+		press(kb.Home, kb.Backspace, kb.End, kb.Delete, kb.Backspace, kb.Backspace) // the first two stay in the column
+		b.expectSource(want)
+	}
+	b.openEditor("::: columns\n::: column\nA\n:::\n::: column\nB\n:::\n:::\n")
+	b.Click(".editor-about .button")
+	b.Do(chromedp.KeyEvent("Text"))
+	b.expectSource("Text\n")
 }
 
 // tryEmoji inserts two emoji, the second with the keys. The toolbar is one row in a window of 1280 pixels.

@@ -106,7 +106,7 @@ func differs(got, want string) string {
 // tryParagraphs types into paragraphs and checks that only they change, and that undoing restores them.
 func tryParagraphs(t *testing.T, b *consoleBrowser, source string) {
 	t.Helper()
-	const paragraphs = `[...document.querySelectorAll(".editor-text > p:not([class]), .editor-column > p:not([class])")]`
+	const paragraphs = `[...document.querySelectorAll(".editor-text > p:not([class]), .editor-column > div > p:not([class])")]`
 	var n int
 	if _, err := fmt.Sscan(b.Eval(paragraphs+".length"), &n); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
 		"emoji": tryEmoji, "video": tryVideo, "table": tryTable, "signs": trySigns,
 		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF,
-		"German": tryGerman, "buttons": tryButtons,
+		"German": tryGerman, "buttons": tryButtons, "deleted columns": tryDeletedColumns,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}

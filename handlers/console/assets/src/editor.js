@@ -42,6 +42,7 @@ import { EditorView } from "prosemirror-view";
 import { make, onContent } from "./console/page.js";
 import * as act from "./editor/actions.js";
 import { BlocksError, BlockSource } from "./editor/blocks.js";
+import { dropEmptyColumn, dropText, stayInColumn } from "./editor/columns.js";
 import { sameMail } from "./editor/compare.js";
 import { clean } from "./editor/paste.js";
 import { pictureOf, rtfPictures } from "./editor/rtf.js";
@@ -439,6 +440,18 @@ function rules() {
   });
 }
 
+// deleting returns what the keys do that delete: they delete an empty column, and end at the end of one that isn't.
+function deleting() {
+  const all = {};
+  for (const mod of ["", "Mod-", "Alt-", "Shift-"]) {
+    for (const [key, step] of [["Backspace", -1], ["Delete", 1]]) {
+      const usual = [baseKeymap[key], dropText(step, /[MA]/.test(mod)), stayInColumn(step)];
+      all[mod + key] = chainCommands(dropEmptyColumn, ...usual);
+    }
+  }
+  return all;
+}
+
 function keys(editor) {
   let leaves = false; // Escape was pressed: Tab leaves the text
   const inList = (command) => (state, dispatch) =>
@@ -463,6 +476,7 @@ function keys(editor) {
     "Mod-Alt-3": act.style(3),
     Enter: splitListItem(n.list_item),
     "Shift-Enter": hardBreak,
+    ...deleting(),
     Tab: chainCommands(inList(sinkListItem(n.list_item)), inColumn(1)),
     "Shift-Tab": chainCommands(inList(liftListItem(n.list_item)), inColumn(-1)),
     Escape: () => {

@@ -1,6 +1,7 @@
 // The toolbar: one stop of the Tab key, arrows go through its buttons (as WAI-ARIA has it), Alt+F10 leads there.
 import { make } from "../console/page.js";
 import * as act from "./actions.js";
+import { dropColumns } from "./columns.js";
 import { across, emoji } from "./emoji.js";
 import { schema } from "./schema.js";
 import { askVideo } from "./video.js";
@@ -86,6 +87,7 @@ export class Toolbar {
       ["columns.2", act.columns(2)],
       ["columns.3", act.columns(3)],
       ["columns.none", act.columns(0)],
+      ["columns.delete", dropColumns],
       ["callout.note", act.callout("note")],
       ["callout.tip", act.callout("tip")],
       ["callout.warning", act.callout("warning")],
@@ -205,7 +207,7 @@ export class Toolbar {
       list.append(b);
       this.updates.push((state) => {
         b.disabled = !command(state);
-        b.hidden = b.disabled && /\.none$/.test(label);
+        b.hidden = b.disabled && /\.(?:none|delete)$/.test(label);
       });
     }
     list.addEventListener("keydown", (event) => {

@@ -1,8 +1,9 @@
 // How blocks look that are more than text.
 import { NodeSelection, TextSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
-import { askButton, askPicture, askTable } from "./actions.js";
+import { apart, askButton, askPicture, askTable } from "./actions.js";
 import { BlocksError, checkBlock } from "./blocks.js";
+import { without } from "./columns.js";
 import { parse } from "./dialect.js";
 import { isFailed } from "./pictures.js";
 import { lockedBlocks } from "./source.js";
@@ -17,6 +18,8 @@ export function views(pictures, labels) {
     locked: (node, view, getPos) => new Locked(node, view, getPos),
     figure: (node, view, getPos) => new Figure(node, view, getPos, pictures),
     callout: (node) => new Callout(node),
+    columns: (node, view, getPos) => new Columns(node, view, getPos),
+    column: (node, view, getPos) => new Column(node, view, getPos),
     button: (node, view, getPos) => new Button(node, view, getPos),
   };
 }
@@ -81,6 +84,51 @@ class Callout {
 
   ignoreMutation(mutation) {
     return mutation.type !== "selection" && !this.contentDOM.contains(mutation.target);
+  }
+}
+
+// dropButton returns a button that deletes the columns or the column at a place.
+function dropButton(view, getPos, about) {
+  const b = make("button", { type: "button", className: "button", disabled: !view.editable, ...about });
+  b.onclick = () => {
+    apart(view)(without(view.state, getPos()));
+    view.focus();
+  };
+  return b;
+}
+
+// Holder is a view with buttons of its own around what is in it.
+class Holder {
+  stopEvent({ target }) {
+    return target instanceof Element && Boolean(target.closest("button")) && !this.contentDOM.contains(target);
+  }
+
+  // A browser may take away all that is in it.
+  ignoreMutation({ type, target }) {
+    return type !== "selection" && !this.contentDOM.contains(target) && (type !== "childList" || target !== this.dom);
+  }
+}
+
+// Columns stand below a line that says what they are and deletes them.
+class Columns extends Holder {
+  constructor(node, view, getPos) {
+    super();
+    this.contentDOM = make("div", { className: "editor-columns" });
+    const kind = make("span", { className: "editor-kind", textContent: word("columns") });
+    const drop = dropButton(view, getPos, { textContent: word("columns.delete") });
+    this.dom = make("div", {}, make("p", { className: "editor-about", contentEditable: "false" }, kind, drop), this.contentDOM);
+  }
+}
+
+// Column has a button that deletes it.
+class Column extends Holder {
+  constructor(node, view, getPos) {
+    super();
+    this.contentDOM = make("div");
+    const title = word("column.delete");
+    const drop = dropButton(view, getPos, { className: "button editor-drop", contentEditable: "false", textContent: "×", title });
+    drop.setAttribute("aria-label", title);
+    this.dom = make("div", { className: "editor-column" }, drop, this.contentDOM);
   }
 }
 
