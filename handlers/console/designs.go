@@ -1,10 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"newsletterd/core"
 )
@@ -17,8 +19,66 @@ var designFiles embed.FS
 // start is a choice for the content of a new campaign.
 type start struct {
 	Value, Title, Text string
-	Look               string // name of its icon
+	Shapes             []shape // its picture
 	On                 bool
+}
+
+// shape is a part of a design's picture: a block of its text. Kind is the CSS class.
+type shape struct {
+	Kind  string
+	Parts []shape // blocks of a callout, columns or the blocks of a column
+}
+
+// The kinds of shapes.
+const (
+	shapeTitle   = "d-title"
+	shapeHeading = "d-head"
+	shapeLine    = "d-text"
+	shapeLines   = "d-long" // a paragraph of two lines
+	shapeButton  = "d-button"
+	shapeDivider = "d-rule"
+	shapeNote    = "d-note"
+	shapeColumns = "d-cols"
+	shapeColumn  = "d-col"
+)
+
+// lineOfText is the length in characters from which a picture shows a paragraph as two lines.
+const lineOfText = 50
+
+// drawn returns the picture of a design, so that it shows what the email contains. Of Markdown, it knows what designs
+// use: each block is one line.
+func drawn(text string) []shape {
+	all := [][]shape{nil} // the shapes of the document, and of each open container
+	var open []string     // the kinds of the containers
+	put := func(s shape) { all[len(all)-1] = append(all[len(all)-1], s) }
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		kind, container := strings.CutPrefix(line, "::: ")
+		switch {
+		case line == "":
+		case line == ":::":
+			last := len(open) - 1
+			s := shape{open[last], all[last+1]}
+			open, all = open[:last], all[:last+1]
+			put(s)
+		case container:
+			kind = map[string]string{"columns": shapeColumns, "column": shapeColumn}[kind]
+			open, all = append(open, cmp.Or(kind, shapeNote)), append(all, nil)
+		case strings.HasPrefix(line, "# "):
+			put(shape{Kind: shapeTitle})
+		case strings.HasPrefix(line, "#"):
+			put(shape{Kind: shapeHeading})
+		case line == "---":
+			put(shape{Kind: shapeDivider})
+		case strings.HasSuffix(line, "{.button}"):
+			put(shape{Kind: shapeButton})
+		case utf8.RuneCountInString(line) > lineOfText:
+			put(shape{Kind: shapeLines})
+		default:
+			put(shape{Kind: shapeLine})
+		}
+	}
+	return all[0]
 }
 
 // samples returns the texts of all designs that an author should replace: paragraphs of four or more words without
@@ -59,17 +119,32 @@ func sampleIn(c core.CampaignContent) string {
 // startOf is the prefix of a value for a campaign to start from.
 const startOf = "campaign:"
 
+// designText returns the text of a design in the visitor's language, or in the default language.
+func (p *Page) designText(name string) (text string, ok bool) {
+	for _, lang := range []string{p.Lang, core.Languages[0]} {
+		if text, err := designFiles.ReadFile("designs/" + lang + "/" + name + ".md"); err == nil {
+			return string(text), true
+		}
+	}
+	return "", false
+}
+
 // designs returns the texts that a campaign can start from.
 func (p *Page) designs() []start {
-	return []start{
-		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your design"), Look: "blank"},
-		{Value: "letter", Title: p.T("Letter"), Text: p.T("Mostly text, like a personal note"), Look: "letter"},
-		{Value: "story", Title: p.T("Story"), Text: p.T("One image and a long article"), Look: "story"},
-		{Value: "digest", Title: p.T("Digest"), Text: p.T("3 to 6 short items"), Look: "digest"},
-		{Value: "columns", Title: p.T("Two columns"), Text: p.T("Several topics side by side"), Look: "columns"},
-		{Value: "event", Title: p.T("Event announcement"), Text: p.T("Date, place and a button"), Look: "event"},
-		{Value: "offer", Title: p.T("Offer"), Text: p.T("A product or a discount"), Look: "offer"},
+	all := []start{
+		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your design")},
+		{Value: "letter", Title: p.T("Letter"), Text: p.T("Mostly text, like a personal note")},
+		{Value: "story", Title: p.T("Story"), Text: p.T("A long article with headings")},
+		{Value: "digest", Title: p.T("Digest"), Text: p.T("3 to 6 short items")},
+		{Value: "columns", Title: p.T("Two columns"), Text: p.T("Several topics side by side")},
+		{Value: "event", Title: p.T("Event announcement"), Text: p.T("Date, place and a button")},
+		{Value: "offer", Title: p.T("Offer"), Text: p.T("A product or a discount")},
 	}
+	for i := range all {
+		text, _ := p.designText(all[i].Value)
+		all[i].Shapes = drawn(text)
+	}
+	return all
 }
 
 // pastCampaigns returns recently sent campaigns to start from.
@@ -105,11 +180,8 @@ func (p *Page) startWith(value string, body map[string]any) error {
 	if strings.ContainsAny(value, "/.") {
 		return nil
 	}
-	for _, lang := range []string{p.Lang, core.Languages[0]} {
-		if text, err := designFiles.ReadFile("designs/" + lang + "/" + value + ".md"); err == nil {
-			body["content"] = core.CampaignContent{Kind: core.ContentMarkdown, Source: string(text)}
-			return nil
-		}
+	if text, ok := p.designText(value); ok {
+		body["content"] = core.CampaignContent{Kind: core.ContentMarkdown, Source: text}
 	}
 	return nil
 }
