@@ -66,6 +66,9 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.Click("#readers a[href*=joan]")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan")`)
 	w.Wait(`(t => t.includes("Preview as joan@reader.example") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
+	w.expect(`document.querySelectorAll("#readers a").length + document.activeElement.textContent`,
+		"0Subscriber with no details")
+	w.Look("campaign-reader-chosen")
 	w.Click(".as-reader a")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
 	// The preview switches to a subscriber once only one matches. Without a search it shows no subscriber's email.

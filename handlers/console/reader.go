@@ -25,6 +25,7 @@ type seenAs struct {
 	Found []string
 
 	Settled bool // whether the subscriber is determined, so that the response to a script's search includes the email
+	Chosen  bool // whether the visitor chose among the found subscribers, so that the response closes their list
 }
 
 // FrameOf returns the URL of the preview frame for the subscriber, in one of its views.
@@ -54,6 +55,7 @@ func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	d.Seen.Chosen = part == "seen"
 	d.Seen.Settled = part == "readers" && (d.Seen.Email != "" || d.Seen.Text == "")
 	return p.ShowPart("editor", part, View{Data: &d, Frames: true})
 }
