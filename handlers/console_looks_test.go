@@ -180,3 +180,19 @@ func (e *peopleEnv) sendsFrame(path string, form url.Values) string {
 	}
 	return string(body)
 }
+
+// German pages show the names of built-in themes in German.
+func TestConsoleThemesInGerman(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.lang = "de"
+		named := []string{
+			`value="letter">Brief`, `value="journal">Magazin`, `value="studio">Studio`, `value="lantern">Laterne`,
+		}
+		e.shows(e.path("?tab=settings"), http.StatusOK, named...)
+		e.shows("/looks/themes", http.StatusOK, append(named, "-Journal", "-Lantern")...)
+		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"Unseres"}, "base": {"lantern"}})
+		path, _, _ := strings.Cut(to, "?")
+		e.shows(path, http.StatusOK, "Laterne", "-Lantern")
+	})
+}

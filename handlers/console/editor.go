@@ -241,7 +241,7 @@ func (p *Page) look(d *editorData) error {
 func (p *Page) themes() ([]option, error) {
 	out := []option{}
 	for _, name := range core.BuiltInThemes {
-		out = append(out, option{name, strings.ToUpper(name[:1]) + name[1:]})
+		out = append(out, option{name, p.themeName(name)})
 	}
 	if !p.May(core.ActionTemplateRead) {
 		return out, nil

@@ -35,12 +35,27 @@ func (p *Page) builtInThemes() []builtInTheme {
 	}
 	var out []builtInTheme
 	for _, name := range core.BuiltInThemes {
-		out = append(out, builtInTheme{name, titled(name), texts[name]})
+		out = append(out, builtInTheme{name, p.themeName(name), texts[name]})
 	}
 	return out
 }
 
-// titled returns the display name of a built-in theme.
+// themeName returns the display name of a built-in theme.
+func (p *Page) themeName(name string) string {
+	switch name {
+	case "letter":
+		return p.T("Letter")
+	case "journal":
+		return p.T("Journal")
+	case "studio":
+		return p.T("Studio")
+	case "lantern":
+		return p.T("Lantern")
+	}
+	return titled(name)
+}
+
+// titled returns a name of the API with a capital letter.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // themesData is the Data of templates/themes.html.
@@ -107,8 +122,9 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	}
 	v := View{
 		Title: d.Name, Within: []Link{{p.T("Design"), p.Path("looks")}, {p.T("Themes"), p.Path("looks", "themes")}},
-		State: p.T("Based on {{base}}. Changes apply to drafts. Emails already sent don't change.", "base", titled(d.Base)),
-		Data:  &d, Frames: true,
+		State: p.T("Based on {{base}}. Changes apply to drafts. Emails already sent don't change.", "base",
+			p.themeName(d.Base)),
+		Data: &d, Frames: true,
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
