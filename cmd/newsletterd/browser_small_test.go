@@ -7,6 +7,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/core"
 )
 
 // small are small windows for pages: 1280 pixels at 400%, and a phone with its keyboard up and down.
@@ -148,4 +151,33 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	if got := w.kept(c.ID).Subject; !strings.Contains(got, "!") {
 		t.Error(got)
 	}
+}
+
+// TestSelectedPeopleOnATelephoneInABrowser checks that the bar of selected people is one row on a narrow phone, in both
+// languages, and that its menu is visible in full.
+func TestSelectedPeopleOnATelephoneInABrowser(t *testing.T) {
+	w := newWriter(t)
+	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID},
+		false, now()))
+	for i := range 20 {
+		w.d.seed.Active(w.list.ID, core.Email(fmt.Sprintf("reader%d@reader.example", i)))
+	}
+	for _, lang := range []string{"en", "de"} {
+		w.Do(browsertest.Language(lang), chromedp.EmulateViewport(360, 740))
+		w.Open(w.at("/people"), chromedp.WaitVisible(".choose"))
+		w.Do(chromedp.Click(".choose label"), chromedp.WaitVisible(".bulk"))
+		w.expect(`(all => all.length + " " + new Set(all.map(e => Math.round(e.getBoundingClientRect().top))).size + " " +
+			all.every(e => { const r = e.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth && r.height < 50; }))(
+			[...document.querySelectorAll(".bulk > *, .bulk summary")].filter(e => e.getClientRects().length && e.localName !== "details"))`,
+			"3 1 true")
+		w.Look("people-selected-" + lang)
+		w.Do(chromedp.EmulateViewport(360, 740))
+		w.Click(".bulk summary", chromedp.WaitVisible(".bulk .menu [value=erase]"))
+		w.expect(`[...document.querySelectorAll(".bulk .menu button")].map(e => {
+			const r = e.getBoundingClientRect();
+			return r.left >= 0 && r.right <= innerWidth && e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2));
+		}).join()`, "true,true,true,true")
+	}
+	w.Submit(chromedp.Click(".bulk .menu [value=remove]"))
+	w.expect(`document.querySelector(".chosen li").textContent.includes("@reader.example")`, "true")
 }

@@ -29,6 +29,27 @@ var directActs = map[string]core.Action{
 	"erase": core.ActionPeopleErase,
 }
 
+// moreAct is an action on selected people that a phone shows in a menu.
+type moreAct struct {
+	Value, Text, Icon string
+	Danger            bool
+}
+
+// MoreActs returns the actions for which the bar of selected people has no room on a phone.
+func (p *Page) MoreActs() (all []moreAct) {
+	if p.May(core.ActionPeopleChange) {
+		all = append(all, moreAct{Value: "remove", Text: p.T("Remove from list"), Icon: "x"})
+	}
+	all = append(all, moreAct{Value: "untag", Text: p.T("Remove tag"), Icon: "x"})
+	if p.May(core.ActionSuppressionManage) {
+		all = append(all, moreAct{Value: "block", Text: p.T("Block"), Icon: "ban"})
+	}
+	if p.May(core.ActionPeopleErase) {
+		all = append(all, moreAct{Value: "erase", Text: p.T("Erase data"), Icon: "trash-2", Danger: true})
+	}
+	return all
+}
+
 // chosenPerson is a person selected for a bulk action.
 type chosenPerson struct {
 	ID    string
