@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -388,5 +390,24 @@ func TestConsoleReportSaysWhereItWent(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "List: Weekly · Segment: Readers · Excluded segments: None",
 			">Sending</span>")
 		e.shows("/campaigns", http.StatusOK, ">Sending</span>", "Started today", "-Sent today")
+	})
+}
+
+// The report leads to the people who unsubscribed from its list, with their names.
+func TestConsoleReportNamesWhoUnsubscribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent})
+		to := "/people?list=" + e.list.ID + "&sort=-status_at&status=unsubscribed"
+		link := `href="` + html.EscapeString(e.at(to)) + `"`
+		e.shows(e.path(""), http.StatusOK, "-"+link)
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "joan@reader.example", `{"first_name":"Joan"}`, e.seed.Time())
+		e.must(err)
+		_, err = e.store.Unsubscribe(t.Context(), members.UnsubscribeRequest{
+			ListID: e.list.ID, SubscriptionID: e.found("joan@reader.example").ID, JobNo: j.No,
+		}, e.seed.Time())
+		e.must(err)
+		e.shows(e.path(""), http.StatusOK, link)
+		e.shows(to, http.StatusOK, ">Joan<", "joan@reader.example", "-grace@reader.example")
 	})
 }

@@ -268,6 +268,9 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	if d.Job.Transport == "" { // otherwise it did not reach all recipients
 		d.Tiles = p.reportTiles(d.Campaign.ID, &d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
+		if d.All.Unsubscribed > 0 && p.May(core.ActionPeopleRead) {
+			d.Tiles[len(d.Tiles)-1].note(p.T("Recent unsubscribes"), p.recentlyLeft(d.Job.ListIDs), "")
+		}
 	}
 	var found core.Failures
 	if _, err := p.Get(jobAPI(d.Job.ID, "failures"), nil, &found); err != nil {

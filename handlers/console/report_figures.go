@@ -208,6 +208,16 @@ func (p *Page) RecipientsOf(campaign, status string) string {
 	return p.Path("campaigns", campaign, "people") + "?" + url.Values{"status": {status}}.Encode()
 }
 
+// recentlyLeft returns the URL of the people who unsubscribed from a campaign's list, the most recent first. If it has
+// several lists, the page shows all lists.
+func (p *Page) recentlyLeft(lists []string) string {
+	q := url.Values{"status": {core.SubscriptionUnsubscribed}, "sort": {"-status_at"}}
+	if len(lists) == 1 {
+		q.Set("list", lists[0])
+	}
+	return p.Path("people") + "?" + q.Encode()
+}
+
 // reportTiles returns the key figures of a campaign: delivered, opened, clicked and unsubscribed. back is the number
 // of bounced emails.
 func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualFigures) []reportTile {
