@@ -210,29 +210,39 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 // what is tracked, and what can't be fixed after sending.
 func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 	for _, c := range []struct {
-		in               core.TenantInput
-		tracking, shown  string
-		offers, offersNo []string
+		in                   core.TenantInput
+		tracking, shown, why string
+		offers, offersNo     []string
 	}{
-		{core.TenantInput{}, core.TrackingPersons, "Opens and clicks per subscriber", []string{"totals", "off"}, nil},
+		{
+			core.TenantInput{},
+			core.TrackingPersons, "Opens and clicks per subscriber", "because Settings allow it",
+			[]string{"totals", "off"},
+			nil,
+		},
 		{
 			core.TenantInput{TrackingConsent: new(true)},
-			core.TrackingPersons, "Per subscriber with consent, otherwise totals only",
+			core.TrackingPersons, "Per subscriber with consent, otherwise totals only", "because Settings say so",
 			[]string{"totals", "off"},
 			nil,
 		},
 		{
 			core.TenantInput{TotalsOnly: new(true)},
-			core.TrackingTotals, "Totals only",
+			core.TrackingTotals, "Totals only", "because Settings allow no more",
 			[]string{"off"},
 			[]string{"persons"},
 		},
-		{core.TenantInput{NoTracking: new(true)}, core.TrackingOff, "Off", nil, []string{"persons", "totals"}},
+		{
+			core.TenantInput{NoTracking: new(true)},
+			core.TrackingOff, "Off", "turned off in Settings",
+			nil,
+			[]string{"persons", "totals"},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newCampaignEnv(t, core.RoleTenantAdmin)
 			e.seed.ChangeTenant(e.tenant.ID, c.in)
-			texts := []string{`<option value="` + c.tracking + `" selected>` + c.shown}
+			texts := []string{`<option value="` + c.tracking + `" selected>` + c.shown, c.why}
 			for _, o := range c.offers {
 				texts = append(texts, `<option value="`+o+`"`)
 			}

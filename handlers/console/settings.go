@@ -105,6 +105,19 @@ func trackingOf(t *core.Tenant) string {
 	return core.TrackingPersons
 }
 
+// TrackingDefault says what new campaigns track, and why.
+func (p *Page) TrackingDefault() string {
+	switch measureOf(&p.Tenant) {
+	case measureNothing:
+		return p.T("Tracking is off because it's turned off in Settings.")
+	case measureTotals:
+		return p.T("By default, campaigns count opens and clicks in total, because Settings allow no more.")
+	case measureConsent:
+		return p.T("By default, campaigns track people who consented, and otherwise totals, because Settings say so.")
+	}
+	return p.T("By default, campaigns track each subscriber's opens and clicks, because Settings allow it.")
+}
+
 // measured returns the effective tracking of a campaign: its own choice, limited by the settings.
 func measured(t *core.Tenant, tracking string) string {
 	switch {
