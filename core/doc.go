@@ -100,7 +100,8 @@
 //	tenant.go brand.go team.go invitation.go roles.go caller.go   tenants, their teams, roles and rights
 //	list.go listwithtenant.go field.go fieldsetby.go   lists and their fields
 //	counts.go hygiene.go   counts of lists and inactive subscribers
-//	template.go theme.go color.go mailtext.go testgroup.go zone.go   parts of emails; languages; time zones
+//	template.go theme.go color.go designcolors.go   parts of emails, and their colors
+//	mailtext.go testgroup.go zone.go   texts of emails; languages; time zones
 //	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email

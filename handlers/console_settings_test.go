@@ -43,7 +43,7 @@ func TestConsoleSettings(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		e.shows(e.path("settings"),
-			"Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
+			"Leave blank to use the theme's colors",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("then", "legal") // the page stays at the section whose button was pressed
 		if to := e.sends(e.path("settings"), form); to != e.path("settings")+"?done=saved#legal" {
@@ -60,7 +60,7 @@ func TestConsoleSettings(t *testing.T) {
 		form.Set("brand_color", "rosenrot")
 		form.Set("measure", "nothing")
 		e.refuses(e.path("settings"), form, http.StatusBadRequest,
-			`value="rosenrot" maxlength="30" placeholder="#1d6b52" aria-invalid="true"`,
+			`value="rosenrot" maxlength="30" placeholder="#1e40af" aria-invalid="true"`,
 			`<option value="nothing" selected>`)
 		// all errors are shown together, and the first has the focus
 		for name, value := range map[string]string{

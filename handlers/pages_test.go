@@ -214,22 +214,39 @@ func TestSessionStoreFailure(t *testing.T) {
 	}
 }
 
+// colorsOf returns the colors that a stylesheet of pages declares for light and dark mode.
+func colorsOf(css string) (light, dark map[string]core.Color) {
+	root, color := regexp.MustCompile(`:root \{([^}]*)\}`), regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6})`)
+	light, dark = map[string]core.Color{"paper": core.White}, map[string]core.Color{}
+	for i, part := range strings.Split(css, "@media (prefers-color-scheme: dark) {") {
+		inDark := i > 0 && strings.HasPrefix(strings.TrimSpace(part), ":root")
+		for _, declared := range root.FindAllString(part, -1) {
+			for _, found := range color.FindAllStringSubmatch(declared, -1) {
+				if dark[found[1]], _ = core.ParseColor(found[2]); !inDark {
+					light[found[1]] = dark[found[1]]
+				}
+			}
+			inDark = false
+		}
+	}
+	return light, dark
+}
+
 // Text and buttons are readable with any color that a tenant chooses (WCAG 2.2: 4.5 to 1).
 func TestBrandColorsCanBeRead(t *testing.T) {
-	vars := regexp.MustCompile(`--(accent|on-accent|link): (#[0-9a-f]{6})`)
 	e := newPageEnv(t, "http://news.test")
 	for _, color := range []string{"ffffff", "000000", "ffcc00", "b4236a", "808080", "00ff00", "0000ff", "nonsense", ""} {
 		res := e.ask("GET", "/style.css?color="+color, nil)
-		b := make([]byte, 300)
-		n, _ := res.Body.Read(b)
-		found := vars.FindAllStringSubmatch(string(b[:n]), -1)
-		if len(found) != 4 || res.Header.Get("Content-Type") != "text/css; charset=utf-8" {
-			t.Fatalf("%s: %s", color, b[:n])
+		b, err := io.ReadAll(res.Body)
+		if err != nil || res.Header.Get("Content-Type") != "text/css; charset=utf-8" {
+			t.Fatalf("%s: %s, %v", color, b, err)
 		}
-		at := func(i int) core.Color { c, _ := core.ParseColor(found[i][2]); return c }
-		for _, pair := range [][2]core.Color{{at(0), at(1)}, {at(2), {255, 255, 255}}, {at(3), {0x1d, 0x21, 0x25}}} {
-			if c := pair[0].Contrast(pair[1]); c < 4.5 {
-				t.Errorf("%s: %s on %s is %.1f to 1", color, pair[0], pair[1], c)
+		light, dark := colorsOf(string(b))
+		for name, at := range map[string]map[string]core.Color{"light": light, "dark": dark} {
+			for _, pair := range [][2]string{{"on-accent", "accent"}, {"link", "paper"}, {"ink", "paper"}, {"soft", "ground"}} {
+				if c := at[pair[0]].Contrast(at[pair[1]]); c < 4.5 {
+					t.Errorf("%s, %s: %s on %s is %.1f to 1", color, name, pair[0], pair[1], c)
+				}
 			}
 		}
 	}

@@ -217,7 +217,6 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 	if v.Public.Home == "/" {
 		v.Public.Manage = a.MemberURL + page.PreferencesPath(list.ID)
 	}
-	v.Public.Fonts = append([]string{page.Fonts.Upright}, v.Public.Fonts...)
 	if v.Public.Image == "" {
 		v.Public.Image = brand.Logo
 	}

@@ -120,8 +120,11 @@ func (a archive) issue(c *web.Call) error {
 		URL: a.issueURL(list, i.Slug), Kind: "article", Title: i.Title, Summary: data.Summary, At: data.At,
 		Image: i.Picture, Large: i.Picture != "", Data: a.posting(c, list, &i),
 	}
+	if text.HTML != "" {
+		v.Public.Fonts = []string{page.Fonts.Upright}
+	}
 	if slanted.MatchString(text.HTML) {
-		v.Public.Fonts = []string{page.Fonts.Italic}
+		v.Public.Fonts = append(v.Public.Fonts, page.Fonts.Italic)
 	}
 	return a.page(c, list, "issue", v, sourcesOf(text.Pictures)...)
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The font of archives is Newsreader (pages/newsreader/OFL.txt): the Latin letters of all weights.
+// The font of articles in archives is Newsreader (pages/newsreader/OFL.txt): the Latin letters of all weights.
 var (
 	//go:embed pages/newsreader/newsreader-latin.woff2
 	uprightFont []byte
@@ -69,10 +69,10 @@ var fontFaces = func() string {
 	return b.String()
 }()
 
-// ServeFont responds with the font of archives.
+// ServeFont responds with the font of articles.
 func ServeFont(c *web.Call, _ struct{}) (web.Text, error) { return fontOf(c, uprightFont) }
 
-// ServeItalicFont responds with the italic font of archives.
+// ServeItalicFont responds with the italic font of articles.
 func ServeItalicFont(c *web.Call, _ struct{}) (web.Text, error) { return fontOf(c, italicFont) }
 
 func fontOf(c *web.Call, file []byte) (web.Text, error) {

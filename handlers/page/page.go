@@ -152,7 +152,7 @@ func (b Brand) Source() (sources string) {
 const OwnName = "newsletterd"
 
 // OwnBrand returns the brand of the server itself.
-func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath("")} }
+func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath()} }
 
 // BrandOf returns the brand of a tenant and sets the language of the request's pages to that of the tenant.
 func BrandOf(c *web.Call, tenantID string) (Brand, error) {
@@ -193,7 +193,7 @@ func TenantBrand(b Brand, t *core.Tenant) Brand {
 	if t.BrandName != "" {
 		b.Name = t.BrandName
 	}
-	b.Logo, b.Style, b.Privacy = t.BrandLogoURL, stylePath(t.BrandColor), t.PrivacyURL
+	b.Logo, b.Style, b.Privacy = t.BrandLogoURL, tenantStyle(t.BrandColor), t.PrivacyURL
 	if b.Logo != "" {
 		b.Dark = t.BrandDarkLogoURL
 	}

@@ -1,5 +1,7 @@
 package markup
 
+import "newsletterd/core"
+
 const (
 	fontSans  = "Helvetica Neue, Helvetica, Arial, sans-serif"
 	fontUI    = "-apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
@@ -14,14 +16,7 @@ var themes = [...]Theme{
 	{
 		Name: "letter", Body: fontUI, Heading: fontUI, Fallback: "Arial",
 		Size: 17, Radius: 8, Width: 600, Padding: 24, Masthead: MastheadLeft, Weight: 700,
-		Light: Palette{
-			Page: "#fdfdfc", Card: "#fdfdfc", Text: "#26272b", Title: "#141518", Muted: "#63656d", Link: "#1e40af",
-			Accent: "#1e40af", On: "#fbfcff", Tint: "#f1f3f8", Line: "#dfe2e8",
-		},
-		Dark: Palette{
-			Page: "#16171a", Card: "#16171a", Text: "#dcdde1", Title: "#f1f1f3", Muted: "#a0a2aa", Link: "#93b4ff",
-			Accent: "#93b4ff", On: "#10131c", Tint: "#22242a", Line: "#383b43",
-		},
+		Light: Palette(core.LetterLight), Dark: Palette(core.LetterDark),
 	},
 	{
 		Name: "journal", Body: fontSerif, Heading: fontOld, Fallback: "Georgia",

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"html"
 	htmltemplate "html/template"
-	"math"
-	"strconv"
 	texttemplate "text/template"
 	"time"
 
@@ -56,7 +54,7 @@ const (
 // Brand is the brand of a tenant, or of the daemon, in a notice.
 type Brand struct {
 	Name string
-	// Color is the color of buttons, #rgb or #rrggbb; any other value means the built-in color.
+	// Color is the color of buttons, #rgb or #rrggbb; any other value means that of the first theme.
 	Color string
 	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL string
@@ -116,8 +114,8 @@ type button struct{ URL, Label, Open, Color, OnColor string }
 
 // Button returns the link as a button.
 func (v view) Button() button {
-	c := v.Brand.Color
-	return button{URL: v.URL, Label: v.Line.Button, Open: v.Line.Open, Color: c, OnColor: onColor(c)}
+	colors, _ := core.DesignColors(v.Brand.Color)
+	return button{URL: v.URL, Label: v.Line.Button, Open: v.Line.Open, Color: colors.Accent, OnColor: colors.On}
 }
 
 // AddressLines returns the lines of the postal address.
@@ -137,7 +135,7 @@ func (v view) OutlookLogo() htmltemplate.HTML {
 	src, alt := html.EscapeString(v.Brand.LogoURL), html.EscapeString(v.Brand.Name)
 	return htmltemplate.HTML(`<!--[if mso]><img src="` + src + `" alt="` + alt + //nolint:gosec // escaped
 		`" height="40" style="display:block;height:40px;border:0;` +
-		`font:bold 16px/24px Arial,sans-serif;color:#18181b"><![endif]-->`)
+		`font:bold 16px/24px Arial,sans-serif;color:#26272b"><![endif]-->`)
 }
 
 // Render returns the subject, text and HTML of a notice. It only fails for an unknown kind.
@@ -180,39 +178,15 @@ func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	return v.Subject, text, b.String(), nil
 }
 
-// onColor returns the text color, lighter or darker, that is easier to read on a six-digit color (WCAG 2.2, relative
-// luminance). Neither is pure white or black, because some email programs swap those in dark mode.
-func onColor(color string) string {
-	n, _ := strconv.ParseUint(color[1:], 16, 32)
-	var l float64
-	for i, weight := range [3]float64{0.0722, 0.7152, 0.2126} {
-		v := float64(n>>(8*i)&0xff) / 255
-		if v <= 0.04045 {
-			v /= 12.92
-		} else {
-			v = math.Pow((v+0.055)/1.055, 2.4)
-		}
-		l += weight * v
-	}
-	if 1.05/(l+0.05) >= (l+0.05)/0.05 {
-		return "#fefefe"
-	}
-	return "#030303"
-}
-
-// sixDigits returns a color as #rrggbb, the form that every email program supports. If s is not a color, it returns
-// the built-in one.
+// sixDigits returns a color as #rrggbb in lower case, the form that every email program supports. If s is not a color,
+// it returns an empty string.
 func sixDigits(s string) string {
 	if len(s) == 4 {
 		s = string([]byte{s[0], s[1], s[1], s[2], s[2], s[3], s[3]})
 	}
-	if len(s) != 7 || s[0] != '#' {
-		return builtInColor
+	c, ok := core.ParseColor(s)
+	if !ok {
+		return ""
 	}
-	if _, err := strconv.ParseUint(s[1:], 16, 32); err != nil {
-		return builtInColor
-	}
-	return s
+	return c.String()
 }
-
-const builtInColor = "#1d4ed8"

@@ -187,13 +187,14 @@ func TestOwnWording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	colors, _ := core.DesignColors("#ffee00")
 	begin := "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nUm die Anmeldung"
 	if subject != "One click, a@b.example" || !strings.HasPrefix(text, begin) {
 		t.Errorf("%s\n%s", subject, text)
 	}
 	for _, want := range []string{
 		"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage",
-		`color:#030303`,
+		`bgcolor="` + colors.Accent + `"`, "color:" + colors.On,
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q in\n%s", want, html)
