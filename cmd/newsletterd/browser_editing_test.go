@@ -103,6 +103,7 @@ func tryEmoji(b *consoleBrowser) {
 		.map(e => Math.round(e.getBoundingClientRect().top))).size`, "1")
 	b.Click(".editor-text p")
 	b.Do(key(kb.End))
+	b.settle()
 	b.pick("emoji")
 	b.Click(".editor-emoji [data-action='🌷']")
 	b.settle()
