@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,8 +119,44 @@ func TestConsolePollsChangedMeanwhile(t *testing.T) {
 			status, page := e.page("POST", e.at(e.path("/polls")), late)
 			e.holds("late", status, page, http.StatusPreconditionFailed, []string{"has changed since you opened it"})
 		}
+		// A new poll changes no other one, so the same form can be sent again.
+		form := url.Values{
+			"number": {"0"}, "3.question": {"Which color?"}, "3.options": {"Red\nGreen"}, "revision": {opened},
+		}
+		status, page := e.page("POST", e.at(e.path("/polls")), form)
+		e.holds("new", status, page, http.StatusPreconditionFailed, []string{`value="Which color?"`})
+		_, page, _ = strings.Cut(page, "New poll")
+		again := e.form(page, e.path("/polls"), "2.question", "Which color?", "2.options", "Red\nGreen")
 		if f := e.fields(); len(f.Polls) != 1 || f.Polls[0].Question != "How often?" || len(f.Polls[0].Options) != 2 {
 			t.Errorf("%+v", f.Polls)
 		}
+		e.sends(e.path("/polls"), http.StatusSeeOther, again)
+		if f := e.fields(); len(f.Polls) != 2 || f.Polls[1].Question != "Which color?" {
+			t.Errorf("%+v", f.Polls)
+		}
+	})
+}
+
+// The forms of a campaign's tabs change different parts of it, so saving one is no conflict with another.
+func TestConsoleTabsSavedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		e.campaign = storetest.Seed(t, e.store).At(core.At(time.Now())).NewCampaign(e.shop)
+		content := e.edit(e.shows(e.path(""), http.StatusOK), "subject", "Roses", "source", "Hello.\n")
+		late := e.edit(e.shows(e.path(""), http.StatusOK), "subject", "Tulips", "source", "Hello.\n")
+		settings := e.edit(e.shows(e.path("?tab=settings"), http.StatusOK), "name", "January", "list."+e.shop.ID, "1")
+		poll := e.form(e.shows(e.path("/polls"), http.StatusOK), e.path("/polls"),
+			"1.question", "Which color?", "1.options", "Red\nGreen")
+		e.sends(e.path(""), http.StatusSeeOther, content)
+		e.sends(e.path(""), http.StatusSeeOther, settings)
+		e.sends(e.path(""), http.StatusPreconditionFailed, late)
+		e.sends(e.path("/polls"), http.StatusSeeOther, poll)
+		f := e.fields()
+		if f.Name != "January" || f.Subject != "Roses" || len(f.Polls) != 1 ||
+			f.Content.Source != "Hello.\n\n{{ poll.1 }}\n" {
+			t.Errorf("%+v", f)
+		}
+		settings.Set("name", "February")
+		e.sends(e.path(""), http.StatusPreconditionFailed, settings)
 	})
 }

@@ -237,6 +237,36 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	}
 }
 
+// TestLeavingATabInABrowser clicks another tab of a campaign right after the last key. The page that opens has what was
+// typed, and saves without a conflict.
+func TestLeavingATabInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := w.edit("Hello\n")
+	source := func(want string) {
+		t.Helper()
+		if got := w.kept(c.ID).Content.Source; got != want {
+			t.Errorf("the page opened with %q, not %q", got, want)
+		}
+	}
+	w.toEnd()
+	w.Do(chromedp.KeyEvent(", Ann"))
+	w.Click(`.tabs a[href$="/polls"]`, browsertest.Heading("Polls"))
+	source("Hello, Ann\n")
+	w.Do(chromedp.SetValue(`[name="1.question"]`, "Tea?"), chromedp.SetValue(`[name="1.options"]`, "Yes\nNo"))
+	w.Click("details.card .form-acts .primary", chromedp.WaitVisible("#poll-1"))
+	w.Click(`.tabs li:first-child a`, chromedp.WaitVisible(".editor-text"))
+	w.toEnd()
+	w.Do(chromedp.KeyEvent(" and Bob"))
+	w.Click(`.tabs a[href$="settings"]`, chromedp.WaitVisible("#f-name"))
+	const text = "Hello, Ann and Bob\n\n{{ poll.1 }}\n"
+	source(text)
+	w.Do(chromedp.SendKeys("#f-name", "January"))
+	w.Click(`.tabs li:first-child a`, chromedp.WaitVisible(".editor-text"))
+	if f := w.kept(c.ID); !strings.Contains(f.Name, "January") || f.Content.Source != text {
+		t.Errorf("saved %q, %q", f.Name, f.Content.Source)
+	}
+}
+
 // TestTwoPeopleOnACampaignInABrowser lets two people edit a campaign. The second one sees both texts, and neither is
 // lost.
 func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {

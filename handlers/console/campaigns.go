@@ -200,7 +200,8 @@ type campaignPage struct {
 
 	Revision string `json:"-"` // ETag for changes
 
-	archiveWas *bool // see ArchiveWas
+	archiveWas *bool  // see ArchiveWas
+	opened     string // see openedAs; empty: the form is opened now
 }
 
 // Segmented reports whether segments determine the recipients.

@@ -320,7 +320,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	}
 	approved := c.State == core.CampaignApproved
 	change := changeOf(p.Form, c)
-	revision, now := textTag(p.Form["revision"]), textTag(c.Revision)
+	revision, now := c.since(p.Form["revision"], p.Form["tab"]), textTag(c.Revision)
 	if p.Form["over"] != "" || revision != now && p.ours(c) {
 		revision = now
 	}
@@ -333,8 +333,11 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	})
 	auto := p.Request.Header.Get("X-Autosave") != ""
 	if err != nil {
+		if c.opened = p.Form["revision"]; revision == now {
+			c.opened = ""
+			c.opened = c.openedAs(p.Form["tab"])
+		}
 		c.overlay(change)
-		c.Revision = revision
 		if auto {
 			return p.autosaveFault(err)
 		}

@@ -152,8 +152,9 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 	if number > len(c.Polls) {
 		return web.HTML{}, core.ErrPollNotFound
 	}
-	before, now := slices.Clone(c.Polls), textTag(c.Revision)
-	revision := cmp.Or(p.Form["revision"], now)
+	before, fresh := slices.Clone(c.Polls), c.openedAs("polls")
+	c.opened = cmp.Or(p.Form["revision"], fresh)
+	revision := c.since(c.opened, "polls")
 	change, deletes := map[string]any{}, p.Form["do"] == "delete" && number > 0
 	if deletes {
 		c.Polls = slices.Delete(c.Polls, number-1, number)
@@ -174,7 +175,6 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 			c.Polls[number-1] = poll
 		}
 		if err != nil {
-			c.Revision = revision
 			return p.showPolls(c, number, err)
 		}
 	}
@@ -184,8 +184,11 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 		Header: map[string]string{"If-Match": revision},
 	})
 	if err != nil {
-		if c.Revision = revision; deletes {
-			c.Polls, c.Revision, number = before, now, -1
+		if deletes {
+			c.Polls, number = before, -1
+		}
+		if number <= 0 { // it changes no other poll, so it can be sent again
+			c.opened = fresh
 		}
 		return p.showPolls(c, number, err)
 	}
@@ -195,9 +198,14 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 // endsWithText reports whether a new poll can be added to the end of a content of a kind.
 func endsWithText(kind string) bool { return kind == core.ContentMarkdown || kind == core.ContentText }
 
-// sentPoll returns the poll with the given number from the submitted form. Numbers start at 1.
+// sentPoll returns the poll from the submitted form, which becomes the one with the given number. Numbers start at 1.
 func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 	at := strconv.Itoa(number) + "."
+	for name := range p.Form { // a new poll had another number before someone else added or deleted one
+		if before, ok := strings.CutSuffix(name, "question"); ok {
+			at = before
+		}
+	}
 	poll = core.Poll{
 		Question: p.Form[at+"question"], Field: p.Form[at+"field"], ShowResults: p.Form[at+"results"] != "",
 		Options: core.Strings{},

@@ -1,5 +1,6 @@
 // What is written is saved by itself: <form data-autosave> is sent a moment after the last change, and every few seconds
-// while someone writes without a pause, and once more when the page is left before that. The answer is HTML: each of its elements takes the place of the one with its id;
+// while someone writes without a pause, and once more when the page is left before that. A link on the page waits for the
+// save, so that the page that opens has what was written. The answer is HTML: each of its elements takes the place of the one with its id;
 // of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form sends
 // the next time, or data-fault. <iframe data-preview> is loaded again after each save.
 //
@@ -10,6 +11,7 @@ import { on, word } from "./page.js";
 
 const pause = 900; // milliseconds after the last change
 const longest = 5000; // milliseconds after the first one
+const unsaved = "form[data-autosave]:not([data-autosave=off])";
 const states = new WeakMap(); // form: {timer, first, busy, body, again, failures}
 
 function state(form) {
@@ -38,12 +40,14 @@ on("submit", "form[data-autosave]", (event, form) => {
   form.dataset.autosave = "off";
 });
 
-async function save(form) {
+function save(form) {
   const s = state(form);
-  if (s.busy) {
-    s.again = true;
-    return;
-  }
+  if (s.busy) s.again = true;
+  else s.saving = send(form, s);
+  return s.saving;
+}
+
+async function send(form, s) {
   s.busy = true;
   s.first = undefined;
   const before = written(form);
@@ -81,10 +85,38 @@ async function save(form) {
   }
 }
 
+// open reports whether the server may lack something that was written.
+function open(form) {
+  const s = state(form);
+  return s.first !== undefined || s.busy || s.failures > 0;
+}
+
+// settle saves what is open, in one more try.
+async function settle(form) {
+  const s = state(form);
+  if (s.busy) await s.saving;
+  clearTimeout(s.timer);
+  if (open(form)) await save(form);
+}
+
+// A link to another page leads there once all is saved, or after a while: then the page is left as below.
+on("click", "a[href]", async (event, link) => {
+  const elsewhere = link.target || link.origin !== location.origin || link.matches("[hx-get], [data-opens], [download]");
+  const keys = event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+  if (event.defaultPrevented || keys || elsewhere || link.isContentEditable) return;
+  if (link.getAttribute("href").startsWith("#")) return;
+  const forms = [...document.querySelectorAll(unsaved)];
+  for (const form of forms) new FormData(form); // the editor puts what was typed last into its field
+  if (!forms.some(open)) return;
+  event.preventDefault();
+  await Promise.race([Promise.all(forms.map(settle)), new Promise((done) => setTimeout(done, longest))]);
+  location.assign(link.href);
+});
+
 // What was written within the last moment is sent when the page goes. Browsers take 64 KiB then; what they don't take is
 // kept on the device. No answer is read, so that the next save says that this one may have arrived.
 addEventListener("pagehide", () => {
-  for (const form of document.querySelectorAll("form[data-autosave]:not([data-autosave=off])")) {
+  for (const form of document.querySelectorAll(unsaved)) {
     const s = state(form);
     if (s.first === undefined && !s.busy && !s.failures) continue;
     clearTimeout(s.timer);
@@ -104,7 +136,7 @@ addEventListener("pagehide", () => {
 // A page that the browser has kept for the way back goes on.
 addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
-  for (const form of document.querySelectorAll("form[data-autosave]:not([data-autosave=off])")) {
+  for (const form of document.querySelectorAll(unsaved)) {
     if (state(form).first !== undefined) later(form, 0);
   }
 });

@@ -83,6 +83,7 @@ const looks = new WeakMap(); // form: the timer of the next look
 // state shows whether what stands in a form is saved, where that is to be known.
 function state(form) {
   clearTimeout(looks.get(form));
+  if (form.dataset.autosave === "off") return; // the answer has said why, with a button
   const at = since.get(form);
   const why = troubles.get(form);
   if (!at && !why) return say(form, "");

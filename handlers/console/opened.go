@@ -1,0 +1,58 @@
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// part returns a digest of what the form of a tab changes: "settings", "polls", or the content.
+func (c *campaignPage) part(tab string) string {
+	part := []any{c.Subject, c.Preheader, c.Content}
+	switch tab {
+	case "settings":
+		part = []any{
+			c.Name, c.FromName, c.FromEmail, c.ReplyTo, c.Language, c.Tracking, c.Theme, c.ListIDs, c.ExcludeListIDs,
+			c.SegmentID, c.ExcludeSegmentIDs, c.TestAddresses, c.Archived(),
+		}
+	case "polls":
+		part = []any{c.Polls}
+	}
+	b, err := json.Marshal(part)
+	if err != nil {
+		return "?" // never happens: all of it is text
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// openedAs returns what the form of a tab sends as "revision": the campaign's ETag, and the digest of the part that the
+// form changes.
+func (c *campaignPage) openedAs(tab string) string {
+	if c.opened != "" {
+		return c.opened
+	}
+	return c.Revision + " " + c.part(tab)
+}
+
+// since returns the ETag for saving a form that was opened with a revision. If only other parts of the campaign have
+// changed meanwhile, it is the current one.
+func (c *campaignPage) since(revision, tab string) string {
+	tag, was, ok := strings.Cut(revision, " ")
+	if ok && was == c.part(tab) {
+		tag = c.Revision
+	}
+	return textTag(tag)
+}
+
+// Opened returns the field "revision" of the editor's form.
+func (d *editorData) Opened() string {
+	if d.Settings {
+		return d.openedAs("settings")
+	}
+	return d.openedAs("")
+}
+
+// Opened returns the field "revision" of the forms.
+func (d *pollsData) Opened() string { return d.openedAs("polls") }
