@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -61,5 +62,35 @@ func TestCheckOfFields(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "“Vorname” is blank for 4 of 5 recipients. They see the fallback “you”.",
 			`{&#34;name&#34;:&#34;preferences.Vorname&#34;,&#34;label&#34;:&#34;Vorname&#34;,&#34;fallback&#34;:&#34;you&#34;}`,
 			`&#34;preferences.more.shoe&#34;`, `&#34;preferences.first_name&#34;`, "-a b", "-newsletterd_none")
+	})
+}
+
+// A field with a fallback is a hint that needs no confirmation. For a campaign to a segment, it has no numbers: fields
+// are counted on lists.
+func TestConsoleFallbacksAreHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		text := func(source, segment string) {
+			e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) {
+				f.Content.Kind, f.Content.Source, f.SegmentID = core.ContentMarkdown, source, segment
+			})
+		}
+		const fallback = "Roses in {{ preferences.city | default: \"your town\" }}\n"
+		g := e.add("Bonn", `{"field":"city","is":["Bonn"]}`)
+		text(fallback, "")
+		counted := "“City” is blank for 4 of 5 recipients. They see the fallback “your town”."
+		without := e.shows(e.path(""), http.StatusOK, counted)
+		e.shows(e.path("/send"), http.StatusOK, counted)
+		text("Roses\n", "")
+		warnings := regexp.MustCompile(`\d+ warnings?|No problems found`)
+		is, want := warnings.FindString(without), warnings.FindString(e.shows(e.path(""), http.StatusOK))
+		if is != want {
+			t.Errorf("%q with a fallback, %q without the field", is, want)
+		}
+		text(fallback, g.ID)
+		e.shows(e.path(""), http.StatusOK, "Recipients without “City” see the fallback “your town”.", "-is blank for")
+		text("Roses in {{ preferences.city }}\n", g.ID)
+		e.shows(e.path(""), http.StatusOK, "“City” has no fallback. Recipients without a value see a gap.",
+			"-is blank for")
 	})
 }

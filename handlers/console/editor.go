@@ -124,7 +124,7 @@ func (p *Page) checksOf(of *campaignPage, found []core.CampaignFinding, fields [
 	for i := range c.Matters {
 		if c.Matters[i].Bad {
 			c.Errors++
-		} else {
+		} else if !c.Matters[i].Settled {
 			c.Warnings++
 		}
 	}

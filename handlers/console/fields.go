@@ -108,9 +108,10 @@ func placeOf(f fieldChoice) int {
 // sayField returns the text and the detail for a finding about a subscriber field, with the label that the page uses.
 // ok is false for other findings. If a field is missing for some subscribers, only that finding mentions the missing
 // fallback, and both texts of the other one are empty.
-func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (
+func (p *Page) sayField(of *campaignPage, f *core.CampaignFinding, fields []core.FieldCoverage) (
 	text, detail string, ok bool,
 ) {
+	kind := of.Content.Kind
 	if f.Code == "placeholder_foreign" {
 		if f.Write != "" {
 			return p.FindingText(*f), p.T("Replace {{tag}} with {{example}}", "tag", f.Name, "example", f.Write), true
@@ -131,7 +132,7 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 	case "field_missing":
 		for i := range fields {
 			if c := &fields[i]; c.Used && c.Known < c.Readers && f.Name == "preferences."+c.Name {
-				return p.lacking(c), "", true
+				return p.lacking(c, of.Segmented()), "", true
 			}
 		}
 	case "placeholder_without_default", "subject_placeholder_without_default":
@@ -163,7 +164,15 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 	return p.knownLabel(c.Name)
 }
 
-func (p *Page) lacking(f *core.FieldCoverage) string {
+// lacking describes what recipients without a value for a field see. Fields are counted on the campaign's lists, so the
+// text for a campaign to segments has no numbers.
+func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
+	switch {
+	case segmented && f.Default == "":
+		return p.T("“{{field}}” has no fallback. Recipients without a value see a gap.", "field", p.labelOf(f))
+	case segmented:
+		return p.T("Recipients without “{{field}}” see the fallback “{{word}}”.", "field", p.labelOf(f), "word", f.Default)
+	}
 	pairs := []any{
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,
 	}

@@ -99,7 +99,7 @@ type matter struct {
 	Text, Detail, Advice string
 	Line                 int      // line in HTML; the lines of other texts are not visible
 	Bad                  bool     // whether it must be fixed before sending
-	Settled              bool     // whether the author has handled it, so that no confirmation is needed
+	Settled              bool     // whether the author has handled it, so that it is a hint instead of a warning
 	More                 []string // further findings of the same kind
 	Mend                 Link
 }
@@ -130,7 +130,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		m.Settled = f.Code == "field_missing" && slices.ContainsFunc(fields, func(c core.FieldCoverage) bool {
 			return c.Default != "" && f.Name == "preferences."+c.Name
 		})
-		text, detail, said := p.sayField(of.Content.Kind, f, fields)
+		text, detail, said := p.sayField(of, f, fields)
 		if said {
 			m.Text, m.Detail = text, detail
 		}
