@@ -24,6 +24,10 @@ func tryButtons(b *consoleBrowser) {
 	b.answer("Later", "acme.example/later")
 	b.expect(target+"(1)", "→ acme.example/later, https://acme.example/later")
 	b.openEditor(source)
+	b.Click(".editor-button + .editor-button > :first-child", chromedp.WaitVisible(".editor-dialog"))
+	b.answer("Later", "acme.example/later")
+	b.expect(target+"(1)", "→ acme.example/later, https://acme.example/later")
+	b.openEditor(source)
 
 	// The menu's links, which each subscriber has of their own, become the URL.
 	b.Click(".editor-button > :first-child")

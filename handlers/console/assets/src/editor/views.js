@@ -37,16 +37,19 @@ class Field {
 // ownAddress returns the name of the placeholder for an address that each subscriber has of their own.
 const ownAddress = (href) => /^\{\{-?\s*((?:preferences|view|unsubscribe)_url)\s*-?\}\}$/.exec(href)?.[1];
 
-// Button shows its URL, which the email doesn't. A click on the URL changes it.
+// Button shows its URL, which the email doesn't. A click on the URL changes it. Without one, a click on the button asks
+// for it, too.
 class Button {
   constructor(node, view, getPos) {
     this.contentDOM = make("span");
     this.target = make("button", { type: "button", contentEditable: "false", disabled: !view.editable });
-    this.target.onclick = () => {
+    const ask = () => {
       const { state } = view;
       view.dispatch(state.tr.setSelection(TextSelection.create(state.doc, getPos() + 1)));
       askButton(view.state, view.dispatch, view);
     };
+    this.target.onclick = ask;
+    this.contentDOM.onclick = () => view.editable && !this.href && ask();
     this.dom = make("p", { className: "editor-button" }, this.contentDOM, this.target);
     this.update(node);
   }
@@ -54,6 +57,7 @@ class Button {
   update(node) {
     if (node.type.name !== "button") return false;
     const { href } = node.attrs;
+    this.href = href;
     const own = ownAddress(href);
     this.target.className = href ? "editor-target" : "editor-target editor-missing";
     const shown = own ? word(`own.${own}`) : href.replace(/^https:\/\//, "");
