@@ -66,7 +66,8 @@ func (p *pollster) writes() {
 	p.Do(chromedp.SetValue(`[name="1.question"]`, question),
 		chromedp.SetValue(`[name="1.options"]`, "Red\nYellow\nWhite"))
 	p.Eval(`document.querySelector("[name='1.results']").checked = true`)
-	p.Click("details.card .form-acts .primary", chromedp.WaitVisible("#poll-1"))
+	p.Click("details.card .form-acts .primary", chromedp.WaitVisible("#poll-1"),
+		chromedp.WaitVisible(`//*[@id="done"][contains(., "added to the end of the email")]`))
 	p.both("polls-created")
 	p.Click("#poll-1 summary", chromedp.WaitVisible(`[name="1.options"]`))
 	p.expect(`document.querySelector("#poll-1 summary").innerText`, question+" Poll 1")

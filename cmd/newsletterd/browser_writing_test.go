@@ -241,6 +241,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 // typed, and saves without a conflict.
 func TestLeavingATabInABrowser(t *testing.T) {
 	w := newWriter(t)
+	w.Do(chromedp.EmulateViewport(1280, 800))
 	c := w.edit("Hello\n")
 	source := func(want string) {
 		t.Helper()
@@ -249,8 +250,11 @@ func TestLeavingATabInABrowser(t *testing.T) {
 		}
 	}
 	w.toEnd()
+	const tabs = `Math.round(document.querySelector(".tabs").getBoundingClientRect().top + scrollY)`
+	top := w.Eval(tabs)
 	w.Do(chromedp.KeyEvent(", Ann"))
 	w.Click(`.tabs a[href$="/polls"]`, browsertest.Heading("Polls"))
+	w.expect(tabs, top) // the row of tabs doesn't jump
 	source("Hello, Ann\n")
 	w.Do(chromedp.SetValue(`[name="1.question"]`, "Tea?"), chromedp.SetValue(`[name="1.options"]`, "Yes\nNo"))
 	w.Click("details.card .form-acts .primary", chromedp.WaitVisible("#poll-1"))

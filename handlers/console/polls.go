@@ -24,7 +24,8 @@ func (o *Console) pollRoutes(t *web.Table) {
 type pollsData struct {
 	*campaignPage
 	Forms []pollForm
-	Open  int // number of the poll whose form is open: 0: the new one, -1: none
+	Open  int  // number of the poll whose form is open: 0: the new one, -1: none
+	Ends  bool // whether new polls are added to the end of the text
 }
 
 // pollForm is the form of a poll.
@@ -58,12 +59,11 @@ func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, er
 	}
 	v := View{
 		Title: p.T("Polls"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State: p.T("Subscribers answer with a link in the email."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
-	d := &pollsData{campaignPage: c, Open: number}
+	d := &pollsData{campaignPage: c, Open: number, Ends: endsWithText(c.Content.Kind)}
 	said := shown{Page: p, View: v}
 	for i := range c.Polls {
 		f := p.pollForm(i, &c.Polls[i], lists, said)
@@ -192,7 +192,11 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 		}
 		return p.showPolls(c, number, err)
 	}
-	return p.Redirect(p.Path("campaigns", c.ID, "polls"), "saved")
+	notice := "saved"
+	if number == 0 && endsWithText(c.Content.Kind) {
+		notice = "poll-added"
+	}
+	return p.Redirect(p.Path("campaigns", c.ID, "polls"), notice)
 }
 
 // endsWithText reports whether a new poll can be added to the end of a content of a kind.

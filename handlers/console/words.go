@@ -109,6 +109,7 @@ var notices = map[string]string{
 	"deleted":            "Deleted",
 	"sent":               "Sent",
 	"restored":           "Version restored",
+	"poll-added":         "Poll added to the end of the email",
 	"segment-duplicated": "Segment duplicated. You're editing the copy.",
 	"duplicated":         "Campaign duplicated. You're editing the copy.",
 	"put-away":           "Campaign archived. To see it again, filter by Archived.",
