@@ -85,7 +85,7 @@ func TestConsolePolls(t *testing.T) {
 		if string(g.Rule) != want {
 			t.Errorf("the rule is %s", g.Rule)
 		}
-		e.shows("/segments/"+g.ID, http.StatusOK, "How often, please? Weekly")
+		e.shows("/segments/"+g.ID, http.StatusOK, "Weekly (How often, please?)")
 	})
 }
 

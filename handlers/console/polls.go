@@ -291,9 +291,10 @@ func (p *Page) answers(campaign string) ([]option, error) {
 	out := []option{}
 	for _, r := range found.Polls {
 		number := strconv.Itoa(r.Number)
-		out = append(out, option{number, cut(r.Question, 60) + " " + p.T("(any answer)")})
+		question := " (" + cut(r.Question, 40) + ")" // last, since a narrow menu cuts it off
+		out = append(out, option{number, p.T("Any answer") + question})
 		for _, o := range r.Options {
-			out = append(out, option{number + "." + o.Text, cut(r.Question, 60) + " " + o.Text})
+			out = append(out, option{number + "." + o.Text, o.Text + question})
 		}
 	}
 	return out, nil

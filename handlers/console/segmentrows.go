@@ -115,10 +115,10 @@ var segmentOps = map[string][]segmentOp{
 		},
 	},
 	subjectPoll: {
-		{Name: "is", Text: "was answered", Input: inputLink, Said: "Answered {{link}} in “{{value}}”"},
+		{Name: "is", Text: "was answered", Input: inputLink, Said: "Answered in “{{value}}”: {{link}}"},
 		{
 			Name: "is_not", Text: "wasn't answered", Input: inputLink, Not: true,
-			Said: "Didn't answer {{link}} in “{{value}}”",
+			Said: "Didn't answer in “{{value}}”: {{link}}",
 		},
 	},
 	subjectDomain: {

@@ -21,7 +21,7 @@ func newTestFields() *segmentFields {
 		subjectTag:  {{"VIP", "VIP"}},
 		subjectLink: {{"C", "May"}}, subjectPoll: {{"C", "May"}},
 	}, links: map[string][]option{
-		"clicked_linkC": {{"2", "https://acme.example/"}}, "pollC": {{"1", "Which? (any answer)"}, {"1.A.b", "Which? A.b"}},
+		"clicked_linkC": {{"2", "https://acme.example/"}}, "pollC": {{"1", "Any answer (Which?)"}, {"1.A.b", "A.b (Which?)"}},
 	}}
 }
 
@@ -68,8 +68,8 @@ func TestSegmentRows(t *testing.T) {
 
 		`{"clicked_link":{"campaign":"C","link":2}}`:                "Clicked https://acme.example/ in “May”",
 		`{"not":{"clicked_link":{"campaign":"C","link":2}}}`:        "Didn't click https://acme.example/ in “May”",
-		`{"poll":{"campaign":"C","number":1},"exists":true}`:        "Answered Which? (any answer) in “May”",
-		`{"not":{"poll":{"campaign":"C","number":1},"is":["A.b"]}}`: "Didn't answer Which? A.b in “May”",
+		`{"poll":{"campaign":"C","number":1},"exists":true}`:        "Answered in “May”: Any answer (Which?)",
+		`{"not":{"poll":{"campaign":"C","number":1},"is":["A.b"]}}`: "Didn't answer in “May”: A.b (Which?)",
 		`{"opened":{"last":5}}`:                                     "Opened one of the last 5 campaigns",
 		`{"not":{"opened":{"last":5}}}`:                             "Didn't open any of the last 5 campaigns",
 		`{"opened":{"within_days":90}}`:                             "Opened a campaign from the last 90 days",
