@@ -145,8 +145,8 @@ func TestConsolePeopleTable(t *testing.T) {
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"city":"Bonn","tea":true}`,
 			e.seed.Time())
 		e.must(err)
-		e.shows("/people?q=grace", http.StatusOK, "-Bonn", "Added <span", "1–1 of 1")
-		e.shows("/people?q=grace&columns=1&column=field.city", http.StatusOK, "Bonn", "-Joined <span")
+		e.shows("/people?q=grace", http.StatusOK, "-Bonn", "Added to list <span", "1–1 of 1")
+		e.shows("/people?q=grace&columns=1&column=field.city", http.StatusOK, "Bonn", "-Added to list <span")
 		e.shows("/people?q=grace", http.StatusOK, "Bonn")
 		e.shows("/people?q=grace&columns=1", http.StatusOK, "-Bonn")
 	})

@@ -169,14 +169,15 @@ func TestConsoleSegments(t *testing.T) {
 		e.shows("/people", http.StatusOK, `href="`+e.at("/segments")+`"`)
 		e.shows("/segments", http.StatusOK, "No segments yet", "New segment")
 		const here = "/new-segment"
-		form := controls(t, e.shows(here, http.StatusOK, "Complete the conditions"), "segment")
+		form := controls(t, e.shows(here, http.StatusOK, "Complete the conditions", `value="add.with.consented"`,
+			"-add.with.joined", "-day of the import"), "segment")
 		form.Set("name", "Yearly")
 		form.Set("c1.of", "field.plan")
 		page, form := e.does(here, "show", form, "Complete the conditions")
 		e.picks(page, form, "yearly")
 		_, form = e.does(here, "add", form, ">4</strong>", "Incomplete conditions aren't included in the count.")
 		form.Set("c2.of", "joined")
-		_, form = e.does(here, "show", form, `value="30"`, "days ago")
+		_, form = e.does(here, "show", form, `value="30"`, "days ago", "Imported people: the day of the import")
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
@@ -341,7 +342,7 @@ func TestConsoleSegmentsOfAViewer(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleViewer)
 		g := e.add("Yearly", yearlyRule)
 		e.shows("/segments", http.StatusOK, "Yearly", "Fewer than", "-New segment")
-		e.shows("/segments/"+g.ID, http.StatusOK, "Plan is yearly", "Joined more than 30 days ago",
+		e.shows("/segments/"+g.ID, http.StatusOK, "Plan is yearly", "Added to list more than 30 days ago",
 			"Email domain is not other.example", "Fewer than", "-<form id", "-ada@", "-Save segment")
 		e.shows("/new-segment", http.StatusForbidden)
 		e.sends("/segments/"+g.ID, http.StatusForbidden, url.Values{"do": {"delete"}, "sure": {"yes"}})

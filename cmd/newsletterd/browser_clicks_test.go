@@ -107,7 +107,7 @@ func (w *writer) sent(l core.List) error {
 	return nil
 }
 
-// TestSegmentOfThreeConditionsInABrowser builds "plan is yearly, joined over 30 days ago, not clicked in the last 3
+// TestSegmentOfThreeConditionsInABrowser builds "plan is yearly, signed up over 30 days ago, not clicked in the last 3
 // campaigns" with eight clicks and sends a campaign to it.
 func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 	w := newWriter(t)
@@ -125,7 +125,7 @@ func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 		w.Do(chromedp.SendKeys("#f-name", name)) // has the focus
 		c.click(`button[value="add.with.field.plan"]`, chromedp.WaitVisible("#c1 .chip"))
 		c.click("#c1 .chip:first-child input")
-		c.click(`button[value="add.with.joined"]`, chromedp.WaitVisible("#c2 .days"))
+		c.click(`button[value="add.with.consented"]`, chromedp.WaitVisible("#c2 .days"))
 		w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)
 		c.click(`button[value="add.with.clicked:none_of_last"]`, chromedp.WaitVisible("#c3 .days"))
 		c.click("#c3 .days", chromedp.SetValue("#c3 .days", ""), chromedp.SendKeys("#c3 .days", "3"))
@@ -154,7 +154,7 @@ func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 				}
 			}
 		}
-		const want = `{"all":[{"field":"plan","is":["yearly"]},{"joined":{"before_days":30}},
+		const want = `{"all":[{"field":"plan","is":["yearly"]},{"consented":{"before_days":30}},
 			{"not":{"clicked":{"last":3}}}]}`
 		var got, wanted any
 		w.d.Must(json.Unmarshal([]byte(rule), &got))

@@ -264,7 +264,7 @@ func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 		add(peopleColumn{Name: "tags", Text: p.T("Tags")})
 	}
 	add(peopleColumn{Name: "since", Text: p.T("Status since"), Sort: "status_at"})
-	add(peopleColumn{Name: "joined", Text: p.T("Added"), Sort: "created_at"})
+	add(peopleColumn{Name: "joined", Text: p.T("Added to list"), Sort: "created_at"})
 }
 
 // forms sets the data for the forms and links of the page.

@@ -90,10 +90,10 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "after", Text: "after", Key: "after", Input: inputDate},
 	},
 	subjectConsent: {
-		{Name: "before_days", Text: "over", Key: "before_days", Input: inputDays, Unit: "days ago"},
-		{Name: "within_days", Text: "in the last", Key: "within_days", Input: inputDays, Unit: "days"},
+		{Name: "before_days", Text: "more than", Key: "before_days", Input: inputDays, Unit: "days ago"},
+		{Name: "within_days", Text: "within the last", Key: "within_days", Input: inputDays, Unit: "days"},
 		{
-			Name: "not_within_days", Text: "not in the last", Key: "within_days", Not: true, Input: inputDays,
+			Name: "not_within_days", Text: "not within the last", Key: "within_days", Not: true, Input: inputDays,
 			Unit: "days",
 		},
 		{Name: "before", Text: "before", Key: "before", Input: inputDate},
@@ -172,8 +172,8 @@ func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 
 // segmentSubjects lists the subjects other than fields.
 var segmentSubjects = []struct{ name, text string }{
-	{subjectJoined, "Joined"},
-	{subjectConsent, "Consented"},
+	{subjectConsent, "Signed up"},
+	{subjectJoined, "Added to list"},
 	{subjectSource, "Source"},
 	{subjectOpened, "Opened"},
 	{subjectClicked, "Clicked"},
