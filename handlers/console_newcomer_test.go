@@ -63,7 +63,8 @@ func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 			return at
 		}
 		run("Email Address,OPTIN_TIME\nada@x.example,2023-02-02 10:00:00\n", "active", "run")
-		e.shows("/people/"+e.found("ada@x.example").ID, http.StatusOK, "since Thu 2 Feb 2023, imported on")
+		e.shows("/people/"+e.found("ada@x.example").ID, http.StatusOK, "since Thu 2 Feb 2023, imported on",
+			`<span class="sub">Thu 2 Feb 2023, imported on`)
 		e.shows("/people?q=ada", http.StatusOK, "Added to list", "-Joined")
 
 		at := run("email\ndot@x.example\n", "suppress", "run")

@@ -58,7 +58,7 @@ type personBlock struct {
 type personData struct {
 	personRecord
 	Readable bool
-	Others   []person // the same address on all lists, including this one
+	Others   []personOnList // the same address on all lists, including this one
 	Consents []consentLine
 	Mails    []personMail
 	Pager    pager
@@ -72,10 +72,27 @@ type personData struct {
 	Address  field      // input for a new address, if the mailbox doesn't exist
 }
 
+// personOnList is a person on one of their lists.
+type personOnList struct {
+	person
+	Said core.Instant `json:"-"` // date of the status in the imported file; 0: not imported
+}
+
+// Since returns the date of the person's status on a list.
+func (p *Page) Since(one personOnList) string {
+	if one.Said > 0 {
+		return p.T("{{day}}, imported on {{at}}", "day", p.Date(one.Said), "at", p.Date(one.StatusAt))
+	}
+	return p.Date(one.StatusAt)
+}
+
 // said is a preference with its value.
 type said struct{ Name, Value string }
 
-const personMails = 20 // number of emails per page
+const (
+	personMails  = 20 // number of emails per page
+	personOthers = 10 // number of other lists whose records are read
+)
 
 // personPath returns the API path of the page's person.
 func (p *Page) personPath(parts ...string) string {
@@ -158,6 +175,14 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 
 // personState describes the state of a person on a list in a sentence.
 func (p *Page) personState(r *personData) string {
+	if !r.Readable { // the record of an import, which has the date, is personal data
+		switch r.Status {
+		case core.SubscriptionActive:
+			return p.T("Subscribed to “{{list}}”, added on {{day}}", "list", r.ListName, "day", p.Date(r.CreatedAt))
+		case core.SubscriptionUnsubscribed:
+			return p.T("Unsubscribed from “{{list}}”", "list", r.ListName)
+		}
+	}
 	text := p.T("On “{{list}}”", "list", r.ListName)
 	since := p.Date(r.StatusAt)
 	said := r.saidAt()
@@ -185,10 +210,9 @@ func (p *Page) personState(r *personData) string {
 }
 
 // saidAt returns when the person subscribed or unsubscribed according to the file from which their state comes, or 0.
-func (d *personData) saidAt() core.Instant {
-	consents := d.personRecord.Consents
-	for i := len(consents) - 1; i >= 0; i-- {
-		if c := &consents[i]; c.At == d.StatusAt &&
+func (r *personRecord) saidAt() core.Instant {
+	for i := len(r.Consents) - 1; i >= 0; i-- {
+		if c := &r.Consents[i]; c.At == r.StatusAt &&
 			(c.What == core.ConsentImported || c.What == core.ConsentImportedLeft) {
 			return core.EvidenceTime(c.Reason)
 		}
@@ -207,10 +231,21 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 		return err
 	}
 	for i := range d.Others {
+		one := &d.Others[i]
 		for j := range lists {
-			if lists[j].ID == d.Others[i].ListID {
-				d.Others[i].ListName = lists[j].Name
+			if lists[j].ID == one.ListID {
+				one.ListName = lists[j].Name
 			}
+		}
+		record := d.personRecord
+		if one.ID != d.ID && i < personOthers {
+			record = personRecord{}
+			if _, err := p.readNamed("/api/admin/subscribers/"+url.PathEscape(one.ID), &record); err != nil {
+				return err
+			}
+		}
+		if record.ID == one.ID {
+			one.Said = record.saidAt()
 		}
 	}
 	q = url.Values{"limit": {strconv.Itoa(personMails)}}

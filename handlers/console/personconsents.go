@@ -25,7 +25,7 @@ func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine 
 	if c.What == core.ConsentImported && core.OnlyEvidenceTime(c.Reason) {
 		line.Reason = ""
 	}
-	if c.What == core.ConsentImported {
+	if c.What == core.ConsentImported || c.What == core.ConsentImportedLeft {
 		line.Reason = evidenceTime.ReplaceAllStringFunc(line.Reason, func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {

@@ -16,6 +16,10 @@ func TestConsentNotesShowTimes(t *testing.T) {
 		What: core.ConsentImported, SubscribedAt: 1,
 		Reason: "opted in 2024-12-17T16:07:00Z; confirmed 2024-13-17T16:07:00Z from 203.0.113.50",
 	}
+	left := core.Consent{What: core.ConsentImportedLeft, Reason: "unsubscribed 2025-01-01T09:00:00Z"}
+	if got := p.consentLine(&left, nil).Reason; strings.Contains(got, "2025-01-01T") {
+		t.Error(got)
+	}
 	got := p.consentLine(&c, nil).Reason
 	if strings.Contains(got, "2024-12-17T") || !strings.Contains(got, "17 Dec 2024") ||
 		!strings.HasSuffix(got, "; confirmed 2024-13-17T16:07:00Z from 203.0.113.50") {
