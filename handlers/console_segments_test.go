@@ -303,7 +303,13 @@ func TestConsoleSegmentGroups(t *testing.T) {
 		_, form = e.does(here, "show", form)
 		_, form = e.does(here, "add.group", form, `id="g2"`, `id="c3"`, `name="c3.in" value="2"`, "Add to group")
 		form.Set("c3.of", "field.city")
-		_, form = e.does(here, "show", form)
+		page, form := e.does(here, "show", form)
+		text, rest, _ := strings.Cut(page, `<optgroup label="For numbers">`)
+		numbers, dates, _ := strings.Cut(rest, `<optgroup label="For dates">`)
+		if !strings.Contains(text, ">is blank<") || strings.Contains(text, ">is before<") ||
+			!strings.Contains(numbers, ">is less than<") || !strings.Contains(dates, ">is today (any year)<") {
+			t.Error("the operators for numbers and dates have no heading")
+		}
 		form.Set("c3.value", "Bonn")
 		_, form = e.does(here, "add.2", form, `id="c4"`, ">1</strong>")
 		form.Set("c4.of", "domain")
@@ -322,7 +328,7 @@ func TestConsoleSegmentGroups(t *testing.T) {
 			t.Error(g.Rule)
 		}
 		at := "/segments/" + g.ID
-		page := e.shows(at, http.StatusOK, "ada@old.example", "dan@other.example", "-bea@", ">2</strong>",
+		page = e.shows(at, http.StatusOK, "ada@old.example", "dan@other.example", "-bea@", ">2</strong>",
 			`<option value="any" selected>`)
 		form = controls(t, page, "segment")
 		if again := e.saves(at, form); again.Revision != g.Revision {

@@ -142,10 +142,16 @@ func (f *segmentFields) Place(row segmentRow) (n int) {
 	return 0
 }
 
-// Ops returns the operators for a row.
-func (f *segmentFields) Ops(row segmentRow) (out []option) {
+// Ops returns the operators for a row. Those for numbers and dates have a heading, because a field for text has them,
+// too. The first group has none.
+func (f *segmentFields) Ops(row segmentRow) (out []optionGroup) {
+	last := ""
 	for _, op := range segmentOps[f.kind(row.Of)] {
-		out = append(out, option{op.Name, f.page.T(op.Text)})
+		if out == nil || op.For != last {
+			out, last = append(out, optionGroup{Label: f.page.T(op.For)}), op.For
+		}
+		group := &out[len(out)-1]
+		group.Options = append(group.Options, option{op.Name, f.page.T(op.Text)})
 	}
 	return out
 }

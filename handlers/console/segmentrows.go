@@ -51,7 +51,14 @@ type segmentOp struct {
 	Value string // fixed value
 	Unit  string // text after the input
 	Said  string // text of the whole condition; empty: the subject, Text, the value and Unit
+	For   string // heading in the list of operators; empty: above the headings
 }
+
+// The headings of operators for fields whose texts are numbers or dates.
+const (
+	opsNumbers = "For numbers"
+	opsDates   = "For dates"
+)
 
 // segmentOps holds the operators of each kind of subject, as segmentFields.kind returns it.
 var segmentOps = map[string][]segmentOp{
@@ -61,15 +68,18 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "contains", Text: "contains", Key: "contains", Input: inputText},
 		{Name: "not_contains", Text: "doesn't contain", Key: "contains", Not: true, Input: inputText},
 		{Name: "starts_with", Text: "starts with", Key: "starts_with", Input: inputText},
-		{Name: "less", Text: "is less than", Key: "less", Input: inputNumber},
-		{Name: "more", Text: "is more than", Key: "more", Input: inputNumber},
-		{Name: "before", Text: "is before", Key: "before", Input: inputDate},
-		{Name: "after", Text: "is after", Key: "after", Input: inputDate},
-		{Name: "within_days", Text: "is within the last", Key: "within_days", Input: inputDays, Unit: "days"},
-		{Name: "today", Text: "is today (any year)", Key: "on_day", Value: core.Today},
-		{Name: "on_day", Text: "falls on (any year)", Key: "on_day", Input: inputDay},
 		{Name: "exists", Text: "is filled in", Key: "exists"},
 		{Name: "missing", Text: "is blank", Key: "missing"},
+		{Name: "less", Text: "is less than", Key: "less", Input: inputNumber, For: opsNumbers},
+		{Name: "more", Text: "is more than", Key: "more", Input: inputNumber, For: opsNumbers},
+		{Name: "before", Text: "is before", Key: "before", Input: inputDate, For: opsDates},
+		{Name: "after", Text: "is after", Key: "after", Input: inputDate, For: opsDates},
+		{
+			Name: "within_days", Text: "is within the last", Key: "within_days", Input: inputDays, Unit: "days",
+			For: opsDates,
+		},
+		{Name: "today", Text: "is today (any year)", Key: "on_day", Value: core.Today, For: opsDates},
+		{Name: "on_day", Text: "falls on (any year)", Key: "on_day", Input: inputDay, For: opsDates},
 	},
 	core.FieldChoice: {
 		{Name: "is", Text: "is", Key: "is", Input: inputOptions},

@@ -100,6 +100,7 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, ops := range segmentOps {
 		for _, op := range ops {
 			used[op.Text], used[op.Unit], used[op.Said] = "segmentrows.go", "segmentrows.go", "segmentrows.go"
+			used[op.For] = "segmentrows.go"
 		}
 	}
 	for _, s := range segmentSubjects {
