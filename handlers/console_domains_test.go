@@ -261,7 +261,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 			t.Error("to look at the link changes the domain")
 		}
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Next, turn on DKIM signing", "Create new DKIM key")
+		e.shows(page, "Next, turn on DKIM signing", "Signing starts automatically once the DKIM record is")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
 		got := e.shows(page, "A record with this name has a different value. Change it to the value shown")
@@ -358,7 +358,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		}
 		e.shows(page, `id="no-key"`, `value="make"`)
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
-		e.shows(page, "Create new DKIM key")
+		e.shows(page, "Signing starts automatically once the DKIM record is found")
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
@@ -383,7 +383,12 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 			t.Error("it is proved")
 		}
 		e.shows(page, "Add the records to verify it",
-			"You can already send from this domain. This record proves that it's yours", "Create new DKIM key")
+			"You can already send from this domain. This record proves that it's yours",
+			"Signing starts automatically once the DKIM record is found", "<summary>Advanced</summary><form")
+		first, _, _ := strings.Cut(e.shows(e.path("settings", "domains")), "<h2>Add domain")
+		if !strings.Contains(first, `href="`+page+`"`) {
+			t.Error("the form is above the domain")
+		}
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "Records missing")

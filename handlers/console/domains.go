@@ -123,6 +123,11 @@ type domainPage struct {
 	Start          bool // whether all records are published and a key is ready to sign
 }
 
+// SignsSoon reports whether signing starts after the record of the domain's key is published.
+func (d domainPage) SignsSoon() bool {
+	return !d.Signs && !slices.ContainsFunc(d.Rows, func(row recordRow) bool { return row.Starts })
+}
+
 // domain shows a domain.
 func (o *Console) domain(p *Page) (web.HTML, error) { return p.showDomain(filled{}, View{}) }
 
