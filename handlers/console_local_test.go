@@ -46,11 +46,11 @@ func TestConsoleWarnsAboutLocalLinks(t *testing.T) {
 	})
 }
 
-// A server administrator reads which line the configuration file needs, and others read whom to ask.
+// A server administrator gets a link to the setting, and others read whom to ask.
 func TestConsoleSaysWhereThePublicURLIsSet(t *testing.T) {
 	for role, want := range map[string]string{
-		core.RoleOperator: `public_url = "https://news.example.com"`,
-		core.RoleEditor:   "Ask the server administrator to set public_url",
+		core.RoleOperator: "Under “Base URL for links”, enter the public address of this server",
+		core.RoleEditor:   "Ask the server administrator to enter the public address",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newCampaignEnv(t, role)

@@ -266,10 +266,12 @@ func (p *Page) localAdvice() (advice string, mend Link) {
 	case own:
 		return p.T("Ask an administrator of this newsletter to change its base URL for links."), mend
 	case p.IsOperator():
-		return p.T("Add this line to the configuration file, with your server's address, and restart newsletterd: "+
-			"{{line}}", "line", `public_url = "https://news.example.com"`), mend
+		advice = p.T("Under “Base URL for links”, enter the public address of this server, for example {{url}}.", "url",
+			"https://news.example.com")
+		return advice, Link{p.T("Settings"), p.Path("settings") + "#f-public_url"}
 	}
-	return p.T("Ask the server administrator to set public_url in the server's configuration file."), mend
+	return p.T("Ask the server administrator to enter the public address of this server in the newsletter's settings."),
+		mend
 }
 
 // LocalAdvice returns the result of localAdvice, for templates.
