@@ -349,6 +349,7 @@ func TestConsoleSegmentsOfAViewer(t *testing.T) {
 		g := e.add("Yearly", yearlyRule)
 		e.shows("/segments", http.StatusOK, "Yearly", "Fewer than", "-New segment")
 		e.shows("/segments/"+g.ID, http.StatusOK, "Plan is yearly", "Added to list more than 30 days ago",
+			"Rounded because your role doesn't include access to people.", "-JSON",
 			"Email domain is not other.example", "Fewer than", "-<form id", "-ada@", "-Save segment")
 		e.shows("/new-segment", http.StatusForbidden)
 		e.sends("/segments/"+g.ID, http.StatusForbidden, url.Values{"do": {"delete"}, "sure": {"yes"}})

@@ -121,6 +121,9 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 	if d.Count.Part == 0 || c.Exact == nil && c.About == nil {
 		d.Count.Note = p.noteOnOpens(cmp.Or(core.RuleText(rule), d.Rule))
 	}
+	if d.Count.Note == "" && c.Exact == nil && !p.May(core.ActionPeopleRead) {
+		d.Count.Note = p.T("Rounded because your role doesn't include access to people.")
+	}
 	return nil
 }
 
