@@ -59,6 +59,13 @@ func TestConsoleSearch(t *testing.T) {
 					t.Errorf("%s finds %q: %v", role, q, got)
 				}
 			}
+			for q, to := range map[string]string{
+				"archive": `/lists"`, "logo": `/settings"`, "Bounce": `/suppressions"`, "dkim": `/settings/domains"`,
+			} {
+				if got := strings.Contains(look(q), to); got != (role == core.RoleTenantAdmin) {
+					t.Errorf("%s finds what is about %s: %v", role, q, got)
+				}
+			}
 			if role == core.RoleTenantAdmin {
 				to := "/console/" + e.tenant.ID + "/suppressions"
 				if code, page := e.page("POST", to, url.Values{"email": {"grace@reader.example"}}); code != 303 {

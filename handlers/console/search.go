@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ type found struct{ Text, More, To, Icon string }
 const maxFound = 6
 
 // search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by a
-// part of their name, and pages and their actions by name.
+// part of their name, and pages and their actions by name or by what they are about.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found
@@ -47,13 +48,18 @@ func (p *Page) find(q string) (all []found, err error) {
 			all = append(all, found{item.Text, p.T("Page"), item.To, item.Icon})
 		}
 	}
+	var byWord []found // after the pages with such a name
 	for _, one := range p.pagesBelow() {
 		// Match only beginnings of words: Return opens the first result, and "te" means the team rather than
 		// "Invite".
-		if strings.Contains(" "+strings.ToLower(one.Text), " "+folded) {
-			all = append(all, one)
+		switch {
+		case strings.Contains(" "+strings.ToLower(one.Text), " "+folded):
+			all = append(all, one.found)
+		case strings.Contains(" "+strings.ToLower(one.words), " "+folded):
+			byWord = append(byWord, one.found)
 		}
 	}
+	all = append(all, byWord...)
 	lists, err := p.lists(nil)
 	if err != nil {
 		return nil, err
@@ -76,36 +82,51 @@ func (p *Page) find(q string) (all []found, err error) {
 	return append(append(all, campaigns...), people...), err
 }
 
+// foundPage is a page, or an action on one.
+type foundPage struct {
+	action core.Action
+	found
+	words string // what it is about, in addition to its name
+}
+
 // pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them. With these, the
 // search can link to them directly.
-func (p *Page) pagesBelow() (all []found) {
+func (p *Page) pagesBelow() []foundPage {
 	task, page := p.T("Action"), p.T("Page")
-	for _, one := range []struct {
-		action core.Action
-		found
-	}{
-		{core.ActionCampaignWrite, found{p.T("New campaign"), task, p.Path("new-campaign"), "plus"}},
-		{core.ActionPeopleImport, found{p.T("Import file"), task, p.Path("new-import"), "upload"}},
-		{core.ActionPeopleAdd, found{p.T("Add person"), task, p.Path("new-person"), "plus"}},
-		{core.ActionListSettings, found{p.T("New list"), task, p.Path("new-list"), "plus"}},
-		{core.ActionTeamManage, found{p.T("Invite person"), task, p.Path("settings", "team"), "send"}},
-		{core.ActionSuppressionManage, found{p.T("Suppression list"), page, p.Path("suppressions"), "ban"}},
-		{core.ActionPeopleImport, found{p.T("Imports"), page, p.Path("imports"), "upload"}},
-		{core.ActionTemplateRead, found{p.T("Themes"), page, p.Path("looks", "themes"), "palette"}},
-		{core.ActionTemplateRead, found{p.T("Templates"), page, p.Path("looks", "templates"), "palette"}},
-		{core.ActionTenantSettings, found{p.T("Brand and sender"), page, p.Path("settings"), "settings"}},
-		{core.ActionTenantSettings, found{p.T("Emails"), page, p.Path("settings", "mails"), "settings"}},
-		{core.ActionDomainPropose, found{p.T("Sender domains"), page, p.Path("settings", "domains"), "settings"}},
-		{core.ActionTeamRead, found{p.T("Team"), page, p.Path("settings", "team"), "settings"}},
-		{core.ActionEndpointManage, found{p.T("Webhooks"), page, p.Path("settings", "endpoints"), "settings"}},
-		{core.ActionClientManage, found{p.T("API clients"), page, p.Path("settings", "clients"), "settings"}},
-		{core.ActionAuditRead, found{p.T("Audit log"), page, p.Path("settings", "audit"), "settings"}},
-	} {
-		if p.May(one.action) {
-			all = append(all, one.found)
-		}
+	settings := func(text, words string, action core.Action, below ...string) foundPage {
+		to := p.Path(append([]string{"settings"}, below...)...)
+		return foundPage{action, found{text, page, to, "settings"}, words}
 	}
-	return all
+	all := []foundPage{
+		{core.ActionCampaignWrite, found{p.T("New campaign"), task, p.Path("new-campaign"), "plus"}, ""},
+		{core.ActionPeopleImport, found{p.T("Import file"), task, p.Path("new-import"), "upload"}, "csv"},
+		{core.ActionPeopleAdd, found{p.T("Add person"), task, p.Path("new-person"), "plus"}, ""},
+		{core.ActionListSettings, found{p.T("New list"), task, p.Path("new-list"), "plus"}, ""},
+		{core.ActionTeamManage, found{p.T("Invite person"), task, p.Path("settings", "team"), "send"}, ""},
+		{
+			core.ActionSuppressionManage,
+			found{p.T("Suppression list"), page, p.Path("suppressions"), "ban"},
+			p.T("blocked bounces complaints"),
+		},
+		{core.ActionPeopleImport, found{p.T("Imports"), page, p.Path("imports"), "upload"}, "csv"},
+		{
+			core.ActionTemplateRead,
+			found{p.T("Themes"), page, p.Path("looks", "themes"), "palette"},
+			p.T("colors fonts"),
+		},
+		{core.ActionTemplateRead, found{p.T("Templates"), page, p.Path("looks", "templates"), "palette"}, ""},
+		{core.ActionListSettings, found{p.T("Public archive"), page, p.Path("lists"), "list"}, p.T("website feed rss")},
+		settings(p.T("Brand and sender"), p.T("logo colors postal address tracking time zone approval privacy"),
+			core.ActionTenantSettings),
+		settings(p.T("Emails"), p.T("confirmation welcome unsubscribe texts"), core.ActionTenantSettings, "mails"),
+		settings(p.T("Sender domains"), "dkim spf dmarc dns", core.ActionDomainPropose, "domains"),
+		settings(p.T("Mail server"), "smtp relay", core.ActionTenantSettings, "relay"),
+		settings(p.T("Team"), p.T("roles users permissions"), core.ActionTeamRead, "team"),
+		settings(p.T("Webhooks"), "", core.ActionEndpointManage, "endpoints"),
+		settings(p.T("API clients"), p.T("tokens keys oauth"), core.ActionClientManage, "clients"),
+		settings(p.T("Audit log"), p.T("history changes"), core.ActionAuditRead, "audit"),
+	}
+	return slices.DeleteFunc(all, func(one foundPage) bool { return !p.May(one.action) })
 }
 
 func (p *Page) findCampaigns(q string) (all []found, err error) {
