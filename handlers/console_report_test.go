@@ -209,6 +209,10 @@ func TestConsoleReportAsAFile(t *testing.T) {
 			",failed,550 5.1.1 no",
 			"-<html", "-,sent,")
 		e.shows(e.path("/people-export?file=1"), http.StatusOK, ",sent,", ",failed,")
+		res := e.ask("GET", e.at(e.path("/people-export?file=1")), nil)
+		if name := res.Header.Get("Content-Disposition"); name != `attachment; filename="May.csv"` {
+			t.Errorf("the file is called %s", name)
+		}
 		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready", `people-export?file=1">`, "-,sent,")
 		time.Sleep(core.ProofAge + time.Minute)
 		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")

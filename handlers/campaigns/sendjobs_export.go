@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"cmp"
 	"encoding/csv"
 	"strconv"
 	"strings"
@@ -17,6 +18,10 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	if err != nil {
 		return err
 	}
+	shown, err := a.Store.JobView(c, c.ID())
+	if err != nil {
+		return err
+	}
 	page := core.Page{Limit: web.ExportPage}
 	rows, err := a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	if err == nil {
@@ -27,7 +32,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="recipients.csv"`)
+	h.Set("Content-Disposition", web.Attachment(cmp.Or(shown.Name, shown.Subject)+".csv"))
 	w := csv.NewWriter(c.Stream())
 	err = w.Write([]string{"email", "list_id", "status", "reason", "tries", "finished_at", "events"})
 	for len(rows) > 0 && err == nil {
