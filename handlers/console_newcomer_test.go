@@ -44,6 +44,8 @@ func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 		e.shows("/people?q=ada", http.StatusOK, "Unsubscribed</span>")
 		at := "/people/" + e.found("ada@x.example").ID
 		e.shows(at, http.StatusOK, "on Mon 6 May 2024, imported on")
+		e.shows("/people-export?file=1&list="+e.list.ID, http.StatusOK, ",tags,signed_up_at,unsubscribed_at,",
+			",,,2024-05-06T") // no tags and no known signup
 
 		e.shows("/people?q=cid@x.example", http.StatusOK, "on the suppression list", "/suppressions?q=cid%40x.example")
 		e.shows("/search?q=cid@x.example", http.StatusOK, "Bounced", "/suppressions?q=cid%40x.example")

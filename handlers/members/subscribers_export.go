@@ -91,7 +91,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 	}
 	w := subscribercsv.NewFieldWriter(c.Stream(), fields, commaOf(in.Spreadsheet))
 	return func(l *people.ListedSubscription) error {
-		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags, l.SignedUpAt)
+		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags, l.SignedUpAt, l.LeftAt)
 	}, w.Close, nil
 }
 

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,16 +59,19 @@ type ListedSubscription struct {
 	// Mirrored is true if another member service manages the subscription. Only the send side's record of it is known.
 	Mirrored bool     `db:"mirrored"`
 	Tags     []string `db:"-"` // names of tags; set by ReadTags
-	// when the person signed up, maybe in another system; set by ReadSignups
-	SignedUpAt core.Instant `db:"-"`
+	// when the person signed up and unsubscribed, maybe in another system; 0: unknown, or still subscribed. Set by
+	// ReadSignups.
+	SignedUpAt, LeftAt core.Instant `db:"-"`
 }
 
-// ReadSignups sets the SignedUpAt of rows. Its only error is core.ErrStorage.
+// ReadSignups sets the SignedUpAt and LeftAt of rows. Its only error is core.ErrStorage.
 func (s *Store) ReadSignups(ctx context.Context, rows []ListedSubscription) error {
 	people, at := make([][2]string, len(rows)), map[[2]string]int{}
 	for i := range rows {
 		people[i], rows[i].SignedUpAt = [2]string{rows[i].ListID, rows[i].ID}, rows[i].CreatedAt
-		at[people[i]] = i
+		if at[people[i]] = i; rows[i].Status == core.SubscriptionUnsubscribed {
+			rows[i].LeftAt = cmp.Or(rows[i].ChangedAt, rows[i].CreatedAt)
+		}
 	}
 	pairs, err := json.Marshal(people)
 	if err != nil {
@@ -76,15 +80,27 @@ func (s *Store) ReadSignups(ctx context.Context, rows []ListedSubscription) erro
 	var said []struct {
 		ListID   string `db:"list_id"`
 		ID       string `db:"id"`
+		What     string `db:"what"`
 		Evidence string `db:"evidence"`
+
+		At core.Instant `db:"at"`
 	}
-	err = s.All(ctx, &said, `SELECT c.list_id, c.subscription_id AS id, c.reason AS evidence FROM json_each(?) AS j
+	err = s.All(ctx, &said, `SELECT c.list_id, c.subscription_id AS id, c.what, c.at, c.reason AS evidence
+		FROM json_each(?) AS j
 		CROSS JOIN consent AS c ON c.list_id = j.value->>0 AND c.subscription_id = j.value->>1
-		WHERE +c.what IN (?, ?) AND c.reason <> ''`, string(pairs), core.ConsentImported, core.ConsentConfirmed)
+		WHERE +c.what IN (?, ?, ?) AND (c.reason <> '' OR +c.what = ?)`, string(pairs), core.ConsentImported,
+		core.ConsentConfirmed, core.ConsentImportedLeft, core.ConsentImportedLeft)
 	for _, c := range said {
-		if said := core.EvidenceTime(c.Evidence); said > 0 {
-			row := &rows[at[[2]string{c.ListID, c.ID}]]
-			row.SignedUpAt = min(row.SignedUpAt, said)
+		said, row := core.EvidenceTime(c.Evidence), &rows[at[[2]string{c.ListID, c.ID}]]
+		switch {
+		case c.What != core.ConsentImportedLeft:
+			if said > 0 {
+				row.SignedUpAt = min(row.SignedUpAt, said)
+			}
+		case c.At == row.LeftAt: // otherwise, the person subscribed and unsubscribed since
+			if row.LeftAt = cmp.Or(said, row.LeftAt); row.SignedUpAt == c.At { // added by that import
+				row.SignedUpAt = 0
+			}
 		}
 	}
 	return err

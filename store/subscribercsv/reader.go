@@ -22,7 +22,7 @@ const MaxColumns = 1000
 var exportColumns = []string{"email", "status", "created_at", "tags", "preferences"}
 
 // ownColumns lists the columns of both kinds of Writer. An import ignores them unless they have another meaning.
-var ownColumns = append([]string{"list", "signed_up_at"}, exportColumns...)
+var ownColumns = append([]string{"list", "signed_up_at", "unsubscribed_at"}, exportColumns...)
 
 // form describes the export files of a program. The header of a file shows its form.
 type form struct {

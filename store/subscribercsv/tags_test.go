@@ -74,7 +74,7 @@ func TestExportedTagsComeBack(t *testing.T) {
 		},
 		"with fields": func(b *strings.Builder, tags []string) error {
 			w := NewFieldWriter(b, []string{"city", "tags"}, 0)
-			return errors.Join(w.WriteOn("News", sub, tags, 0), w.Close())
+			return errors.Join(w.WriteOn("News", sub, tags, 0, 0), w.Close())
 		},
 	} {
 		for _, some := range [][]string{tags, tags[4:], tags[5:], nil} {

@@ -21,7 +21,7 @@ type Writer struct {
 }
 
 // fixedColumns lists the columns before the fields in the output of a NewFieldWriter.
-var fixedColumns = []string{"email", "list", "status", "created_at", "tags", "signed_up_at"}
+var fixedColumns = []string{"email", "list", "status", "created_at", "tags", "signed_up_at", "unsubscribed_at"}
 
 // NewFieldWriter returns a Writer of CSV with a column for each field, and writes the names of the columns. The last
 // column contains all other preferences as JSON, including any field that has the name of another column. For
@@ -53,13 +53,13 @@ func newCSV(out io.Writer, comma rune) *Writer {
 	return w
 }
 
-// WriteOn writes one subscription with its tags, the name of its list and the time at which the person signed up. It
-// requires a Writer from NewFieldWriter.
-func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string, signedUp core.Instant) error {
+// WriteOn writes one subscription with its tags, the name of its list and the times at which the person signed up and
+// unsubscribed, or 0. It requires a Writer from NewFieldWriter.
+func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string, signedUp, left core.Instant) error {
 	values := s.Preferences.Values()
 	record := []string{
 		spreadsheetCell(string(s.Email)), spreadsheetCell(list), s.Status, s.CreatedAt.String(), tagsCell(tags),
-		signedUp.String(),
+		timeCell(signedUp), timeCell(left),
 	}
 	for _, name := range w.fields {
 		value := values[name]
@@ -79,6 +79,14 @@ func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string, signe
 		rest = string(b)
 	}
 	return w.csv.Write(append(record, rest))
+}
+
+// timeCell returns a time as a cell, which is empty for 0.
+func timeCell(at core.Instant) string {
+	if at == 0 {
+		return ""
+	}
+	return at.String()
 }
 
 // cellOf returns a preference as a cell. A missing value or null becomes an empty cell.
