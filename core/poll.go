@@ -14,7 +14,8 @@ const (
 	MinPollOptions  = 2
 	MaxPollOptions  = 10
 	MaxPollOption   = 100 // characters
-	// FewAnswers is the minimum number of answers needed to show results by option. Fewer would show who answered what.
+	// FewAnswers is the minimum number of answers needed to show results by option to people who may not see individual
+	// subscribers. Fewer would show who answered what.
 	FewAnswers = 5
 	// MaxAnswerChanges is the number of times that a person can change an answer. Each change may be an event.
 	MaxAnswerChanges = 20
@@ -43,7 +44,8 @@ type PollResult struct {
 	Open        bool         `json:"open"` // it can be answered now
 }
 
-// PollOption is an answer to choose from. Answers is absent while the poll has fewer than FewAnswers answers in total.
+// PollOption is an answer to choose from. Answers is absent before the campaign is sent. For people who may not see
+// individual subscribers, it is also absent while the poll has fewer than FewAnswers answers in total.
 type PollOption struct {
 	Text    string `json:"text" db:"text"`
 	Answers *int64 `json:"answers,omitempty" db:"answers"`

@@ -314,7 +314,7 @@ func TestPollsOfAnUndoneSend(t *testing.T) {
 	edit := campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: seed.Now}
 	undone, err := e.store.UndoCampaign(t.Context(), edit)
 	e.must(err)
-	polls, err := drafts.PollResults(t.Context(), e.store, &undone, seed.Now)
+	polls, err := drafts.PollResults(t.Context(), e.store, &undone, true, seed.Now)
 	if e.must(err); len(polls) != 1 || polls[0].Open {
 		t.Errorf("undone: %+v", polls)
 	}

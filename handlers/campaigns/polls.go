@@ -26,7 +26,7 @@ type pollList struct {
 }
 
 // polls returns the polls of a campaign. It leaves out those of a campaign that wasn't sent yet if the caller may not
-// read its text.
+// read its text. Few answers are broken down by option only for callers who may see individual subscribers.
 func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
 	of := a.found(c)
 	if !c.Caller.May(core.ActionCampaignRead, of.TenantID) {
@@ -34,7 +34,7 @@ func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
 			return pollList{[]core.PollResult{}}, err
 		}
 	}
-	polls, err := drafts.PollResults(c, a.Store, of, c.Now)
+	polls, err := drafts.PollResults(c, a.Store, of, c.Caller.May(core.ActionPeopleRead, of.TenantID), c.Now)
 	return pollList{polls}, err
 }
 

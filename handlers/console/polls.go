@@ -246,10 +246,13 @@ func (p *Page) pollResults(id string) ([]core.PollResult, error) {
 	return out.Polls, err
 }
 
-// BrokenDown reports whether a poll has enough answers to show the number of answers for each option.
-func (p *Page) BrokenDown(r core.PollResult) bool { return r.Answers >= core.FewAnswers }
+// BrokenDown reports whether a poll has answers whose number is known for each option.
+func (p *Page) BrokenDown(r core.PollResult) bool {
+	return r.Answers > 0 && r.Options[0].Answers != nil
+}
 
-// FewAnswers returns the minimum number of answers at which a poll's results are shown by option.
+// FewAnswers returns the minimum number of answers at which results are shown by option to people who may not see
+// individual subscribers.
 func (p *Page) FewAnswers() int64 { return core.FewAnswers }
 
 // PollShare formats the share of an option.

@@ -8,14 +8,23 @@ import (
 )
 
 // PollResults returns the polls of a campaign with their answers. The polls of a campaign that was not sent have no
-// answers, even if a send was undone.
-func PollResults(ctx context.Context, s *store.Store, c *core.Campaign, now core.Instant) ([]core.PollResult, error) {
+// answers, even if a send was undone. If named is false, the caller may not see individual subscribers, so few answers
+// are not broken down by option.
+func PollResults(ctx context.Context, s *store.Store, c *core.Campaign, named bool, now core.Instant) (
+	[]core.PollResult, error,
+) {
 	sent, err := Sent(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
 	if sent || c.State == core.CampaignScheduled {
-		if out, err := s.PollResults(ctx, c.ID, now); err != nil || len(out) > 0 {
+		out, err := s.PollResults(ctx, c.ID, now)
+		for i := range out {
+			if !named {
+				out[i].BreakDown()
+			}
+		}
+		if err != nil || len(out) > 0 {
 			return out, err
 		}
 	}

@@ -49,6 +49,7 @@ func (s *Store) Voting(ctx context.Context, b Ballot, now core.Instant) (v Votin
 		if v.PollResult, err = p.Result(r, now); err != nil {
 			return err
 		}
+		v.BreakDown()
 		given, err := p.AnswerOf(r, sub.ListID, sub.ID)
 		if err != nil {
 			return err
@@ -102,6 +103,7 @@ func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instan
 		}
 		if v.ShowResults {
 			v.PollResult, err = p.Result(tx, now)
+			v.BreakDown()
 		}
 		return err
 	})

@@ -98,7 +98,7 @@ func ByNo(q db.Querier, no int64) (p Poll, err error) {
 	return p, db.OrNotFound(err, core.ErrPollNotFound)
 }
 
-// Result returns a poll with the number of answers of each option.
+// Result returns a poll with the number of answers of each option, however few they are.
 func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err error) {
 	r = core.PollResult{
 		Number: p.Number, Question: p.Question, Field: p.Field, ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt,
@@ -109,12 +109,11 @@ func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err er
 	for i := range r.Options {
 		r.Answers += *r.Options[i].Answers
 	}
-	r.BreakDown()
 	return r, err
 }
 
-// PollResults returns the polls of a sent campaign with their answers. Before the campaign is sent, it returns none.
-// Its only error is core.ErrStorage.
+// PollResults returns the polls of a sent campaign with their answers, however few they are. Before the campaign is
+// sent, it returns none. Its only error is core.ErrStorage.
 func (s *Store) PollResults(ctx context.Context, campaignID string, now core.Instant) (out []core.PollResult,
 	err error,
 ) {

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// pollRow is an option of a poll. Answers is absent while there are fewer than core.FewAnswers in all.
+// pollRow is an option of a poll. Answers is absent before the campaign is sent.
 type pollRow struct {
 	Number   int    `json:"number"`
 	Question string `json:"question"`
@@ -29,7 +29,7 @@ func (p commands) campaignPollsCommand() *cli.Command {
 			if err != nil {
 				return cli.Missing(err, "campaign", c.String("id"))
 			}
-			polls, err := drafts.PollResults(c.Context, s, &found, now())
+			polls, err := drafts.PollResults(c.Context, s, &found, true, now())
 			if err != nil {
 				return err
 			}
