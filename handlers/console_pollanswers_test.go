@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,4 +48,28 @@ func TestFewAnswersAreForThoseWhoSeePeople(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each option of a report leads to the people who chose it. From there, a user tags them or saves them as a segment.
+func TestPollAnswersLeadToPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		c := e.pollSent()
+		q := "?" + url.Values{"answered": {c.ID + ".1.Pears"}}.Encode()
+		page := e.shows("/campaigns/"+c.ID, http.StatusOK, "Which fruit?")
+		if !strings.Contains(page, "/people"+q+`"`) {
+			t.Errorf("no link to the people who chose an option: %s", page)
+		}
+		page = e.shows("/people"+q, http.StatusOK, "Pears (Which fruit?)", "Save as segment", "1–1 of 1")
+		if !strings.Contains(page, "/new-segment"+q+`"`) || !strings.Contains(page, "/new-bulk"+q+`"`) {
+			t.Errorf("no links to a segment and to an action: %s", page)
+		}
+		e.shows("/new-segment"+q, http.StatusOK, "Pears (Which fruit?)")
+		e.sends("/new-bulk", http.StatusOK, url.Values{
+			"answered": {c.ID + ".1.Pears"}, "list": {e.shop.ID}, "act": {"tag"},
+		}, "Poll answer", "Add a tag to 1 person?")
+		e.sends("/new-bulk", http.StatusNotFound, url.Values{
+			"answered": {c.ID + ".1.Plums"}, "list": {e.shop.ID}, "act": {"tag"},
+		})
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -288,6 +290,18 @@ func (p *Page) readWhom(d *newBulkData) error {
 			return err
 		}
 		d.Wheres = append(d.Wheres, [2]string{p.T("Tag"), t.Name})
+	}
+	if f.Answered != "" {
+		campaign, answer, _ := strings.Cut(f.Answered, ".")
+		answers, err := p.answers(campaign)
+		i := slices.IndexFunc(answers, func(o option) bool { return o.Value == answer })
+		if err == nil && i < 0 {
+			err = web.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d.Wheres = append(d.Wheres, [2]string{p.T("Poll answer"), answers[i].Text})
 	}
 	if f.Field != "" {
 		d.Wheres = append(d.Wheres, [2]string{f.Field, cmp.Or(f.Value, p.T("(empty)"))})

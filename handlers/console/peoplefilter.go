@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -11,17 +12,19 @@ type peopleFilter struct {
 	List, Status, Text string
 	Field, Value       string // field of the list, and its value
 	Segment, Tagged    string
+	Answered           string // answer to a poll: its campaign, a dot, and the value of answerOf
 
 	boolean bool // whether the field is a checkbox
 }
 
 // filterNames lists the parameters of a peopleFilter in a URL, except for the search text.
-var filterNames = [...]string{"list", "status", "field", "value", "segment", "tagged"}
+var filterNames = [...]string{"list", "status", "field", "value", "segment", "tagged", "answered"}
 
 // readFilter reads a filter with ask. It ignores a field that the list doesn't have.
 func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter {
 	f := peopleFilter{
 		List: ask("list"), Status: ask("status"), Text: ask("q"), Segment: ask("segment"), Tagged: ask("tagged"),
+		Answered: ask("answered"),
 	}
 	for i := range lists {
 		if lists[i].ID != f.List {
@@ -39,7 +42,7 @@ func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter 
 // ruled reports whether the page finds people by a rule, as bulk actions do. A rule finds only people who are
 // subscribed. Without one, a field is compared exactly.
 func (f *peopleFilter) ruled() bool {
-	return f.Segment != "" || f.Tagged != "" || f.Field != "" && f.Status == core.SubscriptionActive
+	return f.Segment+f.Tagged+f.Answered != "" || f.Field != "" && f.Status == core.SubscriptionActive
 }
 
 // leaves returns the conditions of the filter. Their people must match all of them.
@@ -49,6 +52,9 @@ func (f *peopleFilter) leaves() (all []any) {
 	}
 	if f.Tagged != "" {
 		all = append(all, map[string]any{"tag": f.Tagged})
+	}
+	if campaign, answer, ok := strings.Cut(f.Answered, "."); ok {
+		all = append(all, answerCondition(campaign, answer))
 	}
 	switch {
 	case f.Field == "":
@@ -105,7 +111,7 @@ func (f *peopleFilter) query() url.Values {
 func (f *peopleFilter) values() map[string]string {
 	return map[string]string{
 		"list": f.List, "status": f.Status, "field": f.Field, "value": f.Value, "segment": f.Segment,
-		"tagged": f.Tagged,
+		"tagged": f.Tagged, "answered": f.Answered,
 	}
 }
 

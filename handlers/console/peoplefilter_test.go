@@ -37,6 +37,7 @@ func TestFilterOfAFieldIsARule(t *testing.T) {
 			true,
 			`{"field":"vip","is":"yes"}`,
 		},
+		{peopleFilter{Answered: "C.2.a.b"}, true, `{"is":["a.b"],"poll":{"campaign":"C","number":2}}`},
 	} {
 		got, err := json.Marshal(c.f.whom(map[string]any{})["rule"])
 		if err != nil || string(got) != c.want || c.f.ruled() != c.ruled {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -44,7 +45,27 @@ func (d *peopleData) readTags(p *Page) error {
 	return nil
 }
 
-// readRuled reads the people of the page who are in the chosen segment and have the chosen tag. If the rule can't be
+// readAnswers reads the answers to choose from: those to the polls of the chosen answer's campaign. If the chosen one
+// is unknown, the page says so.
+func (d *peopleData) readAnswers(p *Page) error {
+	campaign, _, ok := strings.Cut(d.Answered, ".")
+	if !ok || !p.May(core.ActionSegmentRead) {
+		d.Answered = ""
+		return nil
+	}
+	found, err := p.answers(campaign)
+	d.Answers = []option{{"", p.T("All answers")}}
+	for _, answer := range found {
+		d.Answers = append(d.Answers, option{campaign + "." + answer.Value, answer.Text})
+	}
+	if !hasOption(d.Answers, d.Answered) {
+		d.Answers = append(d.Answers, option{d.Answered, p.T("(deleted)")})
+	}
+	return err
+}
+
+// readRuled reads the people of the page who are in the chosen segment, have the chosen tag and gave the chosen
+// answer. If the rule can't be
 // evaluated, the page shows the reason and no people.
 func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	if d.Status != "" && d.Status != core.SubscriptionActive {

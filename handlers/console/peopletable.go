@@ -22,6 +22,7 @@ type peopleData struct {
 	Fields    []option // fields of the list
 	Segments  []option // segments to choose from, if any
 	Tags      []option // tags to choose from, if any
+	Answers   []option // answers to polls to choose from, if one is chosen
 	Unknown   string   // why no one is found
 	BlockedAt string   // where the address that was searched for is blocked, if it is on no list
 	Readable  bool     // whether the visitor may read addresses
@@ -41,6 +42,7 @@ type peopleData struct {
 	ExportTo string
 
 	EveryoneTo string // form to change everyone who matches
+	SegmentTo  string // form for a segment of everyone who matches; empty: the filter is none
 }
 
 // peopleColumn is a column of the table that can be hidden.
@@ -77,6 +79,9 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 		if err := d.readTags(p); err != nil {
+			return web.HTML{}, err
+		}
+		if err := d.readAnswers(p); err != nil {
 			return web.HTML{}, err
 		}
 	} else {
@@ -282,7 +287,7 @@ func (d *peopleData) forms(p *Page) {
 	}
 	d.AllTo = "?" + q.Encode()
 	d.Acts = d.Readable && p.May(core.ActionPeopleTag)
-	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "tagged", "sort", "size"} {
+	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "tagged", "answered", "sort", "size"} {
 		if value := p.Query(name); value != "" {
 			d.Filters = append(d.Filters, [2]string{name, value})
 		}
@@ -292,6 +297,9 @@ func (d *peopleData) forms(p *Page) {
 		to.Set("q", d.Text)
 	}
 	d.EveryoneTo = p.Path("new-bulk") + "?" + d.query().Encode()
+	if d.Tagged+d.Answered != "" && d.Text == "" && p.May(core.ActionSegmentWrite) {
+		d.SegmentTo = p.Path("new-segment") + "?" + d.query().Encode()
+	}
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
 }
 

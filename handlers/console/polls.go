@@ -260,6 +260,16 @@ func (p *Page) PollShare(r core.PollResult, o core.PollOption) string {
 	return p.Percent(*o.Answers, r.Answers)
 }
 
+// AnsweredTo returns the URL of the People page with those who chose an option. It returns an empty string if there are
+// none, or the visitor may not see them.
+func (p *Page) AnsweredTo(campaign string, number int, o core.PollOption) string {
+	if *o.Answers == 0 || !p.May(core.ActionPeopleRead) || !p.May(core.ActionSegmentRead) {
+		return ""
+	}
+	f := peopleFilter{Answered: campaign + "." + strconv.Itoa(number) + "." + o.Text}
+	return p.Path("people") + "?" + f.query().Encode()
+}
+
 // answerOf returns the form value for a condition on a poll: "2.1" is option 1 of poll 2, and "2" is any answer. It
 // returns "" for conditions that the form can't show.
 func answerOf(r *core.Rule) string {

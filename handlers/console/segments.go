@@ -209,7 +209,9 @@ func (o *Console) newSegment(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if !p.IsForm() {
-		d.Rows = []segmentRow{{No: 1}}
+		if err := d.fromPeople(); err != nil {
+			return web.HTML{}, err
+		}
 		return p.showSegment(d, View{})
 	}
 	return p.workOn(d, func(body map[string]any) (string, error) {
@@ -218,6 +220,28 @@ func (o *Console) newSegment(p *Page) (web.HTML, error) {
 		err := p.Do(http.MethodPost, "/api/segments", body, &made)
 		return made.ID, err
 	}, "created")
+}
+
+// fromPeople sets the rows of a new segment: the conditions of the People page's filter, or one empty row.
+func (d *segmentData) fromPeople() error {
+	d.Rows = []segmentRow{{No: 1}}
+	f := readFilter(d.fields.page.Query, d.fields.lists)
+	leaves := f.leaves()
+	if len(leaves) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"all": leaves})
+	if err != nil {
+		return err
+	}
+	rule, err := core.ParseRule("rule", text)
+	if err != nil {
+		return err
+	}
+	if rows, _, ok := d.fields.rowsOf(rule); ok {
+		d.Rows = rows
+	}
+	return nil
 }
 
 // segment shows a segment.
