@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -36,6 +37,10 @@ func TestConsoleTags(t *testing.T) {
 		if e.must(err); len(tags) != 2 || tags[1].Name != "VIP" {
 			t.Fatalf("%+v", tags)
 		}
+		list := e.shows("/tags", http.StatusOK, "VIP", "1")
+		if to := "/people?tagged=" + tags[1].ID; !strings.Contains(list, to+`">VIP<`) {
+			t.Errorf("the tag doesn't lead to %s: %s", to, list)
+		}
 		e.sends("/tags", http.StatusSeeOther, url.Values{"id": {tags[1].ID}, "name": {"Regular"}})
 		e.shows("/segments/"+g.ID, http.StatusOK, "Regular", "ada@old.example")
 		e.sends("/tags", http.StatusConflict, url.Values{"id": {tags[1].ID}, "do": {"delete"}})
@@ -44,6 +49,37 @@ func TestConsoleTags(t *testing.T) {
 		if had, err := e.store.TagsAt(t.Context(), e.tenant.ID, "ada@old.example"); err != nil || len(had) != 0 {
 			t.Errorf("%+v, %v", had, err)
 		}
+	})
+}
+
+// A tag is chosen as the recipients of a campaign. The first choice creates a segment, and later ones use it.
+func TestConsoleTagAsRecipients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		settings := e.path("?tab=settings")
+		e.sends("/tags", http.StatusSeeOther, url.Values{"name": {"Press"}})
+		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
+		e.must(err)
+		page := e.shows(settings, http.StatusOK, "Segment or tag", "Tag: Press")
+		if strings.Contains(page, "outside.tag:") {
+			t.Errorf("a tag can be excluded: %s", page)
+		}
+		var segments []string
+		for range 2 {
+			form := e.edit(e.shows(settings, http.StatusOK), "segment", "tag:"+tags[0].ID,
+				"list."+e.shop.ID, "1")
+			e.sends(e.path(""), http.StatusSeeOther, form)
+			found, err := e.store.Campaign(t.Context(), e.campaign.ID)
+			e.must(err)
+			_, f, err := e.store.CampaignVersion(t.Context(), &found, 0)
+			e.must(err)
+			segments = append(segments, f.SegmentID)
+		}
+		if segments[0] == "" || segments[0] != segments[1] {
+			t.Errorf("the segments are %q", segments)
+		}
+		e.shows("/segments/"+segments[0], http.StatusOK, "Tag: Press", "Press")
+		e.sends(e.path(""), http.StatusNotFound, e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x"))
 	})
 }
 

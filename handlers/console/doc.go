@@ -39,7 +39,7 @@
 //	people*.go person.go personconsents.go personmail.go newaddress.go   subscribers
 //	suppressions.go   blocked addresses
 //	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentquick.go segmentcount.go   segments
-//	tags.go bulk.go   tags and bulk actions
+//	tags.go segmenttags.go bulk.go   tags, tags as recipients, and bulk actions
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //

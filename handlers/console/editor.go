@@ -70,7 +70,8 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 type editorData struct {
 	*campaignPage
 	Lists     []listChoice
-	Segments  []option // all segments of the tenant, and "" for everyone; empty: there are no segments
+	Segments  []option // all segments of the tenant, and "" for everyone; empty: there are no segments and no tags
+	Tags      []option // tags for which there is no segment
 	Themes    []option
 	Trackings []option
 	Languages []option
@@ -319,6 +320,13 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	approved := c.State == core.CampaignApproved
+	auto := p.Request.Header.Get("X-Autosave") != ""
+	if err := p.chooseSegment(); err != nil {
+		if auto {
+			return p.autosaveFault(err)
+		}
+		return o.editor(p, c, err)
+	}
 	change := changeOf(p.Form, c)
 	revision, now := c.since(p.Form["revision"], p.Form["tab"]), textTag(c.Revision)
 	if p.Form["over"] != "" || revision != now && p.ours(c) {
@@ -331,7 +339,6 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
 		Header: map[string]string{"If-Match": revision},
 	})
-	auto := p.Request.Header.Get("X-Autosave") != ""
 	if err != nil {
 		if c.opened = p.Form["revision"]; revision == now {
 			c.opened = ""

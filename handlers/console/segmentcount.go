@@ -199,7 +199,7 @@ func (d *segmentData) matches(p *Page) error {
 	return nil
 }
 
-// segmentChoices fills in the segments to choose from in the settings of a campaign.
+// segmentChoices fills in the segments and tags to choose from in the settings of a campaign.
 func (p *Page) segmentChoices(d *editorData) error {
 	if !d.Settings {
 		return nil
@@ -208,7 +208,10 @@ func (p *Page) segmentChoices(d *editorData) error {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 && !d.Segmented() {
+	if d.Tags, err = p.tagChoices(all); err != nil {
+		return err
+	}
+	if len(all)+len(d.Tags) == 0 && !d.Segmented() {
 		return nil
 	}
 	d.Segments = segmentOptions(all, "", option{"", p.T("Everyone on the lists")})
@@ -245,6 +248,9 @@ func (p *Page) segmentedReaders(d *editorData) error {
 	}
 	return nil
 }
+
+// To returns the choices for the recipients: segments and tags.
+func (d *editorData) To() []option { return slices.Concat(d.Segments, d.Tags) }
 
 // Outside reports whether a campaign excludes a segment.
 func (d *editorData) Outside(id string) bool { return slices.Contains(d.ExcludeSegmentIDs, id) }

@@ -68,7 +68,7 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	for i := range found {
 		row := listedSegment{Segment: found[i], Count: "–"}
 		if i < countedSegments && time.Since(begun) < countingTime {
-			if row.Count, err = p.listedCount(row.ID, listIDs(lists)); err != nil {
+			if row.Count, err = p.listedCount(map[string]any{"segment_id": row.ID}, listIDs(lists)); err != nil {
 				return web.HTML{}, err
 			}
 		}
@@ -81,9 +81,9 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	})
 }
 
-// listedCount returns the size of a segment for the table.
-func (p *Page) listedCount(id string, lists []string) (string, error) {
-	c, err := p.segmentCount(map[string]any{"segment_id": id}, lists)
+// listedCount returns the number of people for a table. what holds a rule or a segment_id.
+func (p *Page) listedCount(what map[string]any, lists []string) (string, error) {
+	c, err := p.segmentCount(what, lists)
 	if _, ok := p.countFault(err); ok {
 		return p.T("can't be counted"), nil
 	}

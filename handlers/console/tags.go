@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -19,8 +20,14 @@ func (o *Console) tagRoutes(t *web.Table) {
 
 // tagsData is the Data of templates/tags.html.
 type tagsData struct {
-	Tags []core.Tag
+	Tags []listedTag
 	New  field
+}
+
+// listedTag is a tag in the table.
+type listedTag struct {
+	core.Tag
+	To, Count string // To is empty if the visitor may not see the people
 }
 
 // allTags reads the tenant's tags, sorted by name.
@@ -46,9 +53,27 @@ func (p *Page) showTags(v View) (web.HTML, error) {
 	d := tagsData{New: field{
 		Name: "name", Label: p.T("New tag"), Value: p.Form["name"], Required: true, Max: 60, Complete: "off",
 	}}
-	var err error
-	if d.Tags, err = p.allTags(); err != nil {
+	tags, err := p.allTags()
+	if err != nil {
 		return web.HTML{}, err
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	begun := time.Now()
+	for i := range tags {
+		row := listedTag{Tag: tags[i], Count: "–"}
+		if p.May(core.ActionSegmentWrite) && i < countedSegments && time.Since(begun) < countingTime {
+			rule := map[string]any{"tag": row.ID}
+			if row.Count, err = p.listedCount(map[string]any{"rule": rule}, listIDs(lists)); err != nil {
+				return web.HTML{}, err
+			}
+		}
+		if p.May(core.ActionPeopleRead) {
+			row.To = p.Path("people") + "?" + (&peopleFilter{Tagged: row.ID}).query().Encode()
+		}
+		d.Tags = append(d.Tags, row)
 	}
 	v.Title, v.Data = p.T("Tags"), &d
 	v.State = p.T("Labels that your team gives to people. Subscribers don't see them.")

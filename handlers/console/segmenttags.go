@@ -1,0 +1,75 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// tagChoicePrefix marks a choice of recipients that names a tag instead of a segment.
+const tagChoicePrefix = "tag:"
+
+// tagChoices returns the tags to choose from as recipients, except those for which there is a segment.
+func (p *Page) tagChoices(segments []core.Segment) (choices []option, err error) {
+	if !p.May(core.ActionSegmentWrite) {
+		return nil, nil
+	}
+	tags, err := p.allTags()
+	for i := range tags {
+		if segmentOfTag(segments, &tags[i]) == "" {
+			choices = append(choices, option{tagChoicePrefix + tags[i].ID, p.T("Tag: {{tag}}", "tag", tags[i].Name)})
+		}
+	}
+	return choices, err
+}
+
+// segmentOfTag returns the ID of the segment whose only condition is a tag, or an empty string.
+func segmentOfTag(segments []core.Segment, t *core.Tag) string {
+	for i := range segments {
+		r, err := core.ParseRule("rule", []byte(segments[i].Rule))
+		if err != nil {
+			continue
+		}
+		for len(r.All)+len(r.Any) == 1 {
+			r = &slices.Concat(r.All, r.Any)[0]
+		}
+		if r.Tag != "" && (r.Tag == t.ID || core.TagKey(r.Tag) == core.TagKey(t.Name)) {
+			return segments[i].ID
+		}
+	}
+	return ""
+}
+
+// chooseSegment replaces a tag that the form chooses as recipients with the segment whose only condition is that tag.
+// If there is none, it creates the segment.
+func (p *Page) chooseSegment() error {
+	tagID, ok := strings.CutPrefix(p.Form["segment"], tagChoicePrefix)
+	if !ok {
+		return nil
+	}
+	tags, err := p.allTags()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == tagID })
+	p.Form["segment"] = ""
+	if i < 0 {
+		return core.ErrTagNotFound
+	}
+	segments, err := p.allSegments()
+	if err != nil {
+		return err
+	}
+	if p.Form["segment"] = segmentOfTag(segments, &tags[i]); p.Form["segment"] != "" {
+		return nil
+	}
+	var made core.Segment
+	err = p.Do(http.MethodPost, "/api/segments", map[string]any{
+		"tenant_id": p.Tenant.ID, "name": p.T("Tag: {{tag}}", "tag", tags[i].Name),
+		"rule": map[string]any{"all": []any{map[string]any{"tag": tags[i].Name}}},
+	}, &made)
+	p.Form["segment"] = made.ID
+	return err
+}
