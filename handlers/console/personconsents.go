@@ -107,6 +107,8 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
 	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
 		parts = append(parts, by)
+	} else if text := p.consentPlace(c); text != "" {
+		parts = append(parts, text)
 	} else if c.Source != "" {
 		parts = append(parts, p.T("“{{cell}}”", "cell", c.Source))
 	}
@@ -119,6 +121,26 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 		parts = append(parts, c.Reason)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// consentPlace describes the page or the API that newsletterd itself notes as the source of an entry of the consent
+// record. It returns an empty string for other sources.
+func (p *Page) consentPlace(c *core.Consent) string {
+	switch {
+	case c.Source == "form" && c.What == core.ConsentRequested:
+		return p.T("signup form")
+	case c.Source == "api":
+		return p.T("through the API")
+	case c.Source == "preferences":
+		return p.T("preference page")
+	case c.Source != "page":
+		return ""
+	case c.What == core.ConsentConfirmed:
+		return p.T("confirmation page")
+	case c.What == core.ConsentUnsubscribed, c.What == core.ConsentResumed:
+		return p.T("unsubscribe page")
+	}
+	return ""
 }
 
 // madeBy describes the creator of a record by its actor, or returns an empty string if that is not an actor. team is

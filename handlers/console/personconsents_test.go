@@ -26,3 +26,21 @@ func TestConsentNotesShowTimes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Sources that newsletterd notes itself are named. Those that an API client or an import gave are quoted.
+func TestConsentSourcesAreNamed(t *testing.T) {
+	p := &Page{Call: &web.Call{Now: 1}, Lang: "de", Zone: time.UTC}
+	for _, c := range []struct{ what, source, want string }{
+		{core.ConsentConfirmed, "page", "Bestätigungsseite"},
+		{core.ConsentUnsubscribed, "page", "Abmeldeseite"},
+		{core.ConsentUnsubscribed, "preferences", "Einstellungsseite"},
+		{core.ConsentRequested, "form", "Anmeldeformular"},
+		{core.ConsentRequested, "page", "„page“"},
+		{core.ConsentRequested, "fair 2026", "„fair 2026“"},
+	} {
+		got := p.consentFrom(&core.Consent{What: c.what, Origin: core.Origin{Source: c.source}}, nil)
+		if got != c.want {
+			t.Errorf("%s from %s: %q", c.what, c.source, got)
+		}
+	}
+}
