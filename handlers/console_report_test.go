@@ -238,6 +238,17 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 	})
 }
 
+// A reason that several recipients share speaks of their addresses.
+func TestConsoleReportOfSeveralLostAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		gone := core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"}
+		e.mailing(gone, gone)
+		e.shows(e.path(""), http.StatusOK, "No more emails are sent to these addresses.",
+			"-No more emails are sent to this address.", "-Resend to addresses that failed")
+	})
+}
+
 // The page of a person says in plain words why an email was not delivered. The reply of the mail server is under
 // Details.
 func TestConsolePersonsRefusals(t *testing.T) {

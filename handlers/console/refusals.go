@@ -10,6 +10,7 @@ import (
 // Texts for the party that must act after a refusal, in English.
 const (
 	turnTaken    = "No more emails are sent to this address. If you know the person, ask for their new address."
+	turnAllTaken = "No more emails are sent to these addresses. If you know the people, ask for their new addresses."
 	turnNone     = "You don't need to do anything."
 	turnAgain    = "newsletterd retries automatically."
 	turnOver     = "newsletterd stopped trying after two days. These people will still get your next campaign."

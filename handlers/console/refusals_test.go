@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%+v, %+v", sent, late)
 	}
 	turns := []string{
-		turnTaken, turnNone, turnAgain, turnWriter, turnSender, turnOperator, turnReader, turnRetry,
+		turnTaken, turnAllTaken, turnNone, turnAgain, turnWriter, turnSender, turnOperator, turnReader, turnRetry,
 	}
 	if slices.Contains(append(turns, turnOver, turnReport), "") {
 		t.Errorf("%q, %q, %q", turns, turnOver, turnReport)

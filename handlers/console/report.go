@@ -158,7 +158,7 @@ func (d *reportData) Retriable() bool {
 func (d *reportData) Lost() bool {
 	for i := range d.Failures {
 		f := &d.Failures[i]
-		if f.Status == core.RecipientStates[core.RecipientFailed] && f.Turn != turnTaken {
+		if f.Status == core.RecipientStates[core.RecipientFailed] && f.Turn != turnTaken && f.Turn != turnAllTaken {
 			return false
 		}
 	}
@@ -278,7 +278,11 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	d.Partial = found.Partial
 	for i := range found.Failures {
-		d.Failures = append(d.Failures, failureRow{found.Failures[i], refusalOf(&found.Failures[i])})
+		row := failureRow{found.Failures[i], refusalOf(&found.Failures[i])}
+		if row.Turn == turnTaken && row.Recipients > 1 {
+			row.Turn = turnAllTaken
+		}
+		d.Failures = append(d.Failures, row)
 	}
 	if _, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links); err != nil {
 		return err

@@ -65,7 +65,7 @@ func usedTexts(t *testing.T) map[string]string {
 			used[r.What], used[r.Turn] = "refusals.go", "refusals.go"
 		}
 	}
-	used[turnOver], used[turnReport] = "refusals.go", "refusals.go"
+	used[turnOver], used[turnReport], used[turnAllTaken] = "refusals.go", "refusals.go", "refusals.go"
 	for _, text := range findingTexts {
 		used[text] = "findings.go"
 	}
