@@ -13,6 +13,12 @@ func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	}
 }
 
+// BouncesAdd reports whether the table of bounces shows more than the reasons why emails were not delivered: several
+// domains, or emails that bounced after they were accepted.
+func (d *reportData) BouncesAdd() bool {
+	return len(d.Bounces.Domains) > 1 || d.Bounces.CameBack > 0 || d.Bounces.Recipients > 0 && len(d.Failures) == 0
+}
+
 // BounceHeads returns the classes that have any bounces.
 func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	for _, r := range p.bounceClasses(&c) {

@@ -270,7 +270,7 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	t.note(p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)), "",
 		"")
 	t.some(s.Deferred, p.N("1 retrying|{{n}} retrying", s.Deferred), to("deferred"), "warn")
-	t.some(s.Failed, p.N("1 failed|{{n}} failed", s.Failed), to("failed"), "bad")
+	t.some(s.Failed, p.N("1 not delivered|{{n}} not delivered", s.Failed), to("failed"), "bad")
 	t.some(back, p.N("1 bounced later|{{n}} bounced later", back), to("bounced"), "bad")
 	t.some(s.Skipped, p.N("1 skipped|{{n}} skipped", s.Skipped), to("skipped"), "")
 	return t
@@ -282,12 +282,17 @@ func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile
 	t.some(d.All.Deferred, p.N("1 retrying|{{n}} retrying", d.All.Deferred), to("deferred"), "")
-	t.some(d.All.Failed, p.N("1 failed|{{n}} failed", d.All.Failed), to("failed"), "")
+	t.some(d.All.Failed, p.N("1 not delivered|{{n}} not delivered", d.All.Failed), to("failed"), "")
 	t.some(d.All.Skipped, p.N("1 skipped|{{n}} skipped", d.All.Skipped), to("skipped"), "")
 	if len(t.Notes) == 1 {
 		return nil
 	}
 	return t.Notes
+}
+
+// Counted reports whether clicks were counted without recording who clicked.
+func (d *reportData) Counted() bool {
+	return d.All.Clicks != nil && d.All.Clicks.Measured && d.All.Clicks.Totals
 }
 
 func (t *reportTile) note(text, to, tone string) { t.Notes = append(t.Notes, tileNote{text, to, tone}) }

@@ -84,9 +84,28 @@ func TestTilesOfAReport(t *testing.T) {
 	}
 	got := p.reportTiles("id", &s, 3, &usualFigures{})
 	if len(got) != 2 || got[0].Figure != "173" || got[0].Label != "Delivered" ||
-		notes(got[0]) != "86.5% of 200 · 18 retrying · 5 failed · 3 bounced later · 1 skipped" ||
+		notes(got[0]) != "86.5% of 200 · 18 retrying · 5 not delivered · 3 bounced later · 1 skipped" ||
 		notes(got[1]) != "1.1% · 1 marked as spam" || got[1].Notes[1].Tone != "bad" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Clicks that are counted without people are times, and there are no recipients to open.
+func TestReportOfTotals(t *testing.T) {
+	s := core.Stats{
+		Opens:  &core.OpenFigures{Measured: true, Totals: true, People: new(int64(2))},
+		Clicks: &core.ClickFigures{Measured: true, Totals: true, People: new(int64(1))},
+	}
+	p := Page{Lang: "de"}
+	if got := p.Opened(&s) + " " + p.Clicked(&s); got != "2-mal 1-mal" {
+		t.Errorf("%q", got)
+	}
+	d := reportData{All: s}
+	if s.Clicks.Totals = false; d.Counted() {
+		t.Error("clicks of people count as clicks without people")
+	}
+	if s.Clicks.Totals = true; !d.Counted() {
+		t.Error("clicks without people count as clicks of people")
 	}
 }
 
