@@ -212,7 +212,8 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		if name := res.Header.Get("Content-Disposition"); name != `attachment; filename="May.csv"` {
 			t.Errorf("the file is called %s", name)
 		}
-		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready", `people-export?file=1">`, "-,sent,")
+		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready", `href="`+e.at(e.path("/people"))+`">Back<`,
+			`people-export?file=1">`, "-,sent,")
 		time.Sleep(core.ProofAge + time.Minute)
 		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")
 	})

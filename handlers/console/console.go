@@ -151,8 +151,22 @@ func (o *Console) exportOf(t *web.Table, path string, find func(p *Page) (web.Qu
 		}
 		q.Set("file", "1")
 		file := p.Request.URL.EscapedPath() + "?" + q.Encode()
-		return p.Show("file", View{Title: p.T("Your file is ready"), Refresh: file, Data: file})
+		return p.Show("file", View{
+			Title: p.T("Your file is ready"), Refresh: file, Data: [2]string{file, beforeExport(p.Request.URL)},
+		})
 	}, summary)
+}
+
+// beforeExport returns the URL of the page that leads to the page of an export.
+func beforeExport(u *url.URL) string {
+	to := u.EscapedPath()
+	to = to[:max(0, strings.LastIndexAny(to, "-/"))] // /people/1/export, /people-export
+	q := u.Query()
+	q.Del("file")
+	if len(q) == 0 {
+		return to
+	}
+	return to + "?" + q.Encode()
 }
 
 // stream adds the handler for a form with a large file. fn reads the body.

@@ -408,7 +408,7 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	withoutKeepers(&data)
 	h := c.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Disposition", `attachment; filename="person.json"`)
+	h.Set("Content-Disposition", web.Attachment(string(l.Email)+".json"))
 	e := json.NewEncoder(c.Stream())
 	e.SetIndent("", "  ")
 	if err := e.Encode(data); err != nil {
