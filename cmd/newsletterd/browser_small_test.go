@@ -84,12 +84,15 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
 	file := w.d.seed.NewImportJob(w.list.ID, "email,first_name,city\nada@reader.example,Ada,London\n")
+	w.d.seed.NewList(func(in *core.ListInput) {
+		in.Description = new(strings.Repeat("Concerts, rehearsals and news, about once a month. ", 20))
+	})
 	for _, s := range small {
 		w.Do(chromedp.EmulateViewport(s.width, s.height))
 		for _, page := range []string{
 			"/campaigns/" + c.ID, "/campaigns/" + c.ID + "?source=1", "/campaigns/" + c.ID + "?tab=settings",
 			"/campaigns/" + c.ID + "/send", "/campaigns/" + c.ID + "/send?when=later", "/new-import",
-			"/imports/" + file.ID, "", "/campaigns", "/people",
+			"/imports/" + file.ID, "", "/campaigns", "/people", "/lists",
 		} {
 			w.Open(w.at(page), chromedp.WaitVisible("main"))
 			w.reach(fmt.Sprintf("%s, %s", s.name, page))
