@@ -56,10 +56,18 @@ func filler(w *words.List, d Data) *strings.Replacer {
 	}
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(core.ListedText(d.Review.Subject, nil)),
-		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
+		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", said(w, by, d.Review.Note),
 		"{{wanted}}", wanted(w, &d), "{{client}}", octets.CleanLine(d.Client.Name),
 		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", moment(w, d.Client.At, d.Zone),
 		"{{server}}", cmp.Or(octets.CleanLine(d.Server.Address), w.NoServer))
+}
+
+// said returns a note as a quote with its author, or an empty string if there is none.
+func said(w *words.List, by, note string) string {
+	if note = strings.TrimSpace(note); note == "" {
+		return ""
+	}
+	return strings.NewReplacer("{{by}}", by, "{{note}}", note).Replace(w.Said)
 }
 
 // wanted returns the time by which a review is requested, or an empty string if there is none.

@@ -29,6 +29,7 @@ type List struct {
 
 	Roles   map[string]string `json:"roles"`   // roles and their permissions, by core.Roles
 	Wanted  string            `json:"wanted"`  // time by which a review is requested, {{when}}
+	Said    string            `json:"said"`    // quote of a person's note, {{by}} and {{note}}
 	Months  string            `json:"months"`  // names of the months, separated by spaces
 	Moment  string            `json:"moment"`  // format of a time: {{day}}, {{month}}, {{year}}, {{time}}, {{zone}}
 	Command string            `json:"command"` // actor of changes made by a command on the server
