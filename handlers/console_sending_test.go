@@ -314,7 +314,8 @@ func TestConsoleSendsLater(t *testing.T) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Undo send")
-		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin.", "Undo send")
+		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin.", "Undo schedule",
+			"-Undo send")
 		if to := e.redirected(e.path("/send")); to != e.path("") {
 			t.Errorf("the last page leads to %s", to)
 		}
