@@ -113,4 +113,8 @@ func TestChoosingATimeInABrowser(t *testing.T) {
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Hello")`)
 	w.Look("scheduled")
 	w.Fits("scheduled")
+	// A phone shows the email in full.
+	w.Do(chromedp.EmulateViewport(390, 300))
+	w.Wait(frame + `.offsetWidth < 390`)
+	w.Wait(`(f => f.clientHeight > 200 && f.scrollHeight <= f.clientHeight)(document.querySelector(".mail-panel .frames"))`)
 }
