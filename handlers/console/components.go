@@ -127,7 +127,11 @@ func (f field) From(list string) field { f.List = list; return f }
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
 // file is an input named file for a file. Clicking its area opens the file dialog, and files can be dropped on it.
-type file struct{ ID, Label, Accept, Hint, Drop, Wrong string }
+type file struct {
+	ID, Label, Accept, Hint, Drop, Wrong string
+
+	NotNeeded bool // whether the form can be sent without a file
+}
 
 func newFile(label, accept, hint string) file {
 	return file{ID: "f-file", Label: label, Accept: accept, Hint: hint}
@@ -138,6 +142,9 @@ func (f file) Second() file { f.ID = "f-file-2"; return f }
 
 // Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
 func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
+
+// Optional allows sending the form without a file.
+func (f file) Optional() file { f.NotNeeded = true; return f }
 
 // Or sets a text that scripts add to the hint.
 func (f file) Or(text string) file { f.Drop = text; return f }

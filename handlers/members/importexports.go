@@ -12,14 +12,16 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/store/exports"
 	"newsletterd/store/imports"
+	"newsletterd/store/subscribercsv"
 )
 
-// exportedPeople is the CSV file to import. It is the body, or a file made of an archive in the body.
+// exportedPeople is the CSV file to import. It is the body, or a file made of an archive or a list of people in the
+// body.
 type exportedPeople struct {
 	io.Reader
-	made  io.Closer
-	spool *os.File
-	from  *exports.Export // the archive; nil if there is none
+	made    io.Closer
+	spool   *os.File
+	sources func() []subscribercsv.Source // where the lines of a made file come from; nil: it is the body
 }
 
 // Close releases the archive.
@@ -43,7 +45,7 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		return nil, err
 	}
 	if !exports.MayBe(head) {
-		return &exportedPeople{Reader: begun}, nil
+		return listedPeople(begun)
 	}
 	f, size, err := up.Spool(c, begun, now)
 	if err != nil {
@@ -55,7 +57,7 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		up.Tool = export.Tool
 		if err = drafts.KeepPosts(c, up, export, c.Now); err == nil && export.HasPeople() {
 			made := export.CSV(c)
-			people.Reader, people.made, people.from = made, made, export
+			people.Reader, people.made, people.sources = made, made, export.Sources
 			return people, nil
 		}
 		if up.PostsOnly = err == nil; up.PostsOnly && up.Job().Posts == 0 {
@@ -74,6 +76,18 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 		return nil, err
 	}
 	return people, nil
+}
+
+// listedPeople returns the CSV file in a body, or makes one of a list of people without a header.
+func listedPeople(body io.Reader) (*exportedPeople, error) {
+	list, same, err := subscribercsv.ReadPeople(body)
+	if err != nil {
+		return nil, err
+	}
+	if list != nil {
+		return &exportedPeople{Reader: list, sources: list.Sources}, nil
+	}
+	return &exportedPeople{Reader: same}, nil
 }
 
 // postRoutes adds the routes for the posts of an export.

@@ -300,8 +300,8 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	case fault != nil:
 		return r, unreadable(fault)
 	}
-	if people.from != nil {
-		survey.Sources = people.from.Sources()
+	if people.sources != nil {
+		survey.Sources = people.sources()
 	}
 	if err := a.keep(c, up, survey); err != nil {
 		return r, err

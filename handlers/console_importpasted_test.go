@@ -1,0 +1,64 @@
+package handlers
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// pastes sends the form with people entered as text, and returns the response.
+func (e *peopleEnv) pastes(people string) *httptest.ResponseRecorder {
+	e.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	e.must(w.WriteField("list", e.list.ID))
+	e.must(w.WriteField("people", people))
+	_, err := w.CreateFormFile("file", "")
+	e.must(err)
+	e.must(w.Close())
+	r := httptest.NewRequest(http.MethodPost, e.at("/new-import"), &b)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	for name, value := range e.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, r)
+	return rec
+}
+
+// People can be pasted as text, or uploaded in a file without a header. Both go through the dry run.
+func TestConsoleImportsPastedPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		const people = "Dora Klein <dora@example.test>\r\n\r\nemil@example.test; Emil\r\nwho?\r\nFritz, fritz@example.test\r\n"
+		e.shows("/new-import", http.StatusOK, `<textarea`, `name="people"`)
+		rec := e.pastes(people)
+		at := strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
+		if rec.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", rec.Code, rec.Body)
+		}
+		for _, at := range []string{at, e.uploads(e.list.ID, "people.txt", people)} {
+			e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "-weren't recognized")
+			form, _ := e.choices(at)
+			e.sends(at, http.StatusSeeOther, form)
+			e.runImports()
+			e.shows(at, http.StatusOK, "<strong>3</strong> new subscribers", "Line 4", "Dry run done")
+		}
+		form, _ := e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		if s := e.found("dora@example.test"); s.Preferences != `{"first_name":"Dora","last_name":"Klein"}` {
+			t.Errorf("%+v", s)
+		}
+		if rec := e.pastes(strings.Repeat("x", 300<<10)); rec.Code != http.StatusBadRequest {
+			t.Errorf("a long text: %d", rec.Code)
+		}
+	})
+}
