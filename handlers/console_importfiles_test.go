@@ -162,7 +162,7 @@ func TestConsoleImportsAnExport(t *testing.T) {
 		}
 		e.must(z.Close())
 		at := e.uploads(e.list.ID, "audience.zip", b.String())
-		e.shows(at, http.StatusOK, "This is an export of Mailchimp.")
+		e.shows(at, http.StatusOK, "This is an export from Mailchimp.")
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)

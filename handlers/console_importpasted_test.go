@@ -62,3 +62,16 @@ func TestConsoleImportsPastedPeople(t *testing.T) {
 		}
 	})
 }
+
+// Errors in the names of the columns are in the language of the page.
+func TestConsoleTranslatesColumnFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.lang = "de"
+		at := e.uploads(e.list.ID, "a.csv", "Kunde,Ort\nann@reader.example,Ulm\n")
+		e.shows(at, http.StatusOK, "Keine Spalte ist als E-Mail-Adresse benannt.", "Kunde, Ort", "-no column is")
+		form, _ := e.choices(at)
+		form.Set("column.0", "")
+		e.sends(at, http.StatusBadRequest, form, "Keine Spalte ist als E-Mail-Adresse benannt.", "-no column is")
+	})
+}

@@ -436,7 +436,7 @@ func TestConsoleImports(t *testing.T) {
 			"- required") // for which browsers would show their own message
 		form.Set("agreed", "active")
 		form.Set("column.0", "")
-		e.sends(at, http.StatusBadRequest, form, "no column is named email")
+		e.sends(at, http.StatusBadRequest, form, "No column is named “email”.")
 		form.Set("column.0", "email")
 		form.Set("column.1", "email")
 		e.sends(at, http.StatusBadRequest, form, "Two columns are imported as the same field. Change one of them",

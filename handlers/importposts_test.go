@@ -80,7 +80,7 @@ func TestImportedPostsBecomeIssues(t *testing.T) {
 		}
 		at := e.uploads(e.list.ID, "export.zip", blog(t,
 			`<p onclick="x()">Wheels<script>x()</script><form><input></form></p>`))
-		e.shows(at, http.StatusOK, "This is an export of Substack.", `value="Substack"`, "3 posts", "On engines",
+		e.shows(at, http.StatusOK, "This is an export from Substack.", `value="Substack"`, "3 posts", "On engines",
 			"For paid subscribers", "Draft", "Ready to import", "-in the archive.")
 		if status, _ := ask("/a/weekly/engines"); status != http.StatusNotFound {
 			t.Errorf("before the import: %d", status)

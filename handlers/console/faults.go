@@ -165,7 +165,7 @@ func (p *Page) faultValue(value any) string {
 	case core.ByteSize:
 		return p.byteSize(v)
 	}
-	return p.stateText(fmt.Sprint(value))
+	return p.stateText(p.MappingFault(fmt.Sprint(value)))
 }
 
 // stateText returns a word of the API, such as scheduled, in the language of the page. An unknown word is returned

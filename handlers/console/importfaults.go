@@ -106,3 +106,34 @@ func valuesOf(format, text string) (values []string, ok bool) {
 		values, text = append(values, value), text[end:]
 	}
 }
+
+// mappingFaults holds the formats of errors in the names of a file's columns, as lineFaults does for lines.
+var mappingFaults = []struct {
+	format string
+	say    func(p *Page, values []string) string
+}{
+	{"no column is named email; the file has %s", func(p *Page, v []string) string {
+		return p.T("No column is named “email”. The file has these columns: {{columns}}",
+			"columns", v[0])
+	}},
+	{"column %q not found; the file has %s", func(p *Page, v []string) string {
+		return p.T("The file has no column “{{column}}”. It has these columns: {{columns}}",
+			"column", v[0], "columns", v[1])
+	}},
+	{"two columns contain email addresses: %q and %q", func(p *Page, v []string) string {
+		return p.T("Two columns contain email addresses: “{{one}}” and “{{other}}”", "one", v[0], "other", v[1])
+	}},
+	{"two columns are named %q", func(p *Page, v []string) string {
+		return p.T("Two columns are named “{{column}}”", "column", v[0])
+	}},
+}
+
+// MappingFault describes an error in the names of a file's columns. It returns other texts unchanged.
+func (p *Page) MappingFault(text string) string {
+	for _, f := range mappingFaults {
+		if values, ok := valuesOf(f.format, text); ok {
+			return f.say(p, values)
+		}
+	}
+	return text
+}

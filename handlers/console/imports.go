@@ -297,7 +297,7 @@ func (p *Page) ImportReason(reason string) string {
 		return p.T("The file was deleted because it contained a person whose data has been erased. Upload a file " +
 			"without that person.")
 	}
-	return p.T("This file can't be imported: {{reason}}.", "reason", reason)
+	return p.T("This file can't be imported: {{reason}}.", "reason", p.MappingFault(reason))
 }
 
 // runImport makes the API start an import or a dry run.
