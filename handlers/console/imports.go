@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -228,8 +229,11 @@ func (p *Page) readImport(d *importData) {
 		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
 		Hint: p.T("Saved in the consent history, for example “Mailchimp” or “trade fair”"),
 	}
-	if tool := d.ToolName(); tool != "" && d.Status == core.ImportUploaded {
-		d.From.Value = tool
+	if d.Status == core.ImportUploaded {
+		if d.Source == "import "+d.Name { // the default of the API
+			d.From.Value = p.T("Import of {{file}}", "file", d.Name)
+		}
+		d.From.Value = cmp.Or(d.ToolName(), d.From.Value)
 	}
 	if p.IsForm() {
 		d.AllLeft = d.AllLeft && d.keepsStatus(p)
