@@ -5,6 +5,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,5 +75,19 @@ func TestConsoleTranslatesColumnFaults(t *testing.T) {
 		form, _ := e.choices(at)
 		form.Set("column.0", "")
 		e.sends(at, http.StatusBadRequest, form, "Keine Spalte ist als E-Mail-Adresse benannt.", "-no column is")
+	})
+}
+
+// The form for a person accepts an address with a name, as email programs copy it.
+func TestConsoleAddsAddressWithName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.shows("/new-person?list="+e.list.ID, http.StatusOK, `name="email" type="text" inputmode="email"`)
+		e.sends("/new-person", http.StatusSeeOther, url.Values{
+			"list": {e.list.ID}, "agreed": {"yes"}, "source": {"the fair"}, "email": {"Dora Klein <dora@example.test>"},
+		})
+		if s := e.found("dora@example.test"); s.Preferences != `{"first_name":"Dora","last_name":"Klein"}` {
+			t.Errorf("%+v", s)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
@@ -208,8 +209,8 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 		d.Source.Wrong = wrongOn(err, "source", fault)
 	}
 	d.Email = field{
-		Name: "email", Label: p.T("Email address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
-		Complete: "off", Wrong: d.Email.Wrong,
+		Name: "email", Label: p.T("Email address"), Value: p.Form["email"], Type: "text", Mode: "email", Required: true,
+		Max: 500, Complete: "off", Wrong: d.Email.Wrong, // text, because browsers refuse "Name <address>"
 	}
 	d.Source = field{
 		Name: "source", Label: p.T("Source of consent"), Value: given("source"), Type: "text", Max: core.MaxOrigin,
@@ -237,6 +238,7 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 			return "", "", core.Invalidf("source", "Enter where you got the consent, so that you can prove it later.")
 		}
 	}
+	p.splitAddress()
 	body := map[string]any{
 		"list_id": d.List.ID, "email": p.Form["email"], "status": status, "source": p.Form["source"],
 	}
@@ -266,6 +268,26 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 		return p.Path("new-person") + "?" + kept.Encode(), notice, nil
 	}
 	return p.Path("people", made.ID), notice, nil
+}
+
+// splitAddress separates an address such as "Ann Gray <ann@example.com>" in the form into the address and, unless they
+// are filled in, the fields for the name.
+func (p *Page) splitAddress() {
+	a, err := mail.ParseAddress(p.Form["email"])
+	if err != nil || a.Name == "" {
+		return
+	}
+	p.Form["email"] = a.Address
+	if p.Form["field.first_name"] != "" || p.Form["field.last_name"] != "" {
+		return
+	}
+	p.Form["field.name"] = cmp.Or(p.Form["field.name"], a.Name) // on lists with one field for the name
+	words := strings.Fields(a.Name)
+	if n := len(words) - 1; n > 0 {
+		p.Form["field.first_name"], p.Form["field.last_name"] = strings.Join(words[:n], " "), words[n]
+	} else {
+		p.Form["field.first_name"] = a.Name
+	}
 }
 
 // fieldsOf returns the inputs for the fields of a list. value returns the value of each.
