@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
 )
@@ -79,7 +80,15 @@ func TestConsoleTagAsRecipients(t *testing.T) {
 			t.Errorf("the segments are %q", segments)
 		}
 		e.shows("/segments/"+segments[0], http.StatusOK, "Tag: Press", "Press")
-		e.sends(e.path(""), http.StatusNotFound, e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x"))
+		e.sends(e.path(""), http.StatusBadRequest, e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x", "name", "Spring"),
+			`value="Spring"`)
+		_, err = e.store.ChangeSegment(t.Context(), segments[0], "test", func(g *core.Segment) error {
+			rule := `{"all": [{"tag": "Press"}, {"joined": {"within_days": 30}}]}`
+			return g.Change(core.SegmentInput{Rule: core.RuleText(rule)}, "test", core.At(time.Now()))
+		})
+		e.must(err)
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(e.shows(settings, http.StatusOK), "segment", "tag:"+tags[0].ID))
+		e.shows(settings, http.StatusOK, "Tag: Press*")
 	})
 }
 

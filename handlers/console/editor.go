@@ -325,6 +325,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		if auto {
 			return p.autosaveFault(err)
 		}
+		p.Form["segment"] = c.SegmentID
+		c.overlay(changeOf(p.Form, c))
 		return o.editor(p, c, err)
 	}
 	change := changeOf(p.Form, c)
@@ -389,6 +391,9 @@ func (p *Page) ours(c *campaignPage) bool {
 		return false
 	}
 	return slices.ContainsFunc(lost, func(form map[string]string) bool {
+		if id, ok := strings.CutPrefix(form["segment"], tagChoicePrefix); ok { // saving the tag has stored its segment
+			form["segment"] = p.segmentOfTagID(id)
+		}
 		then := c.clone()
 		then.overlay(changeOf(form, c))
 		return len(form) > 0 && then.same(c)

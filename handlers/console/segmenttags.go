@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,6 +43,21 @@ func segmentOfTag(segments []core.Segment, t *core.Tag) string {
 	return ""
 }
 
+// segmentOfTagID returns the ID of the segment whose only condition is the tag with an ID. Without such a segment, or if
+// it can't be read, it returns "?".
+func (p *Page) segmentOfTagID(id string) string {
+	tags, err := p.allTags()
+	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == id })
+	if err != nil || i < 0 {
+		return "?"
+	}
+	segments, err := p.allSegments()
+	if err != nil {
+		return "?"
+	}
+	return cmp.Or(segmentOfTag(segments, &tags[i]), "?")
+}
+
 // chooseSegment replaces a tag that the form chooses as recipients with the segment whose only condition is that tag.
 // If there is none, it creates the segment.
 func (p *Page) chooseSegment() error {
@@ -54,9 +70,9 @@ func (p *Page) chooseSegment() error {
 		return err
 	}
 	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == tagID })
-	p.Form["segment"] = ""
 	if i < 0 {
-		return core.ErrTagNotFound
+		p.Form["segment"] = tagID // no such segment: saving says so
+		return nil
 	}
 	segments, err := p.allSegments()
 	if err != nil {
@@ -65,9 +81,13 @@ func (p *Page) chooseSegment() error {
 	if p.Form["segment"] = segmentOfTag(segments, &tags[i]); p.Form["segment"] != "" {
 		return nil
 	}
+	name := p.T("Tag: {{tag}}", "tag", tags[i].Name)
+	for slices.ContainsFunc(segments, func(s core.Segment) bool { return core.SameSegmentName(s.Name, name) }) {
+		name += "*" // the segment with this name has other conditions now
+	}
 	var made core.Segment
 	err = p.Do(http.MethodPost, "/api/segments", map[string]any{
-		"tenant_id": p.Tenant.ID, "name": p.T("Tag: {{tag}}", "tag", tags[i].Name),
+		"tenant_id": p.Tenant.ID, "name": name,
 		"rule": map[string]any{"all": []any{map[string]any{"tag": tags[i].Name}}},
 	}, &made)
 	p.Form["segment"] = made.ID
