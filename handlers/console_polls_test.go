@@ -13,6 +13,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
+	"newsletterd/mail/markup"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
@@ -158,5 +160,17 @@ func TestConsoleTabsSavedMeanwhile(t *testing.T) {
 		}
 		settings.Set("name", "February")
 		e.sends(e.path(""), http.StatusPreconditionFailed, settings)
+
+		before := e.edit(e.shows(e.path(""), http.StatusOK), "subject", "Lilies")
+		c, err := e.store.Campaign(t.Context(), e.campaign.ID)
+		e.must(err)
+		d, err := e.store.Draft(t.Context(), &c, 0, markup.CampaignParts, e.seed.Time())
+		e.must(err)
+		_, err = e.store.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: e.seed.Time()},
+			Version:      c.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		e.must(err)
+		e.sends(e.path(""), http.StatusPreconditionFailed, before) // it would withdraw an approval that wasn't shown
 	})
 }

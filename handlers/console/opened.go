@@ -5,9 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+
+	"newsletterd/core"
 )
 
-// part returns a digest of what the form of a tab changes: "settings", "polls", or the content.
+// part returns a digest of what the form of a tab changes: "settings", "polls", or the content. It also contains whether
+// the campaign is approved, because a change withdraws the approval.
 func (c *campaignPage) part(tab string) string {
 	part := []any{c.Subject, c.Preheader, c.Content}
 	switch tab {
@@ -19,7 +22,7 @@ func (c *campaignPage) part(tab string) string {
 	case "polls":
 		part = []any{c.Polls}
 	}
-	b, err := json.Marshal(part)
+	b, err := json.Marshal(append(part, c.State == core.CampaignApproved))
 	if err != nil {
 		return "?" // never happens: all of it is text
 	}
