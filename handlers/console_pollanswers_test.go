@@ -64,7 +64,11 @@ func TestPollAnswersLeadToPeople(t *testing.T) {
 		if !strings.Contains(page, "/new-segment"+q+`"`) || !strings.Contains(page, "/new-bulk"+q+`"`) {
 			t.Errorf("no links to a segment and to an action: %s", page)
 		}
-		e.shows("/new-segment"+q, http.StatusOK, "Pears (Which fruit?)")
+		form := controls(t, e.shows("/new-segment"+q+"&list="+e.shop.ID, http.StatusOK, "Pears (Which fruit?)"), "segment")
+		form.Set("name", "Pears in the shop")
+		if g := e.saves("/new-segment", form); !strings.Contains(string(g.Rule), `"on_list":"`+e.shop.ID+`"`) {
+			t.Errorf("the segment of a list isn't limited to it: %s", g.Rule)
+		}
 		e.sends("/new-bulk", http.StatusOK, url.Values{
 			"answered": {c.ID + ".1.Pears"}, "list": {e.shop.ID}, "act": {"tag"},
 		}, "Poll answer", "Add a tag to 1 person?")

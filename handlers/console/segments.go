@@ -230,6 +230,9 @@ func (d *segmentData) fromPeople() error {
 	if len(leaves) == 0 {
 		return nil
 	}
+	if f.List != "" {
+		leaves = append(leaves, map[string]any{"on_list": f.List})
+	}
 	text, err := json.Marshal(map[string]any{"all": leaves})
 	if err != nil {
 		return err
