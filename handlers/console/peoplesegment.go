@@ -65,11 +65,10 @@ func (d *peopleData) readAnswers(p *Page) error {
 }
 
 // readRuled reads the people of the page who are in the chosen segment, have the chosen tag and gave the chosen
-// answer. If the rule can't be
-// evaluated, the page shows the reason and no people.
+// answer. If the rule can't be evaluated, the page shows the reason and no people.
 func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	if d.Status != "" && d.Status != core.SubscriptionActive {
-		d.Unknown = p.T("Segments and tags only find people with the status “{{status}}”.", "status",
+		d.Unknown = p.T("Segments, tags and answers only find people with the status “{{status}}”.", "status",
 			p.PersonBadge(core.SubscriptionActive).Text)
 		return "", nil
 	}
