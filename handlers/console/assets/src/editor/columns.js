@@ -39,7 +39,8 @@ export function dropText(step, whole) {
   return (state, dispatch) => {
     const { empty, $from } = state.selection;
     const { parent, parentOffset } = $from;
-    if (!empty || !around(state, n.column) || !parent.isTextblock || !parent.content.size) return false;
+    if (!empty || !around(state, n.column) || !parent.isTextblock) return false;
+    if (parent.childCount !== 1 || !parent.firstChild.isText) return false;
     if (parentOffset !== (step < 0 ? parent.content.size : 0)) return false;
     const text = parent.textContent;
     if (whole ? /\S\s+\S/.test(text) : [...text].length > 1) return false;
