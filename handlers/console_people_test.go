@@ -422,7 +422,7 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 func TestConsoleImports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.shows("/imports", http.StatusOK, "No imports yet", "Import file")
+		e.shows("/imports", http.StatusOK, "No imports yet", "Import people")
 		e.shows("/new-import", http.StatusOK, "List", "multipart/form-data")
 		at := e.uploads(e.list.ID, "readers.csv",
 			"Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")

@@ -48,12 +48,12 @@ func TestConsoleSearch(t *testing.T) {
 				t.Errorf("%s doesn't find a page", role)
 			}
 			for q, to := range map[string]string{
-				"import f": `/new-import"`, "INVITE": `/settings/team"`, "suppr": `/suppressions"`, "theme": `/looks/themes"`,
+				"import p": `/new-import"`, "INVITE": `/settings/team"`, "suppr": `/suppressions"`, "theme": `/looks/themes"`,
 			} {
 				if within := q[1:]; strings.Contains(look(within), to) {
 					t.Errorf("%q is found by %q", q, within)
 				}
-				may := role == core.RoleTenantAdmin || role == core.RolePublisher && q == "import f" ||
+				may := role == core.RoleTenantAdmin || role == core.RolePublisher && q == "import p" ||
 					role != core.RoleViewer && q == "theme"
 				if got := strings.Contains(look(q), to); got != may {
 					t.Errorf("%s finds %q: %v", role, q, got)

@@ -99,7 +99,7 @@ func (p *Page) pagesBelow() []foundPage {
 	}
 	all := []foundPage{
 		{core.ActionCampaignWrite, found{p.T("New campaign"), task, p.Path("new-campaign"), "plus"}, ""},
-		{core.ActionPeopleImport, found{p.T("Import file"), task, p.Path("new-import"), "upload"}, "csv"},
+		{core.ActionPeopleImport, found{p.T("Import people"), task, p.Path("new-import"), "upload"}, "csv"},
 		{core.ActionPeopleAdd, found{p.T("Add person"), task, p.Path("new-person"), "plus"}, ""},
 		{core.ActionListSettings, found{p.T("New list"), task, p.Path("new-list"), "plus"}, ""},
 		{core.ActionTeamManage, found{p.T("Invite person"), task, p.Path("settings", "team"), "send"}, ""},
