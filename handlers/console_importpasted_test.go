@@ -70,11 +70,11 @@ func TestConsoleTranslatesColumnFaults(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.lang = "de"
 		at := e.uploads(e.list.ID, "a.csv", "Kunde,Ort\nann@reader.example,Ulm\n")
-		e.shows(at, http.StatusOK, "Keine Spalte ist als E-Mail-Adresse benannt.", "Kunde, Ort", "-no column is",
-			`value="Import von a.csv"`)
+		e.shows(at, http.StatusOK, "Keine Spalte heißt „email“.", "Kunde, Ort", "-no column is",
+			`value="Import: a.csv"`)
 		form, _ := e.choices(at)
 		form.Set("column.0", "")
-		e.sends(at, http.StatusBadRequest, form, "Keine Spalte ist als E-Mail-Adresse benannt.", "-no column is")
+		e.sends(at, http.StatusBadRequest, form, "Keine Spalte heißt „email“.", "-no column is")
 	})
 }
 

@@ -231,7 +231,7 @@ func (p *Page) readImport(d *importData) {
 	}
 	if d.Status == core.ImportUploaded {
 		if d.Source == "import "+d.Name { // the default of the API
-			d.From.Value = p.T("Import of {{file}}", "file", d.Name)
+			d.From.Value = p.T("Import: {{file}}", "file", d.Name)
 		}
 		d.From.Value = cmp.Or(d.ToolName(), d.From.Value)
 	}
@@ -301,7 +301,10 @@ func (p *Page) ImportReason(reason string) string {
 		return p.T("The file was deleted because it contained a person whose data has been erased. Upload a file " +
 			"without that person.")
 	}
-	return p.T("This file can't be imported: {{reason}}.", "reason", p.MappingFault(reason))
+	if fault := p.MappingFault(reason); fault != reason {
+		return p.T("This file can't be imported. {{reason}}.", "reason", fault)
+	}
+	return p.T("This file can't be imported: {{reason}}.", "reason", reason)
 }
 
 // runImport makes the API start an import or a dry run.

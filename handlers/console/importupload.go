@@ -118,9 +118,9 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 func (p *Page) checkUpload(to *uploadTo, name string) error {
 	switch {
 	case to.People == "" && name == "":
-		return core.Invalidf("file", "Enter people, or choose a file.")
+		return core.Invalidf("file", "Paste email addresses or choose a file.")
 	case to.People != "" && name != "":
-		return core.Invalidf("people", "Enter people or choose a file, not both.")
+		return core.Invalidf("people", "Use either pasted addresses or a file, not both.")
 	case to.New && to.List == "":
 		return p.firstList(to)
 	}
