@@ -90,7 +90,7 @@ func TestConsoleFallbacksAreHints(t *testing.T) {
 		text(fallback, g.ID)
 		e.shows(e.path(""), http.StatusOK, "Recipients without “City” see the fallback “your town”.", "-is blank for")
 		text("Roses in {{ preferences.city }}\n", g.ID)
-		e.shows(e.path(""), http.StatusOK, "“City” has no fallback. Recipients without a value see a gap.",
+		e.shows(e.path(""), http.StatusOK, "“City” has no fallback. If the field is blank, recipients see a gap.",
 			"-is blank for")
 	})
 }

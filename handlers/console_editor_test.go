@@ -216,25 +216,25 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 	}{
 		{
 			core.TenantInput{},
-			core.TrackingPersons, "Opens and clicks per subscriber", "because Settings allow it",
+			core.TrackingPersons, "Opens and clicks per subscriber", "Settings: per subscriber.",
 			[]string{"totals", "off"},
 			nil,
 		},
 		{
 			core.TenantInput{TrackingConsent: new(true)},
-			core.TrackingPersons, "Per subscriber with consent, otherwise totals only", "because Settings say so",
+			core.TrackingPersons, "Per subscriber with consent, otherwise totals only", "Settings: per subscriber with consent,",
 			[]string{"totals", "off"},
 			nil,
 		},
 		{
 			core.TenantInput{TotalsOnly: new(true)},
-			core.TrackingTotals, "Totals only", "because Settings allow no more",
+			core.TrackingTotals, "Totals only", "Settings: totals only.",
 			[]string{"off"},
 			[]string{"persons"},
 		},
 		{
 			core.TenantInput{NoTracking: new(true)},
-			core.TrackingOff, "Off", "turned off in Settings",
+			core.TrackingOff, "Off", "Settings: off.",
 			nil,
 			[]string{"persons", "totals"},
 		},

@@ -169,7 +169,7 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
 	switch {
 	case segmented && f.Default == "":
-		return p.T("“{{field}}” has no fallback. Recipients without a value see a gap.", "field", p.labelOf(f))
+		return p.T("“{{field}}” has no fallback. If the field is blank, recipients see a gap.", "field", p.labelOf(f))
 	case segmented:
 		return p.T("Recipients without “{{field}}” see the fallback “{{word}}”.", "field", p.labelOf(f), "word", f.Default)
 	}

@@ -105,17 +105,17 @@ func trackingOf(t *core.Tenant) string {
 	return core.TrackingPersons
 }
 
-// TrackingDefault says what new campaigns track, and why.
+// TrackingDefault says what new campaigns track.
 func (p *Page) TrackingDefault() string {
 	switch measureOf(&p.Tenant) {
 	case measureNothing:
-		return p.T("Tracking is off because it's turned off in Settings.")
+		return p.T("Default from Settings: off.")
 	case measureTotals:
-		return p.T("By default, campaigns count opens and clicks in total, because Settings allow no more.")
+		return p.T("Default from Settings: totals only.")
 	case measureConsent:
-		return p.T("By default, campaigns track people who consented, and otherwise totals, because Settings say so.")
+		return p.T("Default from Settings: per subscriber with consent, otherwise totals only.")
 	}
-	return p.T("By default, campaigns track each subscriber's opens and clicks, because Settings allow it.")
+	return p.T("Default from Settings: per subscriber.")
 }
 
 // measured returns the effective tracking of a campaign: its own choice, limited by the settings.
