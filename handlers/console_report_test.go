@@ -116,7 +116,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Canceled today", "Already sent to: 2.",
 			"Sending was canceled before this email was sent", `data-poll="30"`,
-			"550 5.1.1 no such user", "Resend to addresses that failed", "-bounced later",
+			"550 5.1.1 no such user", "Resend to addresses not reached", "-bounced later",
 			"-Bounces by domain")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part,
 			`<div id="later" hx-swap-oob="outerMorph">`) {
@@ -228,13 +228,13 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "Sent to 1 of 2 recipients", "-1 not delivered</a></span></div>",
 			"The mailbox doesn't exist.",
 			"No more emails are sent to this address. If you know the person, ask for their new address",
-			"-Resend to addresses that failed")
+			"-Resend to addresses not reached")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path(""), http.StatusOK,
 			"Ask the recipient to contact their email provider and have your emails allowed",
-			"Resend to addresses that failed")
+			"Resend to addresses not reached")
 	})
 }
 
@@ -247,7 +247,7 @@ func TestConsoleReportOfSeveralLostAddresses(t *testing.T) {
 		e.seed.Deliver()
 		e.mailing(gone, gone, gone)
 		e.shows(e.path(""), http.StatusOK, "No more emails are sent to these addresses.",
-			"-No more emails are sent to this address.", "-Resend to addresses that failed",
+			"-No more emails are sent to this address.", "-Resend to addresses not reached",
 			"Bounces by domain", "3 bounces", "other.example", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")
 	})
 }

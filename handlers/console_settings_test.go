@@ -43,7 +43,7 @@ func TestConsoleSettings(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		e.shows(e.path("settings"),
-			"Leave blank to use the theme's colors",
+			"Leave blank to use the theme's color",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("then", "legal") // the page stays at the section whose button was pressed
 		if to := e.sends(e.path("settings"), form); to != e.path("settings")+"?done=saved#legal" {
