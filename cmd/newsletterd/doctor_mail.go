@@ -379,7 +379,7 @@ func cause(err error) core.Sentence {
 	case errors.Is(err, syscall.ENOSPC):
 		return core.Say("the disk is full (%s)", text)
 	case errors.Is(err, core.ErrStorage):
-		return core.Say("the database doesn't respond (%s)", text)
+		return core.Say("the database returned an error (%s)", text)
 	}
 	return core.Sentence{Text: text}
 }

@@ -279,7 +279,7 @@ func TestDoctorNamesCauses(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "/key", Err: syscall.EACCES}, "permission denied (%s)", "/key"},
 		{&fs.PathError{Op: "open", Path: "/key", Err: syscall.ENOENT}, "a file or folder is missing (%s)", "/key"},
 		{&fs.PathError{Op: "write", Path: "/key", Err: syscall.ENOSPC}, "the disk is full (%s)", "/key"},
-		{core.ErrStorage.With(errors.New("disk I/O error")), "the database doesn't respond (%s)", "disk I/O error"},
+		{core.ErrStorage.With(errors.New("disk I/O error")), "the database returned an error (%s)", "disk I/O error"},
 		{errors.New("odd"), "", "odd"},
 	} {
 		if got := cause(tt.err); got.Format != tt.format || !strings.Contains(got.Text, tt.text) {
