@@ -81,14 +81,15 @@ func (p commands) undoImport() *cli.Command {
 				return cli.Missing(err, "import", c.String("id"))
 			}
 			if !s.DaemonRuns() {
-				fmt.Fprintln(p.Err, "newsletterd isn't running. The undo waits until you start it.")
+				fmt.Fprintln(p.Err, "newsletterd isn't running. The undo runs when you start newsletterd.")
 			}
 			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
 		})
 	c.Description = `Works for a week after an import in the console or through the API. The
 running daemon removes new subscribers, unless they confirmed, unsubscribed or
 changed something since then. Existing subscribers get their old values back.
-Posts stay in the archive: newsletterd admin import remove-posts
+Posts stay in the archive. To remove them, run
+newsletterd admin import remove-posts.
 
 Imports by newsletterd admin subscriber import can't be undone.
 
@@ -103,7 +104,7 @@ func undoQuestion(plan *core.ImportUndoPlan) string {
 	if plan.Looked >= plan.Brought {
 		many = cli.Grouped(plan.Remove)
 	}
-	return fmt.Sprintf("This removes %s of the people that it added, and can't be reversed. Undo the import?", many)
+	return fmt.Sprintf("Undo the import? This removes %s of the people that it added. You can't reverse this.", many)
 }
 
 // importImages returns the command that lists the images of posts.
