@@ -10,7 +10,7 @@ type OpenFigures struct {
 	People   *int64        `json:"people" about:"Lower limit, with people who only clicked; null: unknown"`
 	CantTell *int64        `json:"cant_tell" about:"Opened only by image proxies; null: unknown"`
 	Scanners *int64        `json:"scanners" about:"Automated opens only; null: unknown"`
-	Rate     *float64      `json:"rate" about:"From 0 to 1: people of the recipients that can be judged; null: unknown"`
+	Rate     *float64      `json:"rate" about:"Share who opened, of people who can be judged, 0 to 1; null if unknown"`
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type ClickFigures struct {
 	Totals   bool          `json:"totals,omitempty" about:"Counts clicks, because the emails identify no one"`
 	People   *int64        `json:"people" about:"Null: not tracked"`
 	Scanners *int64        `json:"scanners" about:"Automated clicks only; null: not tracked"`
-	Rate     *float64      `json:"rate" about:"From 0 to 1: people of those who got the email; null: unknown"`
+	Rate     *float64      `json:"rate" about:"Share who clicked, of people who got the email, 0 to 1; null if unknown"`
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 

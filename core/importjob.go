@@ -126,7 +126,7 @@ type ImportCounts struct {
 	Suppressed         int64  `db:"suppressed" json:"suppressed" about:"Suppressed for another reason"`
 	NotPermitted       int64  `db:"not_permitted" json:"not_permitted" about:"Skipped: needs another permission"`
 	Evidence           int64  `db:"evidence" json:"evidence" about:"Rows with proof of an earlier signup"`
-	EvidenceUnreadable int64  `db:"evidence_unreadable" json:"evidence_unreadable" about:"Neither time nor IP address"`
+	EvidenceUnreadable int64  `db:"evidence_unreadable" json:"evidence_unreadable" about:"No readable time or IP"`
 	EvidenceFuture     int64  `db:"evidence_future" json:"evidence_future" about:"With a time in the future"`
 	Tagged             int64  `db:"tagged" json:"tagged" about:"People who got a new tag"`
 	NewTags            int64  `db:"new_tags" json:"new_tags" about:"Tags created"`

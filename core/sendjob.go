@@ -66,7 +66,7 @@ type Stats struct {
 	Opened       int64 `db:"opened" json:"opened"`
 	Clicked      int64 `db:"clicked" json:"clicked"`
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
-	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent twice: the first reply was lost"`
+	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent again: the connection was lost before a response"`
 
 	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero" about:"Absent: none is deferred"`
 	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
