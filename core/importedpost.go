@@ -17,7 +17,7 @@ type ImportedPost struct {
 	Issue string `db:"issue" json:"issue"`
 }
 
-// IsPage reports whether p is a page of the old site, such as "About". It can be chosen, but isn't at first.
+// IsPage reports whether p is a page of the old site, such as "About". Pages aren't selected by default.
 func (p *ImportedPost) IsPage() bool { return p.Kind == "page" }
 
 // PostsInput selects the posts of an export that become issues.

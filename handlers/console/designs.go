@@ -45,8 +45,8 @@ const (
 // lineOfText is the length in characters from which a picture shows a paragraph as two lines.
 const lineOfText = 50
 
-// drawn returns the picture of a design, so that it shows what the email contains. Of Markdown, it knows what designs
-// use: each block is one line.
+// drawn returns the picture of a design, so that it shows what the email contains. It understands only the Markdown
+// that designs use: each block is one line.
 func drawn(text string) []shape {
 	all := [][]shape{nil} // the shapes of the document, and of each open container
 	var open []string     // the kinds of the containers

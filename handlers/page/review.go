@@ -12,7 +12,7 @@ type Reviewed struct {
 	Findings []core.CampaignFinding // errors and warnings; none if the campaign is already approved or sent
 	Coverage []core.FieldCoverage   // fields of the campaign's subscribers
 
-	Readers   core.Audience // people to whom it goes, as the visitor may see their number
+	Readers   core.Audience // recipients; the number may be rounded for the visitor
 	Coarse    bool          // whether that number is rounded
-	Uncounted error         // why they can't be counted; nil: they are
+	Uncounted error         // error from counting them, or nil
 }

@@ -200,8 +200,8 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	return err
 }
 
-// publishStep adds posts of an import to the archive. It adds to others the imports that have added issues that are the
-// same, and may have had another site.
+// publishStep adds posts of an import to the archive. If other imports had already added the same issues, possibly with
+// another site, it adds those imports to others.
 func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
 	others map[string]bool, text func(title, body string) (PostText, error),
 ) error {

@@ -440,7 +440,8 @@ function rules() {
   });
 }
 
-// deleting returns what the keys do that delete: they delete an empty column, and end at the end of one that isn't.
+// deleting returns the bindings of Backspace and Delete. They delete an empty column, and never delete beyond the end
+// of a column with content.
 function deleting() {
   const all = {};
   for (const mod of ["", "Mod-", "Alt-", "Shift-"]) {

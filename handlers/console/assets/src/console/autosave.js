@@ -1,8 +1,8 @@
 // What is written is saved by itself: <form data-autosave> is sent a moment after the last change, and every few seconds
 // while someone writes without a pause, and once more when the page is left before that. A link on the page waits for the
-// save, so that the page that opens has what was written. The answer is HTML: each of its elements takes the place of the one with its id;
-// of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form sends
-// the next time, or data-fault. <iframe data-preview> is loaded again after each save.
+// save, so the next page shows the latest text. The answer is HTML: each of its elements takes the place of the one with
+// its id; of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form
+// sends the next time, or data-fault. <iframe data-preview> is loaded again after each save.
 //
 // Where no answer came, the server may have saved what was sent all the same, so that the next revision is its own. The
 // field "lost" says what that was, as JSON: a list of {name: value}. The server takes it for no other person's change.
@@ -85,7 +85,7 @@ async function send(form, s) {
   }
 }
 
-// open reports whether the server may lack something that was written.
+// open reports whether there are changes that the server may not have.
 function open(form) {
   const s = state(form);
   return s.first !== undefined || s.busy || s.failures > 0;
@@ -99,7 +99,7 @@ async function settle(form) {
   if (open(form)) await save(form);
 }
 
-// A link to another page leads there once all is saved, or after a while: then the page is left as below.
+// A link opens its page once everything is saved, or after 5 seconds. The pagehide handler below then sends the rest.
 on("click", "a[href]", async (event, link) => {
   const elsewhere = link.target || link.origin !== location.origin || link.matches("[hx-get], [data-opens], [download]");
   const keys = event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;

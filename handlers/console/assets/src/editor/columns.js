@@ -22,8 +22,8 @@ export function dropEmptyColumn(state, dispatch) {
   return true;
 }
 
-// stayInColumn takes a key that deletes backwards (-1) or forwards (1) from the end of a column: a browser would go on
-// with what is around it.
+// stayInColumn swallows Backspace (-1) at the start or Delete (1) at the end of a column. Otherwise the browser would
+// delete content outside it.
 export function stayInColumn(step) {
   return (state) => {
     const found = around(state, n.column);
