@@ -24,11 +24,7 @@ func OldPost(page string) (string, error) {
 		return "", err
 	}
 	out := map[*html.Node]bool{}
-	for n := range body.Descendants() {
-		if isSignup(n) {
-			out[n] = true
-		}
-	}
+	findSignups(body, false, needsOldTool, out)
 	remove(body, out)
 	known := map[string]bool{}
 	for n := range body.Descendants() {
@@ -55,27 +51,32 @@ func OldPost(page string) (string, error) {
 	return write(body)
 }
 
-// isSignup reports whether an element of a post is a signup form of Substack or Ghost, or contains only buttons that
-// need the other tool.
-func isSignup(n *html.Node) bool {
+// findSignups adds to out the signup forms of Substack or Ghost within n, and elements with only buttons that need the
+// other tool. Each link in such an element (inside) is judged once. kept reports whether n is or contains a link that
+// doesn't need the other tool.
+func findSignups(n *html.Node, inside bool, needs func(address string) bool, out map[*html.Node]bool) (kept bool) {
 	classes := strings.Fields(attribute(n, "class"))
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(classes, name) })
-	}
-	switch {
-	case len(classes) == 0:
-		return false
-	case has("subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget", "kg-signup-card"):
-		return true
-	case !has("button-wrapper", "captioned-button-wrap", "kg-button-card"):
+	if hasAny(classes, "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
+		"kg-signup-card") {
+		out[n] = true
 		return false
 	}
-	for d := range n.Descendants() {
-		if d.DataAtom == atom.A && !needsOldTool(attribute(d, "href")) {
-			return false
+	buttons := hasAny(classes, "button-wrapper", "captioned-button-wrap", "kg-button-card")
+	inside = inside || buttons
+	kept = inside && n.DataAtom == atom.A && !needs(attribute(n, "href"))
+	for k := n.FirstChild; k != nil; k = k.NextSibling {
+		if findSignups(k, inside, needs, out) {
+			kept = true
 		}
 	}
-	return true
+	if buttons && !kept {
+		out[n] = true
+	}
+	return kept
+}
+
+func hasAny(classes []string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(classes, name) })
 }
 
 // needsOldTool reports whether the link of a button leads to a form or a dialog of Substack or Ghost.

@@ -3,6 +3,8 @@ package article
 import (
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 )
 
 // Footnotes of old posts still work. What needs the old tool is left out, but not the author's own buttons.
@@ -36,5 +38,20 @@ func TestOldPosts(t *testing.T) {
 	}
 	if _, err := OldPost(strings.Repeat("<div>", 600)); err == nil {
 		t.Error("no error for a deep page")
+	}
+}
+
+// TestLinksAreJudgedOnce checks that a link is judged once however many buttons it is in, and not at all outside.
+func TestLinksAreJudgedOnce(t *testing.T) {
+	const link, links = `<a href="/subscribe">x</a>`, 100
+	body, err := parse(strings.Repeat(`<div class="button-wrapper">`, 400) + strings.Repeat(link, links) +
+		strings.Repeat("</div>", 400) + strings.Repeat(link, links))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, out := 0, map[*html.Node]bool{}
+	findSignups(body, false, func(address string) bool { judged++; return needsOldTool(address) }, out)
+	if judged != links || !out[body.FirstChild] {
+		t.Errorf("%d of %d links judged, left out: %t", judged, links, out[body.FirstChild])
 	}
 }
