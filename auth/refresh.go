@@ -42,7 +42,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 			}
 			scopes, err := refreshScopes(st, r.Scope, named)
 			if err == nil {
-				_, _ = signed() // of an earlier run
+				// The result of an earlier run is dropped. Signing it may wait for the writer, which runs this function.
 				signed = p.issueAside(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now)
 			}
 			return err
