@@ -216,11 +216,16 @@ func (s *DB) open(ctx context.Context, started func(context.Context) error) erro
 	if s.maskedIDs, err = maskedIDs(s.subscriptionKey); err != nil {
 		return err
 	}
-	_, err = s.PurposeKey(ctx, PurposeShareEmail) // create it now, because reads need it and must not create it
-	if err == nil && s.lock != nil {
+	for _, purpose := range []string{PurposeShareEmail, PurposeClientToken} {
+		// Create the key now, because what needs it must not write.
+		if _, err = s.PurposeKey(ctx, purpose); err != nil {
+			return err
+		}
+	}
+	if s.lock != nil {
 		s.saysServing()
 	}
-	return err
+	return nil
 }
 
 func (s *DB) startWriter(ctx context.Context, left leftover) error {
