@@ -48,11 +48,15 @@ func (s *Store) ClientTokenRevoked(ctx context.Context, sid string) (revoked boo
 	return revoked, err
 }
 
-// revokeClientToken adds the row that revokes a client's own token. It stays until any such token has expired.
+// revokedKept is how long the revocation of a client's own token is kept. The token expires within core.MaxAccessTTL.
+// The rest is for clocks that are days ahead for a while, when the row is swept although the token hasn't expired.
+const revokedKept = 7 * 24 * time.Hour
+
+// revokeClientToken adds the row that revokes a client's own token.
 func revokeClientToken(tx *db.Tx, sid string, now core.Instant) error {
 	tx.Kick(db.TopicIdentity)
 	_, err := tx.Exec("INSERT INTO family (id, kind, client_id, scope, auth_at, created_at, used_at, expires_at, "+
 		"revoked_at) VALUES (?1, '"+core.FamilyClient+"', '', '', ?2, ?2, ?2, ?3, ?2)", sid, int64(now),
-		int64(now.Add(core.MaxAccessTTL+time.Minute)))
+		int64(now.Add(revokedKept)))
 	return err
 }
