@@ -7,7 +7,7 @@
 // The format of a file:
 //
 //	text.go charset.go sniff.go quotes.go   encoding, delimiter and quotes
-//	people.go   lists of people without a header, as CSV
+//	people.go personnames.go   lists of people without a header, as CSV, and the names in them
 //	table.go reader.go   records and their cells, with limits
 //	cells.go foldcell.go dates.go typos.go   the meaning of a cell: spaces, words, dates, typing errors in addresses
 //

@@ -13,14 +13,15 @@ import (
 )
 
 // People is a list of people without a header, such as "Ann Gray <ann@example.com>" or "ann@example.com; Ann" on each
-// line, as CSV with a header. Lines that contain no person become rows with an invalid address, so that an import
-// reports them.
+// line, as CSV with a header. Lines that contain no person, or anything but names next to the addresses,
+// become rows with an invalid address, so that an import reports them.
 type People struct {
 	lines   *bufio.Reader // in UTF-8, or in the encoding of the file if that has one byte for each character
 	out     bytes.Buffer
 	csv     *csv.Writer
-	line    int // lines of the list that were read
-	row     int // rows that were written, including the header
+	line    int    // lines of the list that were read
+	row     int    // rows that were written, including the header
+	heading string // a status above the next lines, such as "Unsubscribed:"; they contain no people
 	sources []Source
 	err     error
 }
@@ -31,10 +32,11 @@ var peopleHeader = []string{"email", "first_name", "last_name"}
 const (
 	maxPeopleLine = 4 << 10 // maximum number of bytes of a line
 	maxShownLine  = 200     // number of bytes that are kept of a line without a person
+	headerLines   = 20      // number of lines, except empty ones, among which a header can be
 )
 
-// ReadPeople returns the people in r if the first line of r is a person, not a header. Otherwise, it returns nil and a
-// reader of the same bytes as r.
+// ReadPeople returns the people in r if the first line of r is a person, and none of the next lines is a header or a
+// status without a person. Otherwise, it returns nil and a reader of the same bytes as r.
 func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 	b := bufio.NewReaderSize(r, peeked)
 	head, err := b.Peek(peeked)
@@ -42,14 +44,31 @@ func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 		return nil, nil, err
 	}
 	text, _ := io.ReadAll(Text(bytes.NewReader(head))) // an error means that the file is not text
-	first, _, _ := bytes.Cut(bytes.TrimLeft(text, " \t\r\n"), []byte("\n"))
-	if len(first) == 0 || first[0] == '{' || first[0] == '[' || !isPeopleLine(string(first)) {
+	if !isPeople(strings.TrimLeft(string(text), " \t\r\n")) {
 		return nil, b, nil
 	}
 	p := &People{lines: bufio.NewReaderSize(Text(b), maxPeopleLine)}
 	p.csv = csv.NewWriter(&p.out)
 	p.write(peopleHeader)
 	return p, nil, nil
+}
+
+// isPeople reports whether a text is the beginning of a list of people without a header.
+func isPeople(text string) bool {
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		line = cleanCell(line)
+		switch {
+		case n == 0 && (line == "" || line[0] == '{' || line[0] == '[' || !isPeopleLine(line)):
+			return false
+		case line == "":
+			continue
+		case n < headerLines && isHeaderLine(line), isStatusLine(line):
+			return false
+		}
+		n++
+	}
+	return true
 }
 
 // isPeopleLine reports whether a line contains nothing but people.
@@ -84,7 +103,13 @@ func (p *People) next() error {
 	p.line++
 	text = cleanCell(text)
 	var found [][]string
-	if text != "" && !long {
+	switch {
+	case text == "":
+	case p.heading != "":
+		text = p.heading + " " + text
+	case isStatusLine(text):
+		p.heading = text
+	case !long:
 		found = peopleOf(text)
 	}
 	if text != "" && len(found) == 0 {
@@ -115,14 +140,17 @@ func unreadLine(line string) string {
 		}
 		line = line[:end] + "…"
 	}
-	if _, err := core.ParseEmail(cleanAddress(line)); err == nil {
-		line += " …"
+	for _, s := range spellings(line) {
+		if _, err := core.ParseEmail(cleanAddress(s)); err == nil {
+			return "… " + strings.NewReplacer("<", "(", ">", ")").Replace(line)
+		}
 	}
 	return line
 }
 
 // peopleOf returns the people in a line as rows for peopleHeader, or nil if the line contains anything else.
 func peopleOf(line string) [][]string {
+	line = wideSpaces.Replace(line)
 	if strings.Contains(line, "<") {
 		return bracketed(line)
 	}
@@ -142,9 +170,12 @@ func peopleOf(line string) [][]string {
 	}
 	switch {
 	case len(addresses) == 1 && len(rest) == 2: // in two columns
+		if !isName(rest[0]) || !isName(rest[1]) || saysStatus(strings.Join(rest, " ")) {
+			return nil
+		}
 		return [][]string{{addresses[0], rest[0], rest[1]}}
 	case len(addresses) == 1 && len(rest) < 2:
-		return [][]string{named(addresses[0], strings.Join(rest, ""))}
+		return named(addresses[0], strings.Join(rest, ""))
 	case len(rest) > 0:
 		return nil
 	}
@@ -179,7 +210,11 @@ func bracketed(line string) (found [][]string) {
 			}
 			found, name = append(found, others...), last
 		}
-		found, line = append(found, named(address, name)), after
+		person := named(address, name)
+		if person == nil {
+			return nil
+		}
+		found, line = append(found, person...), after
 	}
 	rest := strings.Trim(cleanCell(line), ",;\t ")
 	switch {
@@ -191,7 +226,7 @@ func bracketed(line string) (found [][]string) {
 		}
 		found = append(found, others...)
 	case len(found) == 1 && found[0][1] == "" && found[0][2] == "":
-		return [][]string{named(found[0][0], rest)}
+		return named(found[0][0], rest)
 	default:
 		return nil
 	}
@@ -226,21 +261,37 @@ func cellsOf(line string) (cells []string) {
 // count as words.
 func addressIn(cell string) (address, other string) {
 	cell = unquoted(cleanCell(cell))
-	if _, err := core.ParseEmail(cleanAddress(cell)); err == nil {
-		return cleanAddress(cell), ""
+	if address = onlyAddress(cell); address != "" {
+		return address, ""
 	}
 	var words []string
 	for _, word := range strings.Fields(cell) {
-		if plain := cleanAddress(strings.Trim(word, "(),;")); address == "" && strings.Contains(plain, "@") {
-			if _, err := core.ParseEmail(plain); err == nil {
-				address = plain
-				continue
-			}
+		if plain := onlyAddress(strings.Trim(word, "(),;")); address == "" && plain != "" {
+			address = plain
+			continue
 		}
 		words = append(words, word)
 	}
 	return address, strings.Join(words, " ")
 }
+
+// onlyAddress returns the address in a text without other words, or an empty string if the text is something else. The
+// query of a link, several addresses and a status next to a separator count as other words.
+func onlyAddress(s string) string {
+	address := cleanAddress(s)
+	if _, err := core.ParseEmail(address); err != nil {
+		return ""
+	}
+	local := address[:strings.LastIndexByte(address, '@')]
+	if strings.Contains(s, strings.TrimSpace(severalValues)) || strings.Count(s, "?") != strings.Count(address, "?") ||
+		strings.ContainsAny(local, "|=/#!") && saysStatus(local) {
+		return ""
+	}
+	return address
+}
+
+// wideSpaces replaces the special spaces that cells can contain with plain ones.
+var wideSpaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ")
 
 // unquoted removes the quotes around a cell.
 func unquoted(s string) string {
@@ -250,19 +301,26 @@ func unquoted(s string) string {
 	return strings.Trim(s, `"`)
 }
 
-// named returns the row of a person with a name such as "Ann Gray", "Gray, Ann" or "Ann". Only a name that is the
-// address again is left out.
-func named(address, name string) []string {
+// named returns the row of a person with a name such as "Ann Gray", "Gray, Ann" or "Ann", or nil if the text is not a
+// name. Only a name that is the address again is left out.
+func named(address, name string) [][]string {
 	name = unquoted(cleanCell(name))
-	if strings.EqualFold(strings.Trim(name, `"'`), address) {
-		return []string{address, "", ""}
+	if name == "" || strings.EqualFold(strings.Trim(name, `"'`), address) {
+		return [][]string{{address, "", ""}}
 	}
 	if last, first, ok := strings.Cut(name, ","); ok {
-		return []string{address, cleanCell(first), cleanCell(last)}
+		first, last = cleanCell(first), cleanCell(last)
+		if !isName(first) || !isName(last) || saysStatus(name) || saysStatus(first+" "+last) {
+			return nil
+		}
+		return [][]string{{address, first, last}}
+	}
+	if !isName(name) {
+		return nil
 	}
 	words := strings.Fields(name)
 	if len(words) < 2 {
-		return []string{address, name, ""}
+		return [][]string{{address, name, ""}}
 	}
-	return []string{address, strings.Join(words[:len(words)-1], " "), words[len(words)-1]}
+	return [][]string{{address, strings.Join(words[:len(words)-1], " "), words[len(words)-1]}}
 }
