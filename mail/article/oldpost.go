@@ -79,11 +79,14 @@ func hasAny(classes []string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(classes, name) })
 }
 
-// needsOldTool reports whether the link of a button leads to a form or a dialog of Substack or Ghost.
+// needsOldTool reports whether the link of a button leads to a form or a dialog of Substack or Ghost. Other sites can
+// have pages named like those of Substack.
 func needsOldTool(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || address == "" || strings.HasPrefix(u.Fragment, "/portal") {
+	if err != nil || address == "" || strings.HasPrefix(u.Fragment, "/portal") || u.Query().Get("action") == "share" {
 		return true
 	}
-	return slices.Contains([]string{"subscribe", "comments"}, path.Base(u.Path)) || u.Query().Get("action") == "share"
+	host := strings.ToLower(u.Hostname())
+	return (host == "" || host == "substack.com" || strings.HasSuffix(host, ".substack.com")) &&
+		slices.Contains([]string{"subscribe", "comments"}, path.Base(u.Path))
 }
