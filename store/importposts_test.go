@@ -182,6 +182,32 @@ func TestSitesOfManyIssues(t *testing.T) {
 	publish("https://b.example")
 }
 
+// An import of some posts of another import doesn't change the site of the others, but an import of all of them does.
+// The audit log names each import whose site changes.
+func TestSitesOfOtherImports(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	first := uploadedPosts(n, 0, "1", "2")
+	n.Must(n.PublishPosts(t.Context(), first.ID, core.PostsInput{}, "user:1", now0, postText))
+	for _, step := range []struct {
+		site, want core.OldSite
+		posts      []string
+		entries    int
+	}{
+		{"https://b.example", "https://b.example", []string{"1"}, 2}, // it had no site
+		{"https://c.example", "https://b.example", []string{"1"}, 2},
+		{"https://d.example", "https://d.example", []string{"2", "1"}, 3},
+	} {
+		j := uploadedPosts(n, 0, step.posts...)
+		n.Must(n.PublishPosts(t.Context(), j.ID, core.PostsInput{Site: step.site}, "user:1", now0, postText))
+		left := n.Count("SELECT count(*) FROM imported_issue WHERE site <> ?", step.site)
+		same := n.Count("SELECT count(*) FROM import_job WHERE id = ? AND site = ?", first.ID, step.want)
+		entries := n.Count("SELECT count(*) FROM audit WHERE action = 'import.posts' AND object = ?", first.ID)
+		if same != 1 || (left == 0) != (step.site == step.want) || entries != step.entries {
+			t.Errorf("%s: %d, %d issues of other sites, %d entries", step.site, same, left, entries)
+		}
+	}
+}
+
 // The sweep removes both the pictures of an import and the list of people who stay subscribed.
 func TestSweepOfPicturesAndPeople(t *testing.T) {
 	n := storetest.SeedList(t, now0)

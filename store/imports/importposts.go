@@ -64,13 +64,13 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 }
 
 // PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
-// be copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
-// failed pictures that need it wait to be copied again. If another import has added the issues, the same happens to that
-// import. If the posts of that import are no longer stored, this import copies the pictures that failed. An interrupted
-// call can be repeated. text reads a post with a title and a body; PublishPosts also returns its errors. If the tenant
-// requires approval by a second person, and the actor is not a person or has uploaded the export, it returns
-// core.ErrPostsApproval. If the imported issues of the tenant would exceed Options.TenantPostBytes, it returns an error
-// of kind core.TooLarge.
+// be copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site
+// changes, failed pictures that need it wait to be copied again. If another import has added the issues, the same
+// happens to that import, unless it has a site and other issues. If the posts of that import are no longer stored,
+// this import copies the pictures that failed. An interrupted call can be repeated. text reads a post with a title and
+// a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the actor is
+// not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the tenant
+// would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) error {
@@ -107,9 +107,9 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 			err = s.publishStep(ctx, &j, step, now, others, text)
 		}
 	}
-	for id := range others {
-		if err == nil {
-			err = s.spreadSite(ctx, id, now)
+	for other := range others {
+		if err == nil && j.Site != "" {
+			err = s.correctOwner(ctx, other, j.Site, actor, now)
 		}
 	}
 	return err
@@ -200,8 +200,8 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	return err
 }
 
-// publishStep adds posts of an import to the archive. If other imports had already added the same issues, possibly with
-// another site, it adds those imports to others.
+// publishStep adds posts of an import to the archive. If other imports had already added the same issues, it adds those
+// imports to others.
 func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
 	others map[string]bool, text func(title, body string) (PostText, error),
 ) error {
@@ -257,7 +257,7 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k], now)
 			first = cmp.Or(first, no)
 			if err == nil && no == 0 {
-				no, err = correctOwners(tx, j, issues[k].Same, others)
+				no, err = findOwners(tx, j, issues[k].Same, others)
 			}
 			if err == nil && no != 0 {
 				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
@@ -274,10 +274,9 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// correctOwners gives the site of an import to the imports that have added the given issues. Their failed pictures that
-// need it wait to be copied again. If their posts are no longer stored, it returns the negated number of an issue: the
-// import copies the pictures of that issue, but hasn't added it.
-func correctOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
+// findOwners adds to others the imports that have added the given issues, except j. If their posts are no longer
+// stored, it returns the negated number of an issue: j copies the pictures of that issue, but hasn't added it.
+func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
 	for _, issue := range issues {
 		var owners []string
 		err := tx.All(&owners, `SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?
@@ -289,20 +288,47 @@ func correctOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[stri
 			no = -issue
 		}
 		for _, id := range owners {
-			if id == j.ID || j.Site == "" {
-				continue
-			}
-			others[id] = true
-			n, err := tx.Exec("UPDATE import_job SET site = ?1 WHERE id = ?2 AND site <> ?1", j.Site, id)
-			if err == nil && n > 0 {
-				err = retryRelative(tx, id)
-			}
-			if err != nil {
-				return 0, err
+			if id != j.ID {
+				others[id] = true
 			}
 		}
 	}
 	return no, nil
+}
+
+// correctOwner gives the site of an import to another import, if that has no site, or if all its issues have this site
+// now because both imports contain them. Failed pictures that need the site wait to be copied again.
+func (s *Store) correctOwner(ctx context.Context, id string, site core.OldSite, actor string, now core.Instant) error {
+	var has bool
+	err := s.Update(ctx, func(tx *db.Tx) error {
+		j, err := ImportJob(tx, id)
+		if has = err == nil && j.Site == site; err != nil || has {
+			return err
+		}
+		var differs bool
+		err = tx.Get(&differs, `SELECT EXISTS (SELECT 1 FROM import_post AS p INDEXED BY sqlite_autoindex_import_post_1
+			CROSS JOIN imported_issue AS m ON m.issue_no = p.issue_no WHERE p.import_id = ? AND p.issue_no > 0
+			AND m.site <> ?)`, id, site)
+		if err != nil || j.Site != "" && differs {
+			return err
+		}
+		if err := tx.Watch("import_job", id); err != nil {
+			return err
+		}
+		if err = tx.One("UPDATE import_job SET site = ? WHERE id = ?", site, id); err == nil {
+			err = retryRelative(tx, id)
+		}
+		if err != nil {
+			return err
+		}
+		has = true
+		tx.Tell("posts", nil, 0)
+		return tx.Audit(now, actor, "import.posts", j.TenantID, id)
+	})
+	if err == nil && has {
+		err = s.spreadSite(ctx, id, now)
+	}
+	return err
 }
 
 // WithdrawPosts removes the issues created from the posts of an import, in steps. An interrupted call can be repeated.

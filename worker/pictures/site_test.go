@@ -51,7 +51,7 @@ func TestAnImportCorrectsTheSiteOfAnother(t *testing.T) {
 	first := b.imports(nil, posts...)
 	b.publish(first, "http://127.0.0.1:2")
 	b.loop().Step(t.Context(), time.Now())
-	again := b.imports(nil, posts[0])
+	again := b.imports(nil, posts...)
 	b.publish(again, core.OldSite(b.site.URL))
 	b.loop().Step(t.Context(), time.Now())
 	if got := b.reasons(first); got["/a.png"] != core.PictureStored || got["/gone.png"] != core.PictureNotFound {
