@@ -84,7 +84,7 @@ func TestConsoleHidesASentCampaign(t *testing.T) {
 }
 
 // Someone who may not send a campaign can't publish what its approval or its sender kept out of the archive, but can
-// hide it. In a draft, they can choose both.
+// hide it. In a draft, they can choose both. Showing what is shown anyway changes nothing.
 func TestConsoleEditorsDontPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleEditor)
@@ -102,17 +102,26 @@ func TestConsoleEditorsDontPublish(t *testing.T) {
 		if e.archiveHolds("dinner", "Dinner") {
 			t.Error("an editor has published a hidden campaign")
 		}
-		e.campaign = e.seed.NewCampaign(e.list)
-		e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"0"}})
-		d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
-		e.must(err)
-		_, err = e.store.ApproveCampaign(t.Context(), campaigns.CampaignSending{
-			CampaignEdit: campaigns.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
-			Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
-		})
-		e.must(err)
-		e.shows(e.path("?tab=settings"), http.StatusOK, "-archive_was")
-		e.sends(e.path("/in-archive"), http.StatusForbidden, show)
+		for chosen, status := range map[string]int{core.ArchiveHidden: http.StatusForbidden, "": http.StatusSeeOther} {
+			e.campaign = e.seed.NewCampaign(e.list)
+			if chosen != "" {
+				e.sends(e.path("/in-archive"), http.StatusSeeOther, url.Values{"shown": {"0"}})
+			}
+			d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
+			e.must(err)
+			_, err = e.store.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+				CampaignEdit: campaigns.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
+				Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+			})
+			e.must(err)
+			if chosen != "" {
+				e.shows(e.path("?tab=settings"), http.StatusOK, "-archive_was")
+			}
+			e.sends(e.path("/in-archive"), status, show)
+			if c, err := e.store.Campaign(t.Context(), e.campaign.ID); err != nil || c.InArchive != chosen {
+				t.Errorf("chosen %q: %q, %v", chosen, c.InArchive, err)
+			}
+		}
 	})
 }
 

@@ -302,17 +302,33 @@ func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*cor
 ) {
 	return s.changeCampaign(ctx, e, "campaign.update", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		changed, err := editCampaign(tx, c, e, rule)
+		was := c.InArchive
 		if err != nil || e.Archive == nil || !c.ShowInArchive(*e.Archive) {
 			return changed, err
 		}
-		if *e.Archive && !e.Sends && !c.Written() { // the approver has seen that it stays hidden
-			return false, core.Lacking(core.ActionCampaignSend)
+		if *e.Archive && !e.Sends && !c.Written() {
+			c.InArchive = was
+			shown, err := shownUnchosen(tx, c)
+			if err == nil && !shown { // the approver has seen that it stays hidden
+				err = core.Lacking(core.ActionCampaignSend)
+			}
+			return changed && err == nil, err
 		}
 		if *e.Archive && c.JobNo != 0 {
 			err = keepIssue(tx, c, e.Head)
 		}
 		return true, err
 	})
+}
+
+// shownUnchosen reports whether archives show an approved campaign, or will once it is sent, although no one has chosen
+// to show or hide it.
+func shownUnchosen(tx *db.Tx, c *core.Campaign) (bool, error) {
+	if c.InArchive != "" || c.State == core.CampaignSending || c.State == core.CampaignSent {
+		return c.InArchive == "", nil
+	}
+	_, f, err := campaignFields(tx, c, c.Version)
+	return err == nil && !f.Segmented(), err
 }
 
 func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
