@@ -46,7 +46,7 @@ func tryDeletedColumns(b *consoleBrowser) {
 	}
 	source := string(text)
 	from, to := strings.Index(source, "::: columns"), strings.LastIndex(source, ":::\n")+len(":::\n")
-	without, one := source[:from]+source[to+1:], source[:from]+"### Second product\n\nOne line about it.\n"+source[to:]
+	without, one := source[:from]+source[to+1:], source[:from]+"## Second product\n\nOne line about it.\n"+source[to:]
 	b.openEditor(source)
 	b.expect(`[...document.querySelectorAll(".editor-text button")].map(e => e.getAttribute("aria-label") ?? e.textContent)`,
 		"No link yet,Delete columns,Delete column,Delete column")
