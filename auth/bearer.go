@@ -122,7 +122,8 @@ func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st cor
 	revoked, err := p.store.ClientTokenRevoked(ctx, claims.SessionID)
 	return core.TokenState{
 		Family: core.Family{
-			ID: claims.SessionID, Kind: core.FamilyClient, ClientID: client.ID, Epoch: claims.ClientEpoch, Scope: claims.Scope,
+			ID: claims.SessionID, Kind: core.FamilyClient, ClientID: client.ID, Epoch: claims.ClientEpoch,
+			Scope:  claims.Scope,
 			AuthAt: core.Instant(claims.AuthTime * 1000), CreatedAt: core.Instant(claims.IssuedAt * 1000),
 			ExpiresAt: core.Instant(claims.ExpiresAt * 1000).Add(leeway),
 		},

@@ -51,7 +51,8 @@ func TestRevokedTokenOfAClient(t *testing.T) {
 		if i, err := f.p.Introspect(t.Context(), f.creds, ended, t0); err != nil || i.Active {
 			t.Errorf("%s: %+v, %v", name, i, err)
 		}
-		if i, err := f.p.Introspect(t.Context(), f.creds, other, t0); err != nil || !i.Active || i.SessionID != sid(other) {
+		i, err := f.p.Introspect(t.Context(), f.creds, other, t0)
+		if err != nil || !i.Active || i.SessionID != sid(other) {
 			t.Errorf("%s, another token: %+v, %v", name, i, err)
 		}
 		if err := f.bearer(other, t0); err != nil {

@@ -42,7 +42,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 			}
 			scopes, err := refreshScopes(st, r.Scope, named)
 			if err == nil {
-				// The result of an earlier run is dropped. Signing it may wait for the writer, which runs this function.
+				// The result of an earlier run is dropped. To sign it may need the writer, which runs this function.
 				signed = p.issueAside(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now)
 			}
 			return err
@@ -76,7 +76,8 @@ func refreshScopes(st core.TokenState, requested string, named bool) ([]string, 
 		return nil, ErrSuspended
 	case !st.Live:
 		return nil, ErrInvalidGrant
-	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
+	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword &&
+		!hasScope(st.Scope, core.ScopeOffline):
 		return nil, ErrUnauthorized
 	}
 	allowed := core.ManagementScopes

@@ -119,7 +119,9 @@ func TestLinksToTheArchiveAreAsked(t *testing.T) {
 	s := storetest.Seeder{TB: t, Store: e.store}
 	l := s.NewList()
 	s.ChangeTenant(l.TenantID, core.TenantInput{PublicURL: new("https://gone.example.org")})
-	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: e.handler.options.Checks}
+	d := drafts.Drafts{
+		Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: e.handler.options.Checks,
+	}
 	for path, asked := range map[string]int{
 		"/": 1, "/news-of-may": 1, "/p/old": 1, "/a/weekly/news-of-may": 1, "/m/1.png": 1,
 		"/preferences": 0, "/v/1": 0, "/unsubscribe": 0, "/t/c/1": 0,

@@ -37,7 +37,8 @@ func (e *peopleEnv) pastes(people string) *httptest.ResponseRecorder {
 func TestConsoleImportsPastedPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		const people = "Dora Klein <dora@example.test>\r\n\r\nemil@example.test; Emil\r\nwho?\r\nFritz, fritz@example.test\r\n"
+		const people = "Dora Klein <dora@example.test>\r\n\r\nemil@example.test; Emil\r\nwho?\r\n" +
+			"Fritz, fritz@example.test\r\n"
 		e.shows("/new-import", http.StatusOK, `<textarea`, `name="people"`)
 		rec := e.pastes(people)
 		at := strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))

@@ -313,7 +313,8 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
 		id := e.found("grace@reader.example").ID
 		e.shows("/people/"+id, http.StatusNotFound)
-		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”, added on", "-grace@",
+		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK,
+			"Subscribed to “Weekly”, added on", "-grace@",
 			"-Consent history", "-Automatic emails",
 			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses and personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)

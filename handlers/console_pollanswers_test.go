@@ -64,7 +64,8 @@ func TestPollAnswersLeadToPeople(t *testing.T) {
 		if !strings.Contains(page, "/new-segment"+q+`"`) || !strings.Contains(page, "/new-bulk"+q+`"`) {
 			t.Errorf("no links to a segment and to an action: %s", page)
 		}
-		form := controls(t, e.shows("/new-segment"+q+"&list="+e.shop.ID, http.StatusOK, "Pears (Which fruit?)"), "segment")
+		page = e.shows("/new-segment"+q+"&list="+e.shop.ID, http.StatusOK, "Pears (Which fruit?)")
+		form := controls(t, page, "segment")
 		form.Set("name", "Pears in the shop")
 		if g := e.saves("/new-segment", form); !strings.Contains(string(g.Rule), `"on_list":"`+e.shop.ID+`"`) {
 			t.Errorf("the segment of a list isn't limited to it: %s", g.Rule)

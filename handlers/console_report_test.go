@@ -212,7 +212,8 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		if name := res.Header.Get("Content-Disposition"); name != `attachment; filename="May.csv"` {
 			t.Errorf("the file is called %s", name)
 		}
-		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready", `href="`+e.at(e.path("/people"))+`">Back<`,
+		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready",
+			`href="`+e.at(e.path("/people"))+`">Back<`,
 			`people-export?file=1">`, "-,sent,")
 		time.Sleep(core.ProofAge + time.Minute)
 		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")
@@ -419,7 +420,8 @@ func TestConsoleReportNamesWhoUnsubscribed(t *testing.T) {
 		to := "/people?list=" + e.list.ID + "&sort=-status_at&status=unsubscribed"
 		link := `href="` + html.EscapeString(e.at(to)) + `"`
 		e.shows(e.path(""), http.StatusOK, "-"+link)
-		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "joan@reader.example", `{"first_name":"Joan"}`, e.seed.Time())
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "joan@reader.example", `{"first_name":"Joan"}`,
+			e.seed.Time())
 		e.must(err)
 		_, err = e.store.Unsubscribe(t.Context(), members.UnsubscribeRequest{
 			ListID: e.list.ID, SubscriptionID: e.found("joan@reader.example").ID, JobNo: j.No,

@@ -48,7 +48,8 @@ func TestConsoleSearch(t *testing.T) {
 				t.Errorf("%s doesn't find a page", role)
 			}
 			for q, to := range map[string]string{
-				"import p": `/new-import"`, "INVITE": `/settings/team"`, "suppr": `/suppressions"`, "theme": `/looks/themes"`,
+				"import p": `/new-import"`, "INVITE": `/settings/team"`, "suppr": `/suppressions"`,
+				"theme": `/looks/themes"`,
 			} {
 				if within := q[1:]; strings.Contains(look(within), to) {
 					t.Errorf("%q is found by %q", q, within)

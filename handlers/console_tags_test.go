@@ -80,8 +80,8 @@ func TestConsoleTagAsRecipients(t *testing.T) {
 			t.Errorf("the segments are %q", segments)
 		}
 		e.shows("/segments/"+segments[0], http.StatusOK, "Tag: Press", "Press")
-		e.sends(e.path(""), http.StatusBadRequest, e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x", "name", "Spring"),
-			`value="Spring"`)
+		e.sends(e.path(""), http.StatusBadRequest,
+			e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x", "name", "Spring"), `value="Spring"`)
 		_, err = e.store.ChangeSegment(t.Context(), segments[0], "test", func(g *core.Segment) error {
 			rule := `{"all": [{"tag": "Press"}, {"joined": {"within_days": 30}}]}`
 			return g.Change(core.SegmentInput{Rule: core.RuleText(rule)}, "test", core.At(time.Now()))

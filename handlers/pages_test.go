@@ -243,7 +243,9 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 		}
 		light, dark := colorsOf(string(b))
 		for name, at := range map[string]map[string]core.Color{"light": light, "dark": dark} {
-			for _, pair := range [][2]string{{"on-accent", "accent"}, {"link", "paper"}, {"ink", "paper"}, {"soft", "ground"}} {
+			for _, pair := range [][2]string{
+				{"on-accent", "accent"}, {"link", "paper"}, {"ink", "paper"}, {"soft", "ground"},
+			} {
 				if c := at[pair[0]].Contrast(at[pair[1]]); c < 4.5 {
 					t.Errorf("%s, %s: %s on %s is %.1f to 1", color, name, pair[0], pair[1], c)
 				}

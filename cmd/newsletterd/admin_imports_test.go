@@ -94,7 +94,8 @@ func TestImportUndoneByCommand(t *testing.T) {
 	if !strings.Contains(said, "The import has the status uploaded. Cancel it first.") {
 		t.Errorf("before it was run: %s", said)
 	}
-	_, err := d.store.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", d.seed.Time())
+	in := core.ImportInput{SubscriberStatus: "active"}
+	_, err := d.store.RunImport(t.Context(), j.ID, in, "user:1", d.seed.Time())
 	d.Must(err)
 	daemontest.Await(d, "the import", func() bool {
 		d.command(0, &j, "admin", "import", "show", "--id", j.ID)
@@ -115,7 +116,8 @@ func TestImportUndoneByCommand(t *testing.T) {
 	if said = d.command(1, nil, "admin", "import", "undo", "--id", j.ID); !strings.Contains(said, "already undone") {
 		t.Errorf("again: %s", said)
 	}
-	entries, _, err := d.store.Audit(t.Context(), core.AuditFilter{Object: j.ID, Action: "import.undo"}, core.Page{Limit: 9})
+	undone := core.AuditFilter{Object: j.ID, Action: "import.undo"}
+	entries, _, err := d.store.Audit(t.Context(), undone, core.Page{Limit: 9})
 	d.Must(err)
 	if len(entries) != 1 || !strings.HasPrefix(entries[0].Actor, "command") {
 		t.Errorf("the audit log has %+v", entries)

@@ -272,7 +272,10 @@ func TestDoctorNamesCauses(t *testing.T) {
 		err          error
 		format, text string
 	}{
-		{fmt.Errorf("relay: %w", refused), "the connection was refused (%s)", "(relay: dial tcp: connect: connection refused)"},
+		{
+			fmt.Errorf("relay: %w", refused), "the connection was refused (%s)",
+			"(relay: dial tcp: connect: connection refused)",
+		},
 		{&net.DNSError{Err: "no such host", Name: "a.test", IsNotFound: true}, "the host doesn't exist (%s)", "a.test"},
 		{&net.DNSError{Err: "i/o timeout", Name: "a.test", IsTimeout: true}, "no response in time (%s)", "a.test"},
 		{&tls.CertificateVerificationError{Err: errors.New("expired")}, "the certificate isn't trusted (%s)", "expired"},

@@ -18,9 +18,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfPolls measures answers to a poll that NEWSLETTERD_FIGURES people got. NEWSLETTERD_FIGURES_ANSWERS of them
-// answer, spread over all, and every tenth of these does so twice. Link scanners open each link first, which counts
-// nothing. The second poll also sets a field, so that each answer is an event.
+// TestFiguresOfPolls measures answers to a poll that NEWSLETTERD_FIGURES people got. NEWSLETTERD_FIGURES_ANSWERS of
+// them answer, spread over all, and every tenth of these does so twice. Link scanners open each link first, which
+// counts nothing. The second poll also sets a field, so that each answer is an event.
 func TestFiguresOfPolls(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench-pages")

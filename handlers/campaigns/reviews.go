@@ -188,7 +188,9 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, shown *page.Reviewed, c
 }
 
 // countReaders sets the number of people to whom the campaign goes. faulty means that its segments can't be evaluated.
-func (a ReviewPages) countReaders(c *web.Call, shown *page.Reviewed, caller core.Caller) (faulty *core.Error, err error) {
+func (a ReviewPages) countReaders(c *web.Call, shown *page.Reviewed, caller core.Caller) (faulty *core.Error,
+	err error,
+) {
 	tenantID := shown.Tenant.ID
 	shown.Readers, err = a.Store.CountAudience(c, tenantID, &shown.Fields, core.AudienceBudget)
 	if core.IsUndecided(err) && errors.As(err, &faulty) {

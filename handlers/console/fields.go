@@ -171,7 +171,8 @@ func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
 	case segmented && f.Default == "":
 		return p.T("“{{field}}” has no fallback. If the field is blank, recipients see a gap.", "field", p.labelOf(f))
 	case segmented:
-		return p.T("Recipients without “{{field}}” see the fallback “{{word}}”.", "field", p.labelOf(f), "word", f.Default)
+		return p.T("Recipients without “{{field}}” see the fallback “{{word}}”.", "field", p.labelOf(f), "word",
+			f.Default)
 	}
 	pairs := []any{
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// part returns a digest of what the form of a tab changes: "settings", "polls", or the content. It also contains whether
-// the campaign is approved, because a change withdraws the approval.
+// part returns a digest of what the form of a tab changes: "settings", "polls", or the content. It also contains
+// whether the campaign is approved, because a change withdraws the approval.
 func (c *campaignPage) part(tab string) string {
 	part := []any{c.Subject, c.Preheader, c.Content}
 	switch tab {

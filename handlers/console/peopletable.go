@@ -287,7 +287,9 @@ func (d *peopleData) forms(p *Page) {
 	}
 	d.AllTo = "?" + q.Encode()
 	d.Acts = d.Readable && p.May(core.ActionPeopleTag)
-	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "tagged", "answered", "sort", "size"} {
+	for _, name := range []string{
+		"q", "list", "status", "field", "value", "segment", "tagged", "answered", "sort", "size",
+	} {
 		if value := p.Query(name); value != "" {
 			d.Filters = append(d.Filters, [2]string{name, value})
 		}

@@ -43,8 +43,8 @@ func segmentOfTag(segments []core.Segment, t *core.Tag) string {
 	return ""
 }
 
-// segmentOfTagID returns the ID of the segment whose only condition is the tag with an ID. Without such a segment, or if
-// it can't be read, it returns "?".
+// segmentOfTagID returns the ID of the segment whose only condition is the tag with an ID. Without such a segment, or
+// if it can't be read, it returns "?".
 func (p *Page) segmentOfTagID(id string) string {
 	tags, err := p.allTags()
 	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == id })

@@ -34,8 +34,8 @@ type Checks struct {
 	BounceDomain string         // domain that receives bounces; empty: the sender's domain
 	PerHour      int            // number of link checks per hour and tenant; 0: the default
 
-	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at the
-	// host of a tenant are those of archives, and old ones of imported issues.
+	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at
+	// the host of a tenant are those of archives, and old ones of imported issues.
 	Pages map[string]bool
 
 	limiter *web.Limiter
@@ -151,8 +151,8 @@ func shorter(address string) string {
 // secretWords holds parts of the names of query parameters whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It must not
-// be on this server, unless it is an image or in an archive.
+// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It must
+// not be on this server, unless it is an image or in an archive.
 func (k *Checks) mayAsk(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

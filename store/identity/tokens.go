@@ -117,7 +117,8 @@ const (
 	client_ok`
 	tokenState = "SELECT " + familyState + ", " + clientState + ` FROM family f LEFT JOIN user u ON u.id = f.user_id
 	LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id WHERE f.id = ?`
-	ofRefresh = ` FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON u.id = f.user_id WHERE x.hash = ?`
+	ofRefresh = ` FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON u.id = f.user_id
+	WHERE x.hash = ?`
 
 	refreshState = "SELECT " + familyState + ofRefresh
 	rotatedState = "SELECT " + familyState + ", x.used_at, x.expires_at, x.successor" + ofRefresh

@@ -13,8 +13,8 @@ import (
 )
 
 // People is a list of people without a header, such as "Ann Gray <ann@example.com>" or "ann@example.com; Ann" on each
-// line, as CSV with a header. Lines that contain no person, or anything but names next to the addresses,
-// become rows with an invalid address, so that an import reports them.
+// line, as CSV with a header. Lines that contain no person, or anything but names next to the addresses, become rows
+// with an invalid address, so that an import reports them.
 type People struct {
 	lines   *bufio.Reader // in UTF-8, or in the encoding of the file if that has one byte for each character
 	out     bytes.Buffer
