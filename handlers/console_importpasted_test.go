@@ -84,11 +84,15 @@ func TestConsoleAddsAddressWithName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.shows("/new-person?list="+e.list.ID, http.StatusOK, `name="email" type="text" inputmode="email"`)
-		e.sends("/new-person", http.StatusSeeOther, url.Values{
-			"list": {e.list.ID}, "agreed": {"yes"}, "source": {"the fair"}, "email": {"Dora Klein <dora@example.test>"},
-		})
-		if s := e.found("dora@example.test"); s.Preferences != `{"first_name":"Dora","last_name":"Klein"}` {
-			t.Errorf("%+v", s)
+		for address, typed := range map[core.Email]string{
+			"dora@example.test": "Dora Klein <dora@example.test>", "dina@example.test": `"Klein, Dora" <dina@example.test>`,
+		} {
+			e.sends("/new-person", http.StatusSeeOther, url.Values{
+				"list": {e.list.ID}, "agreed": {"yes"}, "source": {"the fair"}, "email": {typed},
+			})
+			if s := e.found(address); s.Preferences != `{"first_name":"Dora","last_name":"Klein"}` {
+				t.Errorf("%+v", s)
+			}
 		}
 	})
 }

@@ -283,7 +283,9 @@ func (p *Page) splitAddress() {
 	}
 	p.Form["field.name"] = cmp.Or(p.Form["field.name"], a.Name) // on lists with one field for the name
 	words := strings.Fields(a.Name)
-	if n := len(words) - 1; n > 0 {
+	if last, first, ok := strings.Cut(a.Name, ","); ok {
+		p.Form["field.first_name"], p.Form["field.last_name"] = strings.TrimSpace(first), strings.TrimSpace(last)
+	} else if n := len(words) - 1; n > 0 {
 		p.Form["field.first_name"], p.Form["field.last_name"] = strings.Join(words[:n], " "), words[n]
 	} else {
 		p.Form["field.first_name"] = a.Name
