@@ -33,12 +33,7 @@ func (c *Reader) address(record []string) string {
 func cleanAddress(cell string) string {
 	s := plainCell(cell)
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) >= 0 {
-		s = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(unseen, r) {
-				return -1
-			}
-			return r
-		}, s)
+		s = withoutUnseen(s)
 	}
 	s = strings.TrimSpace(s)
 	for part := range strings.SplitSeq(s, strings.TrimSpace(severalValues)) {
