@@ -11,7 +11,7 @@ const (
 )
 
 // Family is one sign-in of a user at a client. Its id is the sid of all tokens issued from it. Revoking the family
-// ends them all.
+// ends them all. For a token that a client got for itself, there is a family only once it is revoked.
 type Family struct {
 	ID        string  `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind"`
@@ -19,7 +19,7 @@ type Family struct {
 	ClientID  string  `db:"client_id" json:"client_id"`
 	TenantID  string  `db:"tenant_id" json:"-"` // of the daemon's own tokens: the tenant they act for
 	Scope     string  `db:"scope" json:"scope"`
-	Epoch     int64   `db:"epoch" json:"-"` // epoch of the user at the sign-in
+	Epoch     int64   `db:"epoch" json:"-"` // of the user at the sign-in; of a client's own token: of the client
 	AMR       string  `db:"amr" json:"amr"`
 	Remote    string  `db:"remote" json:"remote"`
 	UserAgent string  `db:"user_agent" json:"user_agent"`
