@@ -6,6 +6,9 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -232,6 +235,43 @@ func TestArchiveFontInABrowser(t *testing.T) {
 	if loaded := b.Eval(fonts); loaded !=
 		"loaded,loaded" {
 		t.Errorf("the font is %s", loaded)
+	}
+}
+
+// An archive doesn't move when its second half comes after the first has been shown.
+func TestArchiveInPiecesInABrowser(t *testing.T) {
+	b := browsertest.New(t)
+	d := start(t, nil)
+	letters(d.seed, 6, d.cfg.Origin())
+	shown := make(chan struct{}, 1)
+	pieces := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/shown" {
+			shown <- struct{}{}
+			return
+		}
+		resp, err := http.Get(d.cfg.Origin() + r.URL.RequestURI())
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+		if half := bytes.Index(body, []byte(`<div class="away"`)); half > 0 {
+			_, _ = w.Write(body[:half])
+			_ = http.NewResponseController(w).Flush()
+			<-shown
+			body = body[half:]
+		}
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(pieces.Close)
+	b.Do(browsertest.OnEachPage(countShifts), browsertest.OnEachPage(
+		`new PerformanceObserver((_, o) => { o.disconnect(); fetch("/shown") }).observe({type: "paint", buffered: true})`))
+	for _, path := range []string{"/a/garden/", "/a/garden/apples-and-where-to-keep-them"} {
+		b.Open(pieces.URL+path, chromedp.WaitVisible(".join button"))
+		if shifted := b.Eval("String(shifted)"); shifted != "0" {
+			t.Errorf("%s: moves by %s", path, shifted)
+		}
 	}
 }
 
