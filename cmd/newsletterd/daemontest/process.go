@@ -49,8 +49,9 @@ func NewIn(t testing.TB, dir string, settings ...string) *Process {
 	t.Helper()
 	addr := FreeAddr(t)
 	p := &Process{Dir: dir, Env: settings, Patience: 5 * time.Minute}
+	// Idle connections are closed before the daemon closes them, so no request meets a connection that is being closed.
 	p.Client = webtest.Client{TB: t, URL: "http://" + addr, HTTP: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second}, Timeout: time.Minute,
 	}}
 	var err error
 	p.exe, err = os.Executable()
