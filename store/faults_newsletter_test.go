@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -205,29 +204,7 @@ func (s *story) mailsAndEvents() {
 func (s *story) importJobs() {
 	ctx := s.Context()
 	var j core.ImportJob
-	s.op("NewImportUpload", func() error {
-		u, err := s.NewImportUpload(ctx, core.ImportJob{
-			ID: core.NewID(), ListID: s.list, Name: "people.csv", CreatedBy: "test", CreatedAt: now0 + 110,
-		}, 1<<20)
-		if err != nil {
-			return err
-		}
-		defer u.Close(context.Background())
-		if err := u.ReadFrom(ctx, strings.NewReader("email\nuploaded@example.org\n"), nil,
-			func() core.Instant { return now0 }); err != nil {
-			return err
-		}
-		if err := u.KeepPost(ctx, &core.ImportedPost{No: 1, Title: "Hello", PostedAt: now0}, "<p>A</p>",
-			"https://a.example/1.png", "2.png"); err != nil {
-			return err
-		}
-		u.Wants("2.png")
-		if err := u.PackPicture(ctx, "2.png", []byte("2")); err != nil {
-			return err
-		}
-		j, err = u.Commit(ctx, now0+110)
-		return err
-	})
+	s.op("NewImportUpload", func() (err error) { j, err = s.upload(); return err })
 	id := j.ID
 	run := func(dry bool) {
 		in := core.ImportInput{DryRun: dry, SubscriberStatus: core.SubscriptionActive}

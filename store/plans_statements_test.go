@@ -16,9 +16,9 @@ import (
 
 // growing lists the tables with a row for each person, email or event, and those that workers query all the time.
 var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_request disabled endpoint_attempt
-	engagement further_list import_before import_chunk import_job import_word list_count mail outbox provider_event
-	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription
-	suppression sync sync_batch tagged webhook_endpoint`)
+	engagement further_list import_before import_chunk import_job import_picture import_post import_word imported_issue
+	list_count mail outbox provider_event queue_id received_sync recipient recipient_word seen_batch seen_event
+	seen_nonce send_job subscriber subscription suppression sync sync_batch tagged webhook_endpoint`)
 
 // dependent maps parts of statements whose plans may depend on statistics to the reason. No one waits for these
 // statements. Each is for a page of the console, or for work that a user requests once.
@@ -33,6 +33,7 @@ var dependent = map[string]string{
 	"FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id =": "a page of the outbox",
 	"SELECT i.no, i.list_id, i.campaign_no, i.slug, i.titl": "a page of the archive",
 	"j.recipients) AS high, j.tenant_id, s.list_id, s.emai": "a person is looked for among recipients",
+	"SELECT m.issue_no AS no, octet_length(m.body) AS siz":  "the site of an import changes",
 	"SELECT j.no, j.expanded = 1 OR j.status IN ('complete": "a person is exported or erased",
 	"SELECT no, id, tenant_id, state, name, subject, revis": "a page of campaigns",
 	"SELECT send_job.no, send_job.id, send_job.tenant_id, ": "a page of jobs",

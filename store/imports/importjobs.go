@@ -128,7 +128,7 @@ func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Ins
 		if j.UndoStatus == core.ImportUndoRunning { // the undo needs the notes of this import
 			return core.Conflictf("conflict", "The import is being undone. Delete it when that is finished.")
 		}
-		issues, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
+		issues, err := countIssues(tx, id)
 		switch {
 		case err != nil:
 			return err

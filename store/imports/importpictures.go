@@ -121,8 +121,9 @@ func awaitPictures(tx *db.Tx, id string, keys []string) error {
 		return nil
 	}
 	tx.Kick(db.TopicPictures)
-	_, err := tx.Exec(`UPDATE import_picture SET state = iif(media_id = '', 'waiting', 'stored') WHERE import_id = ?1 AND
-		address IN (SELECT value FROM json_each(?2)) AND state IN ('listed', 'removing')`, id, core.Strings(keys).Column())
+	_, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_address SET state = iif(media_id = '', 'waiting',
+		'stored') WHERE import_id = ?1 AND address IN (SELECT value FROM json_each(?2))
+		AND state IN ('listed', 'removing')`, id, core.Strings(keys).Column())
 	return err
 }
 
@@ -270,8 +271,9 @@ func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (
 // PicturesAt returns the pictures of an import with these addresses, by address.
 func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[string]core.ImportedPicture, error) {
 	var all []core.ImportedPicture
-	err := s.All(ctx, &all, `SELECT x.no, x.address, x.state, x.reason, x.media_id FROM json_each(?2) AS k CROSS JOIN
-		import_picture AS x ON x.import_id = ?1 AND x.address = k.value`, id, core.Strings(keys).Column())
+	err := s.All(ctx, &all, `SELECT x.no, x.address, x.state, x.reason, x.media_id FROM json_each(?2) AS k
+		CROSS JOIN import_picture AS x INDEXED BY import_picture_address ON x.import_id = ?1 AND x.address = k.value`,
+		id, core.Strings(keys).Column())
 	found := make(map[string]core.ImportedPicture, len(all))
 	for _, p := range all {
 		found[p.Address] = p
@@ -348,8 +350,9 @@ const removesStep = 10
 // shows stay. Its only error is core.ErrStorage.
 func (s *Store) RemovePictures(ctx context.Context, id string) error {
 	var ids []string
-	err := s.All(ctx, &ids, `SELECT DISTINCT media_id FROM (SELECT media_id FROM import_picture WHERE import_id = ?
-		AND state = 'removing' ORDER BY no LIMIT +?)`, id, removesStep)
+	err := s.All(ctx, &ids, `SELECT DISTINCT media_id FROM (SELECT media_id FROM import_picture
+		INDEXED BY import_picture_removing WHERE import_id = ? AND state = 'removing' ORDER BY no LIMIT +?)`,
+		id, removesStep)
 	if err != nil {
 		return err
 	}
@@ -405,15 +408,12 @@ func (s *Store) RemoveIssue(ctx context.Context, listID, slug, actor string, now
 		if err != nil {
 			return err
 		}
-		var from []string // the import, unless it ended over a week ago
-		err = tx.All(&from, "SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ? AND "+
-			"issue_no > 0", i.No)
+		owners, err := ownersOf(tx, i.No)
 		if err != nil {
 			return err
 		}
-		for _, id := range from {
-			if _, err := tx.Exec("UPDATE import_post SET issue_no = 0, fetching = 0 WHERE import_id = ? AND issue_no = ?",
-				id, i.No); err != nil {
+		for _, id := range owners {
+			if err := forgetIssue(tx, i.No); err != nil {
 				return err
 			}
 			if err := endWaiting(tx, id); err != nil {

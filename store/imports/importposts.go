@@ -274,13 +274,31 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 	})
 }
 
-// findOwners adds to others the imports that have added the given issues, except j. If their posts are no longer
-// stored, it returns the negated number of an issue: j copies the pictures of that issue, but hasn't added it.
+// ownersOf returns the imports that have added an issue: at most one, and none if its posts are no longer stored.
+func ownersOf(tx *db.Tx, issue int64) (ids []string, err error) {
+	err = tx.All(&ids, `SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?
+		AND issue_no > 0`, issue)
+	return ids, err
+}
+
+// countIssues counts the posts of an import that are issues.
+func countIssues(tx *db.Tx, id string) (int64, error) {
+	return tx.Number(`SELECT count(*) FROM import_post INDEXED BY sqlite_autoindex_import_post_1
+		WHERE import_id = ? AND issue_no > 0`, id)
+}
+
+// forgetIssue notes that the issue of a post was removed.
+func forgetIssue(tx *db.Tx, issue int64) error {
+	return tx.One(`UPDATE import_post INDEXED BY import_post_issue SET issue_no = 0, fetching = 0 WHERE issue_no = ?
+		AND issue_no > 0`, issue)
+}
+
+// findOwners adds to others the imports that have added the given issues, except j. If issues have no such import
+// anymore, it returns the negated number of the last of them: j copies the pictures of that issue, but hasn't added
+// it. Otherwise, it returns 0.
 func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
 	for _, issue := range issues {
-		var owners []string
-		err := tx.All(&owners, `SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?
-			AND issue_no > 0`, issue)
+		owners, err := ownersOf(tx, issue)
 		if err != nil {
 			return 0, err
 		}
@@ -339,7 +357,7 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 		if err := hasPosts(tx, j); err != nil {
 			return err
 		}
-		n, err := tx.Number("SELECT count(*) FROM import_post WHERE import_id = ? AND issue_no > 0", id)
+		n, err := countIssues(tx, id)
 		tx.Tell("posts", n, nil)
 		if err == nil {
 			err = forgetPictures(tx, id)
@@ -349,15 +367,14 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 	for more := err == nil; more; {
 		err = s.Bulk(ctx, func(tx *db.Tx) error {
 			var issues []int64
-			err := tx.All(&issues, "SELECT issue_no FROM import_post WHERE import_id = ? AND issue_no > 0 LIMIT +?", id,
-				postsStep)
+			err := tx.All(&issues, `SELECT issue_no FROM import_post INDEXED BY sqlite_autoindex_import_post_1
+				WHERE import_id = ? AND issue_no > 0 LIMIT +?`, id, postsStep)
 			for _, no := range issues {
 				if err == nil {
 					err = campaigns.RemoveImportedIssue(tx, no)
 				}
 				if err == nil {
-					err = tx.One("UPDATE import_post SET issue_no = 0, fetching = 0 WHERE import_id = ? AND issue_no = ?",
-						id, no)
+					err = forgetIssue(tx, no)
 				}
 			}
 			more = len(issues) == postsStep
