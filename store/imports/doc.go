@@ -12,4 +12,8 @@
 //	importannounce.go                 events for endpoints
 //	spool.go                          sorting rows by id
 //	adding.go                         one address, added by an operator
+//
+// The column import_post.issue_no is the number of the issue that an import has added for a post, or 0 if there is none.
+// A negative number means that an earlier import, whose posts are no longer stored, has added the issue. The later
+// import only copies the pictures of that issue that failed: removing its posts keeps the issue.
 package imports
