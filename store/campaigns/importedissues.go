@@ -25,7 +25,7 @@ type ImportedIssue struct {
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
 	Site                 core.OldSite
 	First                int64   // number of the first issue of the same import; 0: none yet
-	Same                 []int64 // numbers of the issues that are the same; set by AddImportedIssue
+	Same                 []int64 // numbers of the issues that are the same, see sameIssues; set by AddImportedIssue
 }
 
 // AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
@@ -62,9 +62,9 @@ func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Insta
 }
 
 const (
-	sameDated = `SELECT i.no FROM issue AS i INDEXED BY issue_sent CROSS JOIN imported_issue AS m
-		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2 AND i.title = ?3 AND m.source = ?4
-		AND (?5 = 0 OR i.no < ?5 OR m.body_sum = ?6)`
+	sameDated = `SELECT i.no, m.body_sum = ?6 AS body FROM issue AS i INDEXED BY issue_sent
+		CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.sent_at = ?2
+		AND i.title = ?3 AND m.source = ?4 AND (?5 = 0 OR i.no < ?5 OR m.body_sum = ?6)`
 	sameUndated = `SELECT i.no FROM issue AS i INDEXED BY sqlite_autoindex_issue_1 CROSS JOIN imported_issue AS m
 		ON m.issue_no = i.no WHERE i.list_id = ?1 AND i.slug >= ?2 AND i.slug < ?2 || char(127) AND i.title = ?3 AND
 		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
@@ -77,13 +77,23 @@ func bodySum(body string) string {
 }
 
 // sameIssues returns the numbers of the issues that are the same as i: those with the same date and title or, without a
-// date, with the same slug, title and body. Within an import, the bodies must be equal, too.
+// date, with the same slug, title and body. Within an import, the bodies must be equal, too. An issue with the same body
+// comes first.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err error) {
 	if i.Undated {
 		err = tx.All(&same, sameUndated, listID, slugBegin(i.Slug), i.Title, i.Source, i.Body, bodySum(i.Body))
 		return same, err
 	}
-	err = tx.All(&same, sameDated, listID, int64(i.At), i.Title, i.Source, i.First, bodySum(i.Body))
+	var found []struct {
+		No   int64 `db:"no"`
+		Body bool  `db:"body"` // whether the bodies are equal
+	}
+	err = tx.All(&found, sameDated, listID, int64(i.At), i.Title, i.Source, i.First, bodySum(i.Body))
+	for _, f := range found {
+		if same = append(same, f.No); f.Body {
+			same[0], same[len(same)-1] = f.No, same[0]
+		}
+	}
 	return same, err
 }
 

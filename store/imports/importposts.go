@@ -294,7 +294,7 @@ func forgetIssue(tx *db.Tx, issue int64) error {
 }
 
 // findOwners adds to others the imports that have added the given issues, except j. If issues have no such import
-// anymore, it returns the negated number of the last of them: j copies the pictures of that issue, but hasn't added
+// anymore, it returns the negated number of the first of them: j copies the pictures of that issue, but hasn't added
 // it. Otherwise, it returns 0.
 func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
 	for _, issue := range issues {
@@ -302,7 +302,7 @@ func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]
 		if err != nil {
 			return 0, err
 		}
-		if len(owners) == 0 {
+		if len(owners) == 0 && no == 0 {
 			no = -issue
 		}
 		for _, id := range owners {

@@ -55,6 +55,7 @@ type blog struct {
 	limits  core.MediaLimits
 	wrap    func(http.RoundTripper) http.RoundTripper
 	text    func(body string) // runs before the text of an issue is read
+	title   string            // of all posts, which then have the same date; empty: they differ and have no date
 }
 
 func newBlog(t *testing.T, serve http.HandlerFunc) *blog {
@@ -110,6 +111,9 @@ func (b *blog) imports(packed map[string][]byte, bodies ...string) string {
 	u.PostsOnly, u.Tool = true, "substack"
 	for k, body := range bodies {
 		p := core.ImportedPost{No: int64(k + 1), Title: fmt.Sprint("Post ", k)}
+		if b.title != "" {
+			p.Title, p.PostedAt = b.title, now0
+		}
 		b.Must(u.KeepPost(b.Context(), &p, body, keys(body)...))
 	}
 	for address, data := range packed {

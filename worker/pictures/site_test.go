@@ -64,6 +64,16 @@ func TestAnImportCorrectsTheSiteOfAnother(t *testing.T) {
 	}
 }
 
+// sweep deletes the posts of imports that ended a week ago.
+func (b *blog) sweep() {
+	b.Helper()
+	for more := true; more; {
+		var err error
+		more, err = b.SweepImports(b.Context(), now0.Add(imports.FaultsKept)+1)
+		b.Must(err)
+	}
+}
+
 // Once the posts of an import are deleted, importing the export again copies the pictures that failed. Undoing that
 // import keeps the issues and their pictures.
 func TestALaterImportCopiesFailedPictures(t *testing.T) {
@@ -71,11 +81,7 @@ func TestALaterImportCopiesFailedPictures(t *testing.T) {
 	post := `<img src="/a.png"><img src="/gone.png">`
 	b.imports(nil, post)
 	b.loop().Step(t.Context(), time.Now())
-	for more := true; more; {
-		var err error
-		more, err = b.SweepImports(t.Context(), now0.Add(imports.FaultsKept)+1)
-		b.Must(err)
-	}
+	b.sweep()
 	again := b.imports(nil, post)
 	b.publish(again, core.OldSite(b.site.URL))
 	b.loop().Step(t.Context(), time.Now())
@@ -87,5 +93,24 @@ func TestALaterImportCopiesFailedPictures(t *testing.T) {
 	if bodies := b.bodies(); strings.Count(bodies, "https://news.example/m/") != 1 ||
 		b.Count("SELECT count(*) FROM media") != 1 {
 		t.Error(bodies)
+	}
+}
+
+// Several posts can have the same title and date. A later import copies the failed pictures of each of them.
+func TestALaterImportCopiesFailedPicturesOfEqualPosts(t *testing.T) {
+	b := newBlog(t, serve(t))
+	b.title = "Weekly"
+	posts := []string{`<img src="/a.png">`, `<img src="/hops/0">`}
+	b.imports(nil, posts...)
+	b.loop().Step(t.Context(), time.Now())
+	b.sweep()
+	again := b.imports(nil, posts...)
+	b.publish(again, core.OldSite(b.site.URL))
+	b.loop().Step(t.Context(), time.Now())
+	if got := b.reasons(again); got["/a.png"] != core.PictureStored || got["/hops/0"] != core.PictureStored {
+		t.Error(got)
+	}
+	if n := b.Count("SELECT count(*) FROM imported_issue WHERE body LIKE '%/m/%'"); n != 2 {
+		t.Errorf("%d issues show copies", n)
 	}
 }
