@@ -386,11 +386,13 @@ func (s *story) signIns(u core.User) {
 	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
 	r := identity.Rotation{
 		Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute,
-		Idle: time.Hour, Admit: func(core.TokenState) error { return nil },
+		Idle: time.Hour, Admit: func(core.TokenState) error { return nil }, Client: core.TokenClient{ID: "newsletterd"},
 	}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)
 	s.op("RotateRefresh", rotate) // within the grace period
+	r.Client = core.TokenClient{}
+	s.op("RotateRefresh", rotate) // the client is read
 	s.op("RefreshState", func() error { return onlyErr(s.RefreshState(ctx, hash("2"), now0, s.TokenClient)) })
 	s.op("RefreshLife", func() error { return onlyErr(s.RefreshLife(ctx, hash("2"), now0)) })
 	s.op("RevokeRefresh", func() error { return s.RevokeRefresh(ctx, hash("2"), u.ID, now0) })

@@ -303,7 +303,7 @@ func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant)
 		if err != nil {
 			return err
 		}
-		if refused = r.Admit(st); refused == nil && row.userOK() && st.ExpiresAt > now && st.RevokedAt == 0 {
+		if refused = r.Admit(st); refused == nil && st.Live {
 			out, sealed, err = rotate(tx, &row, r, now)
 		}
 		return err
