@@ -2,9 +2,6 @@ package markup
 
 import "newsletterd/core"
 
-// readable reports whether a text is readable on a color.
-func readable(text, on core.Color) bool { return text.Legible(on) }
-
 // color parses a color of a theme that Check has accepted.
 func color(s string) core.Color {
 	c, _ := core.ParseColor(s)

@@ -118,7 +118,7 @@ var inks = []core.Color{{0x14, 0x15, 0x18}, {0xf7, 0xf7, 0xf8}}
 // inkOn returns a text color that is readable on all given colors.
 func inkOn(on ...core.Color) (ink core.Color, ok bool) {
 	for _, ink := range inks {
-		if !slices.ContainsFunc(on, func(c core.Color) bool { return !readable(ink, c) }) {
+		if !slices.ContainsFunc(on, func(c core.Color) bool { return !ink.Legible(c) }) {
 			return ink, true
 		}
 	}
@@ -143,25 +143,25 @@ func (p *Palette) makeReadable(def *Palette) {
 		*p = *def
 		return
 	}
-	written := func(c core.Color) bool { return c == softened(c) && readable(c, card) && readable(c, tint) }
+	written := func(c core.Color) bool { return c == softened(c) && c.Legible(card) && c.Legible(tint) }
 	p.Card, p.Tint = card.String(), tint.String()
 	for _, c := range []*string{&p.Text, &p.Title, &p.Muted, &p.Link} {
 		*c = toward(color(*c), ink, written).String()
 	}
 	on := softened(color(p.On))
 	accent := toward(color(p.Accent), color(p.Link), func(c core.Color) bool {
-		if readable(on, c) {
+		if on.Legible(c) {
 			return true
 		}
 		for _, other := range append(inks, card) {
-			if readable(other, c) {
+			if other.Legible(c) {
 				on = other
 				return true
 			}
 		}
 		return false
 	})
-	if !readable(on, accent) {
+	if !on.Legible(accent) {
 		on = card // links are readable on the card
 	}
 	p.Accent, p.On = accent.String(), on.String()

@@ -232,7 +232,7 @@ func (p *pageReader) text(s string) {
 func (p *pageReader) look(words string) {
 	e := &p.open[len(p.open)-1]
 	for _, s := range []shades{e.light, e.dark} {
-		if !p.read[s] && !readable(color(s.text), color(s.on)) {
+		if !p.read[s] && !color(s.text).Legible(color(s.on)) {
 			p.fault("%s on %s can't be read: %.40q", s.text, s.on, words)
 		}
 		p.read[s] = true

@@ -60,7 +60,7 @@ func unreadable(theme *Theme) (out []string) {
 			{p.Link, p.Tint},
 			{p.Muted, p.Tint},
 		} {
-			if !readable(color(pair[0]), color(pair[1])) {
+			if !color(pair[0]).Legible(color(pair[1])) {
 				out = append(out, fmt.Sprintf("%s, %s: %s on %s", theme.Name, side, pair[0], pair[1]))
 			}
 		}
