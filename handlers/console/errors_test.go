@@ -18,6 +18,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store/subscribercsv"
 )
 
 // errorTexts returns the messages of errors in API responses, as formats, with the files that create them. Each message
@@ -368,6 +369,38 @@ func TestFaultsOfLines(t *testing.T) {
 		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {
 			t.Errorf("%s: %q, not %q", said, got, want)
 		}
+	}
+}
+
+// Each error in the names of columns is found by its format, so that pages show it in their language.
+func TestFaultsOfColumns(t *testing.T) {
+	de, met := &Page{Lang: "de"}, map[string]bool{}
+	for _, c := range []struct {
+		header string
+		uses   map[string]string
+		want   string
+	}{
+		{"Kunde,Ort", nil, "Keine Spalte heißt „email“. Vorhanden sind: Kunde, Ort"},
+		{"email", map[string]string{"Ort": "city"}, "Keine Spalte heißt „Ort“. Vorhanden sind: email"},
+		{
+			"a,b",
+			map[string]string{"a": "email", "b": "email"},
+			"Zwei Spalten enthalten E-Mail-Adressen: „a“ und „b“",
+		},
+		{"email,a,b", map[string]string{"a": "x", "b": "x"}, "Zwei Spalten heißen „x“"},
+	} {
+		_, err := subscribercsv.NewReader(strings.NewReader(c.header+"\n"), subscribercsv.Options{Map: c.uses})
+		said, ok := errors.AsType[subscribercsv.MappingError](err)
+		if got := de.MappingFault(said.Text); !ok || got != c.want {
+			t.Errorf("%v: %q, not %q", err, got, c.want)
+		}
+		for _, f := range mappingFaults {
+			_, ok := valuesOf(f.format, said.Text)
+			met[f.format] = met[f.format] || ok
+		}
+	}
+	if len(met) != len(mappingFaults) || slices.Contains(slices.Collect(maps.Values(met)), false) {
+		t.Errorf("formats without an error: %v", met)
 	}
 }
 
