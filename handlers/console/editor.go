@@ -321,7 +321,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	}
 	approved := c.State == core.CampaignApproved
 	auto := p.Request.Header.Get("X-Autosave") != ""
-	if err := p.chooseSegment(); err != nil {
+	if err := p.replaceTagChoice(); err != nil {
 		if auto {
 			return p.autosaveFault(err)
 		}
@@ -392,7 +392,7 @@ func (p *Page) ours(c *campaignPage) bool {
 	}
 	return slices.ContainsFunc(lost, func(form map[string]string) bool {
 		if id, ok := strings.CutPrefix(form["segment"], tagChoicePrefix); ok { // saving the tag has stored its segment
-			form["segment"] = p.segmentOfTagID(id)
+			form["segment"] = p.savedTagChoice(id)
 		}
 		then := c.clone()
 		then.overlay(changeOf(form, c))

@@ -43,52 +43,53 @@ func segmentOfTag(segments []core.Segment, t *core.Tag) string {
 	return ""
 }
 
-// segmentOfTagID returns the ID of the segment whose only condition is the tag with an ID. Without such a segment, or
-// if it can't be read, it returns "?".
-func (p *Page) segmentOfTagID(id string) string {
+// tagAndSegments returns the tag with an ID, or nil if there is none, and all segments.
+func (p *Page) tagAndSegments(id string) (*core.Tag, []core.Segment, error) {
 	tags, err := p.allTags()
 	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == id })
 	if err != nil || i < 0 {
-		return "?"
+		return nil, nil, err
 	}
 	segments, err := p.allSegments()
-	if err != nil {
-		return "?"
-	}
-	return cmp.Or(segmentOfTag(segments, &tags[i]), "?")
+	return &tags[i], segments, err
 }
 
-// chooseSegment replaces a tag that the form chooses as recipients with the segment whose only condition is that tag.
-// If there is none, it creates the segment.
-func (p *Page) chooseSegment() error {
+// savedTagChoice returns the ID of the segment that replaceTagChoice has chosen for a tag. If it can't be read, or has
+// other conditions now, savedTagChoice returns "?".
+func (p *Page) savedTagChoice(tagID string) string {
+	t, segments, err := p.tagAndSegments(tagID)
+	if err != nil || t == nil {
+		return "?"
+	}
+	return cmp.Or(segmentOfTag(segments, t), "?")
+}
+
+// replaceTagChoice replaces a tag that the form chooses as recipients with the segment whose only condition is that
+// tag. If there is none, it creates the segment.
+func (p *Page) replaceTagChoice() error {
 	tagID, ok := strings.CutPrefix(p.Form["segment"], tagChoicePrefix)
 	if !ok {
 		return nil
 	}
-	tags, err := p.allTags()
+	t, segments, err := p.tagAndSegments(tagID)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(tags, func(t core.Tag) bool { return t.ID == tagID })
-	if i < 0 {
+	if t == nil {
 		p.Form["segment"] = tagID // no such segment: saving says so
 		return nil
 	}
-	segments, err := p.allSegments()
-	if err != nil {
-		return err
-	}
-	if p.Form["segment"] = segmentOfTag(segments, &tags[i]); p.Form["segment"] != "" {
+	if p.Form["segment"] = segmentOfTag(segments, t); p.Form["segment"] != "" {
 		return nil
 	}
-	name := p.T("Tag: {{tag}}", "tag", tags[i].Name)
+	name := p.T("Tag: {{tag}}", "tag", t.Name)
 	for slices.ContainsFunc(segments, func(s core.Segment) bool { return core.SameSegmentName(s.Name, name) }) {
 		name += "*" // the segment with this name has other conditions now
 	}
 	var made core.Segment
 	err = p.Do(http.MethodPost, "/api/segments", map[string]any{
 		"tenant_id": p.Tenant.ID, "name": name,
-		"rule": map[string]any{"all": []any{map[string]any{"tag": tags[i].Name}}},
+		"rule": map[string]any{"all": []any{map[string]any{"tag": t.Name}}},
 	}, &made)
 	p.Form["segment"] = made.ID
 	return err
