@@ -85,7 +85,8 @@ func TestConsoleAddsAddressWithName(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.shows("/new-person?list="+e.list.ID, http.StatusOK, `name="email" type="text" inputmode="email"`)
 		for address, typed := range map[core.Email]string{
-			"dora@example.test": "Dora Klein <dora@example.test>", "dina@example.test": `"Klein, Dora" <dina@example.test>`,
+			"dora@example.test": "Dora Klein <dora@example.test>",
+			"dina@example.test": `"Klein, Dora" <dina@example.test>`,
 		} {
 			e.sends("/new-person", http.StatusSeeOther, url.Values{
 				"list": {e.list.ID}, "agreed": {"yes"}, "source": {"the fair"}, "email": {typed},

@@ -266,7 +266,8 @@ func TestArchiveInPiecesInABrowser(t *testing.T) {
 	}))
 	t.Cleanup(pieces.Close)
 	b.Do(browsertest.OnEachPage(countShifts), browsertest.OnEachPage(
-		`new PerformanceObserver((_, o) => { o.disconnect(); fetch("/shown") }).observe({type: "paint", buffered: true})`))
+		`new PerformanceObserver((_, o) => { o.disconnect(); fetch("/shown") })
+			.observe({type: "paint", buffered: true})`))
 	for _, path := range []string{"/a/garden/", "/a/garden/apples-and-where-to-keep-them"} {
 		b.Open(pieces.URL+path, chromedp.WaitVisible(".join button"))
 		if shifted := b.Eval("String(shifted)"); shifted != "0" {
