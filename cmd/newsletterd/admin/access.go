@@ -63,13 +63,8 @@ func (p commands) webhookClientCommands() *cli.Command {
 		cli.Bool("new-secret", "create a new secret; the previous one stays valid until you revoke it"),
 		cli.Bool("end-old-secret", "revoke the previous secret"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.Command("delete", "delete a webhook source", []cli.Flag{cli.ID(people.NounWebhookClient)}, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteWebhookClient(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "webhook client", c.String("id"))
-			}
-			return p.Done(c, "Webhook source %s deleted.", c.String("id"))
-		})
+	del := p.deleteCommand("delete a webhook source", people.NounWebhookClient, "Webhook source",
+		(*store.Store).DeleteWebhookClient)
 	return &cli.Command{
 		Name: "webhook-client", Usage: "manage webhook sources (systems that send signed events)",
 		Subcommands: []*cli.Command{create, all, show, update, del},

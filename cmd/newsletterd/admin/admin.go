@@ -1,11 +1,15 @@
 package admin
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // commands creates and runs the commands. Two areas have types of their own: accounts and belongings.
@@ -37,6 +41,19 @@ func Commands(program *cli.Program) *cli.Command {
 			cli.InGroup(cli.GroupDevices, b.deviceCommands(), b.agentCommands(), b.modelCommands()),
 		),
 	}
+}
+
+// deleteCommand returns a command that deletes the record with an ID. subject is the noun at the start of the message.
+func (p commands) deleteCommand(usage string, noun people.Noun, subject string,
+	del func(s *store.Store, ctx context.Context, id, actor string, now core.Instant) error,
+) *cli.Command {
+	return p.Command("delete", usage, []cli.Flag{cli.ID(noun)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := del(s, c.Context, c.String("id"), cli.Actor(), now()); err != nil {
+				return cli.Missing(err, string(noun), c.String("id"))
+			}
+			return p.Done(c, "%s %s deleted.", subject, c.String("id"))
+		})
 }
 
 func now() core.Instant { return core.At(time.Now()) }

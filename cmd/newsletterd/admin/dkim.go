@@ -107,11 +107,5 @@ func (p commands) dkimUpdateCommand() *cli.Command {
 }
 
 func (p commands) dkimDeleteCommand() *cli.Command {
-	return p.Command("delete", "delete a DKIM key", []cli.Flag{cli.ID(people.NounDKIMKey)}, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteDKIMKey(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "DKIM key", c.String("id"))
-			}
-			return p.Done(c, "DKIM key %s deleted.", c.String("id"))
-		})
+	return p.deleteCommand("delete a DKIM key", people.NounDKIMKey, "DKIM key", (*store.Store).DeleteDKIMKey)
 }

@@ -52,13 +52,8 @@ func (p commands) domainCommands() *cli.Command {
 			}
 			return p.printDomain(c, s, d)
 		})
-	remove := p.Command("delete", "delete a sender domain that isn't in use", id, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteSenderDomain(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "domain", c.String("id"))
-			}
-			return p.Done(c, "Domain %s deleted.", c.String("id"))
-		})
+	remove := p.deleteCommand("delete a sender domain that isn't in use", people.NounDomain, "Domain",
+		(*store.Store).DeleteSenderDomain)
 	return &cli.Command{
 		Name: "domain", Usage: "manage sender domains", Description: domainHelp,
 		Subcommands: []*cli.Command{propose, p.domainListCommand(), p.domainShowCommand(), check, verify, remove},

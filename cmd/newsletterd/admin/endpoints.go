@@ -72,13 +72,8 @@ secret. To send to a private address or over plain http, add its host:port to
 		},
 		cli.Bool("end-old-secret", "revoke the previous secret now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
-	del := p.Command("delete", "delete a webhook endpoint and its queued events", []cli.Flag{id}, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteEndpoint(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "endpoint", c.String("id"))
-			}
-			return p.Done(c, "Webhook endpoint %s deleted.", c.String("id"))
-		})
+	del := p.deleteCommand("delete a webhook endpoint and its queued events", people.NounEndpoint, "Webhook endpoint",
+		(*store.Store).DeleteEndpoint)
 	test := p.Command("test", "send a webhook.test event and show the response", []cli.Flag{id},
 		[]string{"id"}, p.testEndpoint)
 	log := p.Command("log", "show delivery attempts from the last 14 days, newest first", []cli.Flag{

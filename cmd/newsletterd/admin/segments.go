@@ -101,13 +101,8 @@ func segmentCommands(p commands) *cli.Command {
 		}
 		return p.Printer(c).Record(g)
 	})
-	del := p.Command("delete", "delete a segment that nothing uses", []cli.Flag{cli.ID(people.NounSegment)},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteSegment(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "segment", c.String("id"))
-			}
-			return p.Done(c, "Segment %s deleted.", c.String("id"))
-		})
+	del := p.deleteCommand("delete a segment that nothing uses", people.NounSegment, "Segment",
+		(*store.Store).DeleteSegment)
 	return &cli.Command{
 		Name: "segment", Usage: "manage segments: saved rules about subscribers",
 		Subcommands: []*cli.Command{

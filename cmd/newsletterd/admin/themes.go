@@ -90,13 +90,7 @@ func (p commands) themeCommands() *cli.Command {
 			return p.Printer(c).Record(t)
 		})
 	update.Description = themeHelp
-	del := p.Command("delete", "delete a theme", []cli.Flag{cli.ID(people.NounTheme)}, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteTheme(c.Context, c.String("id"), cli.Actor(), now()); err != nil {
-				return cli.Missing(err, "theme", c.String("id"))
-			}
-			return p.Done(c, "Theme %s deleted.", c.String("id"))
-		})
+	del := p.deleteCommand("delete a theme", people.NounTheme, "Theme", (*store.Store).DeleteTheme)
 	return &cli.Command{
 		Name: "theme", Usage: "manage themes: colors, fonts and footer of emails",
 		Subcommands: []*cli.Command{create, all, show, p.previewThemeCommand(), update, del},
