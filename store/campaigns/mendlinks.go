@@ -54,6 +54,16 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 	return targets, err
 }
 
+// sentLink returns a link in the emails that a campaign has sent. Its errors are core.ErrLinkNotFound and
+// core.ErrStorage.
+func sentLink(tx *db.Tx, campaignID string, no int64) (l core.Link, err error) {
+	err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", campaignID, no)
+	if errors.Is(err, core.ErrNotFound) {
+		err = core.ErrLinkNotFound
+	}
+	return l, err
+}
+
 // MendLink makes a link in sent emails lead to target from now on. An empty target restores the original address. It
 // returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and the actor wrote
 // the sent content, it returns core.ErrApprovalRequired unless force is set.
@@ -65,11 +75,7 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 		if err != nil {
 			return err
 		}
-		err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
-		if errors.Is(err, core.ErrNotFound) {
-			return core.ErrLinkNotFound
-		}
-		if err == nil {
+		if l, err = sentLink(tx, c.ID, no); err == nil {
 			_, err = tx.Exec(deleteProposal, c.No, no)
 		}
 		l.Proposed, l.ProposedBy, l.ProposedAt = "", "", 0
@@ -104,11 +110,7 @@ func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, tar
 		if err != nil {
 			return err
 		}
-		err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
-		if errors.Is(err, core.ErrNotFound) {
-			return core.ErrLinkNotFound
-		}
-		if err == nil {
+		if l, err = sentLink(tx, c.ID, no); err == nil {
 			err = l.Propose(target, e.Actor, e.Now)
 		}
 		if err == nil {
