@@ -110,13 +110,7 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	if err != nil {
 		return err
 	}
-	erased, err := tenants.ErasedAmong(
-		im.store.DB,
-		im.reads,
-		im.list.TenantID,
-		len(rows),
-		func(i int) string { return rows[i].key },
-	)
+	erased, err := im.erasedAmong(rows)
 	if err != nil {
 		return err
 	}
@@ -150,6 +144,12 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 		return err
 	}
 	return errors.Join(im.keepNoted(tx), im.keepStayed(tx))
+}
+
+// erasedAmong returns what tenants.ErasedAmong returns for the addresses of rows.
+func (im *importing) erasedAmong(rows []ImportRow) (map[string]string, error) {
+	return tenants.ErasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows),
+		func(i int) string { return rows[i].key })
 }
 
 // apply adds subscriptions for the rows that have none, then applies the other rows one by one.

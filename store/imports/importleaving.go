@@ -86,13 +86,7 @@ func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	erased, err := tenants.ErasedAmong(
-		im.store.DB,
-		im.reads,
-		im.list.TenantID,
-		len(rows),
-		func(i int) string { return rows[i].key },
-	)
+	erased, err := im.erasedAmong(rows)
 	if err != nil {
 		return err
 	}
