@@ -200,38 +200,48 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	return err
 }
 
+// nextIssue is a post that is about to become an issue.
+type nextIssue struct {
+	campaigns.ImportedIssue
+	no       int64    // of the post
+	pictures []string // see PostText
+}
+
+// readPost reads a post of an import, and its text.
+func (s *Store) readPost(ctx context.Context, j *core.ImportJob, no int64, now core.Instant,
+	text func(title, body string) (PostText, error),
+) (nextIssue, error) {
+	var p struct {
+		core.ImportedPost
+		Body string `db:"body"`
+	}
+	err := s.Get(ctx, &p, `SELECT no, title, summary, slug, author, kind, posted_at, draft, paid, body, '' AS issue
+		FROM import_post WHERE import_id = ? AND no = ?`, j.ID, no)
+	if err != nil {
+		return nextIssue{}, err
+	}
+	t, err := text(p.Title, p.Body)
+	return nextIssue{no: no, pictures: t.Pictures, ImportedIssue: campaigns.ImportedIssue{
+		Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author,
+		Kind: p.Kind, Body: p.Body, Words: t.Words, Excerpt: t.Excerpt, At: cmp.Or(max(p.PostedAt, 0), now),
+		Undated: p.PostedAt <= 0, TenantID: j.TenantID, OldPath: core.OldPath(j.Tool, p.Slug), Site: j.Site,
+	}}, err
+}
+
 // publishStep adds posts of an import to the archive. If other imports had already added the same issues, it adds those
 // imports to others.
 func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int64, now core.Instant,
 	others map[string]bool, text func(title, body string) (PostText, error),
 ) error {
-	issues, pictures := make([]campaigns.ImportedIssue, len(posts)), make([][]string, len(posts))
+	issues := make([]nextIssue, len(posts))
 	var size, bodies int64
 	for k, no := range posts {
-		var p struct {
-			core.ImportedPost
-			Body string `db:"body"`
-		}
-		err := s.Get(ctx, &p, `SELECT no, title, summary, slug, author, kind, posted_at, draft, paid, body, '' AS issue
-			FROM import_post WHERE import_id = ? AND no = ?`, j.ID, no)
-		if err != nil {
+		var err error
+		if issues[k], err = s.readPost(ctx, j, no, now, text); err != nil {
 			return err
 		}
-		issues[k] = campaigns.ImportedIssue{
-			Slug: cmp.Or(p.Slug, p.Title), Title: p.Title, Summary: p.Summary, Source: j.Tool, Author: p.Author,
-			Kind: p.Kind, Body: p.Body, At: p.PostedAt, TenantID: j.TenantID, OldPath: core.OldPath(j.Tool, p.Slug),
-			Site: j.Site,
-		}
-		if p.PostedAt <= 0 {
-			issues[k].At, issues[k].Undated = now, true
-		}
-		t, err := text(p.Title, p.Body)
-		if err != nil {
-			return err
-		}
-		issues[k].Words, issues[k].Excerpt, pictures[k] = t.Words, t.Excerpt, t.Pictures
-		bodies += int64(len(p.Body))
-		size += int64(len(p.Body) + len(t.Words))
+		bodies += int64(len(issues[k].Body))
+		size += int64(len(issues[k].Body) + len(issues[k].Words))
 	}
 	if err := s.Room(2 * size); err != nil {
 		return err
@@ -249,29 +259,35 @@ func (s *Store) publishStep(ctx context.Context, j *core.ImportJob, posts []int6
 		}
 		first, err := tx.Number(`SELECT coalesce(min(issue_no), 0) FROM import_post
 			INDEXED BY sqlite_autoindex_import_post_1 WHERE import_id = ? AND issue_no > 0`, j.ID)
-		if err != nil {
-			return err
-		}
-		for k := range issues {
+		for k := 0; k < len(issues) && err == nil; k++ {
 			issues[k].First = first
-			no, err := campaigns.AddImportedIssue(tx, j.ListID, &issues[k], now)
-			first = cmp.Or(first, no)
-			if err == nil && no == 0 {
-				no, err = findOwners(tx, j, issues[k].Same, others)
-			}
-			if err == nil && no != 0 {
-				err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
-					len(pictures[k]) > 0, j.ID, posts[k])
-			}
-			if err == nil && no != 0 {
-				err = awaitPictures(tx, j.ID, pictures[k])
-			}
-			if err != nil {
-				return err
-			}
+			var added int64
+			added, err = publishPost(tx, j, &issues[k], now, others)
+			first = cmp.Or(first, added)
 		}
-		return nil
+		return err
 	})
+}
+
+// publishPost adds a post to the archive and returns the number of its issue. If the issue was imported before, it
+// returns 0.
+func publishPost(tx *db.Tx, j *core.ImportJob, i *nextIssue, now core.Instant, others map[string]bool) (added int64,
+	err error,
+) {
+	added, err = campaigns.AddImportedIssue(tx, j.ListID, &i.ImportedIssue, now)
+	no := added
+	if err == nil && no == 0 {
+		no, err = findOwners(tx, j, i.Same, others)
+	}
+	if err != nil || no == 0 {
+		return added, err
+	}
+	err = tx.One("UPDATE import_post SET issue_no = ?, fetching = ? WHERE import_id = ? AND no = ?", no,
+		len(i.pictures) > 0, j.ID, i.no)
+	if err == nil {
+		err = awaitPictures(tx, j.ID, i.pictures)
+	}
+	return added, err
 }
 
 // ownersOf returns the imports that have added an issue: at most one, and none if its posts are no longer stored.
