@@ -24,7 +24,8 @@ type Source struct {
 	Title      string // a first heading that repeats it is left out
 	// Vars are the values of a subscriber with no details. New sets the links.
 	Vars mail.Vars
-	// Link returns the URL for a link of the article, given the URL in the source.
+	// Link returns the URL for a link of the article, given the URL in the source. If it is empty, only the words of the
+	// link stay.
 	Link func(address string) string
 	// Picture returns the size in pixels of an image that is stored here, and 0 for other images.
 	Picture func(address string) (width, height int)

@@ -99,7 +99,7 @@ func (old *Old) placeImages(body *html.Node) {
 }
 
 // HasRelative reports whether a post has links or images that lack the address of the site. It leaves out images for
-// which has returns true. page is clean HTML.
+// which has returns true. page is clean HTML. If it is nested too deeply, HasRelative returns false.
 func HasRelative(page string, has func(image string) bool) bool {
 	body, err := parse(page)
 	if err != nil {

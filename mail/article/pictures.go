@@ -38,7 +38,8 @@ func PostPictures(page string) []string {
 }
 
 // ShowCopies returns a post in which copies replace the pictures at the given addresses. Links to these pictures lead
-// to the copies, and so does a link around a picture that leads to another size of it. page is clean HTML.
+// to the copies, and so does a link around a picture that leads to another size of it. page is clean HTML. ShowCopies
+// returns an error if the page is nested too deeply.
 func ShowCopies(page string, copies map[string]Copy) (string, error) {
 	body, err := parse(page)
 	if err != nil {

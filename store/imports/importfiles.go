@@ -78,7 +78,7 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 
 // ReadFrom stores the whole file from r, in parts that end at the end of a line. If grow is not nil, ReadFrom requests
 // memory from grow before using it, and releases the memory at the end. It returns errors of r unchanged. If the file
-// is larger than the limit, it returns an error of kind core.TooLarge.
+// is larger than the limit, it returns an error of kind core.TooLarge, and if the upload was stopped, a Conflict.
 func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
 	b := files.Buffer{Grow: grow}
 	defer b.Release()
@@ -157,7 +157,7 @@ func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
 // Job returns the current state of the import.
 func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
 
-// Commit ends the upload, keeps the file and returns the import.
+// Commit ends the upload, keeps the file and returns the import. If the upload was stopped, it returns a Conflict.
 func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
 	err = u.store.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("import_job", u.job.ID); err != nil {
@@ -336,15 +336,14 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 	}
 	switch unneeded.Kind {
 	case importPosts:
-		return true, s.dropPosts(ctx, unneeded.ID)
+		err = s.dropPosts(ctx, unneeded.ID)
 	case importCopies:
-		return true, s.dropPictures(ctx, unneeded.ID)
-	}
-	if unneeded.Kind == importReplaced {
+		err = s.dropPictures(ctx, unneeded.ID)
+	case importReplaced:
 		err = s.dropReplaced(ctx, unneeded.ID)
-		return err == nil, err
+	default:
+		_, err = s.dropImportChunks(ctx, unneeded.ID, unneeded.Kind)
 	}
-	_, err = s.dropImportChunks(ctx, unneeded.ID, unneeded.Kind)
 	return err == nil, err
 }
 

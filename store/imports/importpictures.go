@@ -106,8 +106,8 @@ func (u *ImportUpload) charge(tx *db.Tx, bytes int) error {
 	return tx.One("UPDATE import_job SET post_bytes = post_bytes + ? WHERE id = ?", bytes, u.job.ID)
 }
 
-// PackedPicture returns the data of a picture of the archive, or nil if there is none. Its only error is
-// core.ErrStorage.
+// PackedPicture returns the data that PackPicture stored for the picture with a number, or nil if there is none. Its
+// only error is core.ErrStorage.
 func (s *Store) PackedPicture(ctx context.Context, id string, no int64) (data []byte, err error) {
 	var pieces [][]byte
 	err = s.All(ctx, &pieces, `SELECT data FROM import_chunk WHERE import_id = ?1 AND kind = 8 AND no >= ?2 AND
@@ -231,7 +231,7 @@ func endWaiting(tx *db.Tx, id string) error {
 type PictureTurn struct {
 	TenantID  string       `db:"tenant_id"`
 	ImportID  string       `db:"import_id"`
-	Removing  bool         `db:"removing"` // the fields below are empty
+	Removing  bool         `db:"removing"` // whether to remove copies; the fields below are then empty
 	PostNo    int64        `db:"post_no"`
 	IssueNo   int64        `db:"issue_no"`
 	CreatedBy string       `db:"created_by"` // who has uploaded the export
@@ -254,7 +254,7 @@ const (
 )
 
 // NextPictures returns the next work on pictures. Tenants take turns: it takes the next tenant after the given one,
-// except those in busy. If there is no work, it returns core.ErrNotFound.
+// except those in busy. An empty after means the first tenant. If there is no work, it returns core.ErrNotFound.
 func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (t PictureTurn, err error) {
 	err = s.Get(ctx, &t, nextRemoving, core.Strings(busy).Column())
 	if errors.Is(err, core.ErrNotFound) {
@@ -268,7 +268,8 @@ func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (
 	return t, err
 }
 
-// PicturesAt returns the pictures of an import with these addresses, by address.
+// PicturesAt returns the pictures of an import with these addresses, by address. Addresses without a picture are left
+// out. Its only error is core.ErrStorage.
 func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[string]core.ImportedPicture, error) {
 	var all []core.ImportedPicture
 	err := s.All(ctx, &all, `SELECT x.no, x.address, x.state, x.reason, x.media_id FROM json_each(?2) AS k

@@ -61,8 +61,8 @@ type Import struct {
 	spare  []ImportRow // memory for reuse
 	packed chan error  // result of adding the rows in spare to the spool; nil if none are being added
 	single int         // number of changes announced one by one
-	Synced bool
-	held   int64 // number of rows passed to Put
+	Synced bool        // whether some changes are announced by a full sync
+	held   int64       // number of rows passed to Put
 	Counts core.ImportCounts
 	DryRun bool // whether nothing is stored, and Counts has the expected results
 	// KeepFields keeps the preferences of existing subscribers unchanged.
@@ -96,7 +96,8 @@ type Import struct {
 
 // NewImport starts an import into a list. status is the status of new subscriptions: active or pending. Each pending
 // one gets a confirmation email. source is stored in the consent ledger. If there is no such list, it returns
-// core.ErrListNotFound. If another member service manages the list, it returns a Conflict.
+// core.ErrListNotFound. If another member service manages the list, it returns a Conflict. For another status, it
+// returns an Invalid error.
 func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
 		return nil, core.Invalidf("status", "status must be active or pending.")

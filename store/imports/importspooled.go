@@ -14,7 +14,8 @@ import (
 const spooledStep = 1 << 20
 
 // Spool copies a file to an unnamed file next to the database, because archives are read from the end. The caller must
-// close it. If the file is larger than the upload's limit, Spool returns an error of kind core.TooLarge.
+// close it. It returns errors of r unchanged. If the file is larger than the upload's limit, Spool returns an error of
+// kind core.TooLarge. If the upload was stopped, it returns a Conflict.
 func (u *ImportUpload) Spool(ctx context.Context, r io.Reader, now func() core.Instant) (f *os.File, size int64,
 	err error,
 ) {

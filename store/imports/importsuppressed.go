@@ -2,7 +2,6 @@ package imports
 
 import (
 	"context"
-	"path/filepath"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -18,7 +17,7 @@ func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, acto
 	return &Import{
 		store: s, list: &core.ListWithTenant{List: core.List{TenantID: tenantID}}, status: core.SubscriptionActive,
 		proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, ids: s.SubscriptionIDs(""),
-		spool: spool{dir: filepath.Dir(s.Path())}, MaySuppress: true, actor: actor,
+		spool: spool{dir: s.spoolDir()}, MaySuppress: true, actor: actor,
 	}, nil
 }
 

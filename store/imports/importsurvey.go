@@ -9,7 +9,7 @@ import (
 )
 
 // KeepSurvey stores the survey of the whole file. The survey may contain data from the file, and is deleted with the
-// file.
+// file. The only error is core.ErrStorage.
 func (u *ImportUpload) KeepSurvey(ctx context.Context, survey []byte) error {
 	if err := u.store.Room(2 * int64(len(survey))); err != nil {
 		return err
