@@ -3,6 +3,7 @@ package campaigns
 import (
 	"cmp"
 	"encoding/csv"
+	"io"
 	"strconv"
 	"strings"
 
@@ -22,49 +23,34 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	if err != nil {
 		return err
 	}
-	page := core.Page{Limit: web.ExportPage}
-	rows, err := a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
-	if err == nil {
-		err = a.Store.NoteJobExport(c, &j, web.Actor(c), c.Now)
-	}
-	if err != nil {
-		return err
-	}
-	h := c.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", web.Attachment(cmp.Or(shown.Name, shown.Subject)+".csv"))
-	w := csv.NewWriter(c.Stream())
+	return web.Export[core.Recipient]{
+		Name: cmp.Or(shown.Name, shown.Subject) + ".csv",
+		Read: func(page core.Page) (rows []core.Recipient, next string, err error) {
+			rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
+			if len(rows) == page.Limit {
+				next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
+			}
+			return rows, next, err
+		},
+		Note: func() error { return a.Store.NoteJobExport(c, &j, web.Actor(c), c.Now) },
+		Open: recipientWriter,
+	}.Write(c)
+}
+
+// recipientWriter returns functions that write recipients as CSV.
+func recipientWriter(out io.Writer) (write func(*core.Recipient) error, end func() error, err error) {
+	w := csv.NewWriter(out)
 	err = w.Write([]string{"email", "list_id", "status", "reason", "tries", "finished_at", "events"})
-	for len(rows) > 0 && err == nil {
-		for _, r := range rows {
-			at := ""
-			if r.FinishedAt != 0 {
-				at = r.FinishedAt.String()
-			}
-			err = w.Write([]string{
-				subscribercsv.Cell(r.Email), r.ListID, core.RecipientStates[r.State], subscribercsv.Cell(r.Reason),
-				strconv.Itoa(r.Tries), at, strings.Join(r.Marks.Names(), " "),
-			})
-			if err != nil {
-				break
-			}
+	return func(r *core.Recipient) error {
+		at := ""
+		if r.FinishedAt != 0 {
+			at = r.FinishedAt.String()
 		}
-		if w.Flush(); err == nil {
-			err = w.Error()
-		}
-		if err != nil || len(rows) < web.ExportPage {
-			break
-		}
-		page.After = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
-		rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
-	}
-	if w.Flush(); err == nil {
-		err = w.Error()
-	}
-	if err != nil {
-		c.Cut(err) // the header has been sent: only cutting the connection shows the error
-	}
-	return nil
+		return w.Write([]string{
+			subscribercsv.Cell(r.Email), r.ListID, core.RecipientStates[r.State], subscribercsv.Cell(r.Reason),
+			strconv.Itoa(r.Tries), at, strings.Join(r.Marks.Names(), " "),
+		})
+	}, func() error { w.Flush(); return w.Error() }, err
 }
 
 // recipient holds the outcome for one recipient of a job.

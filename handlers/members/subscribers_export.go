@@ -1,6 +1,7 @@
 package members
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -63,12 +64,12 @@ func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List
 	}
 }
 
-// exportWriter returns a function that writes an export of lists.
-func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) (write func(*people.ListedSubscription,
-) error, end func() error, err error,
+// exportWriter returns functions that write an export of lists.
+func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, out io.Writer) (
+	write func(*people.ListedSubscription) error, end func() error, err error,
 ) {
 	if in.Columns != "fields" {
-		w := subscribercsv.NewWriter(c.Stream(), false, commaOf(in.Spreadsheet))
+		w := subscribercsv.NewWriter(out, false, commaOf(in.Spreadsheet))
 		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription, l.Tags) }, w.Close, nil
 	}
 	names, ids, fields := map[string]string{}, []string{}, []string{}
@@ -89,7 +90,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 			fields = append(fields, name)
 		}
 	}
-	w := subscribercsv.NewFieldWriter(c.Stream(), fields, commaOf(in.Spreadsheet))
+	w := subscribercsv.NewFieldWriter(out, fields, commaOf(in.Spreadsheet))
 	return func(l *people.ListedSubscription) error {
 		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags, l.SignedUpAt, l.LeftAt)
 	}, w.Close, nil
@@ -141,52 +142,33 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, segmentID string,
 	if err != nil {
 		return err
 	}
-	page := core.Page{Limit: web.ExportPage}
-	tagged := func(page core.Page) ([]people.ListedSubscription, string, error) {
-		rows, next, err := read(page)
-		if err == nil {
-			err = a.Store.ReadTags(c, rows)
-		}
-		if err == nil && in.Columns == "fields" {
-			err = a.Store.ReadSignups(c, rows)
-		}
-		return rows, next, err
-	}
-	rows, next, err := tagged(page)
-	if err != nil {
-		return err
-	}
-	for i := range lists {
-		if err := a.Store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
-			return err
-		}
-	}
-	write, end, err := a.exportWriter(c, in, lists)
-	if err != nil {
-		return err
-	}
-	h := c.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", web.Attachment(name))
-	for {
-		for i := range rows {
-			rows[i].Status = rows[i].Shown()
-			if err := write(&rows[i]); err != nil {
-				c.Cut(err) // the header is sent: only cutting the connection shows the error
+	return web.Export[people.ListedSubscription]{
+		Name: name,
+		Read: func(page core.Page) ([]people.ListedSubscription, string, error) {
+			rows, next, err := read(page)
+			if err == nil {
+				err = a.Store.ReadTags(c, rows)
 			}
-		}
-		if next == "" {
-			break
-		}
-		page.After = next
-		if rows, next, err = tagged(page); err != nil {
-			c.Cut(err)
-		}
-	}
-	if err := end(); err != nil {
-		c.Cut(err)
-	}
-	return nil
+			if err == nil && in.Columns == "fields" {
+				err = a.Store.ReadSignups(c, rows)
+			}
+			for i := range rows {
+				rows[i].Status = rows[i].Shown()
+			}
+			return rows, next, err
+		},
+		Note: func() error {
+			for i := range lists {
+				if err := a.Store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Open: func(out io.Writer) (func(*people.ListedSubscription) error, func() error, error) {
+			return a.exportWriter(c, in, lists, out)
+		},
+	}.Write(c)
 }
 
 // subscriberSearchRequest is the body of a search for subscribers who match a rule. The rule is evaluated on their

@@ -29,8 +29,5 @@ func CheckText(field, text string) error {
 	return nil
 }
 
-// ExportPage is the number of subscriptions that an export reads per page.
-const ExportPage = 500
-
 // Truncate returns s cut to at most n bytes.
 func Truncate(s string, n int) string { return s[:min(len(s), n)] }

@@ -31,7 +31,7 @@
 //	checks.go secrets.go shared inputs
 //	turn.go limit_origin.go   serialized requests; rate limits for anonymous requests
 //	uploads.go multipart.go   concurrency and memory of uploads; reading their bodies
-//	ranges.go            range requests, and file names of downloads
+//	ranges.go export.go  range requests, and file names of downloads; exports as CSV
 //
 // # The life of a request
 //
