@@ -190,6 +190,7 @@ func actionsOfTheTrail(t *testing.T) (actions []string) {
 // changesNoRecord lists the actions whose entries have no values, and the reason.
 var changesNoRecord = map[string]string{
 	"subscription.export": "it reads", "person.export": "it reads", "recipient.export": "it reads",
+	"suppression.export":  "it reads",
 	"user.passkey.copied": "the sign-in is refused",
 }
 

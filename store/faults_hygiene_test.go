@@ -24,6 +24,7 @@ func (s *story) suppressed() {
 	})
 	s.op("NewSuppressionImport", func() error { return im.Add(ctx, []imports.ImportRow{row}, now0+110) })
 	s.op("NewSuppressionImport", func() error { return im.End(ctx, now0+110) })
+	s.op("NoteSuppressionExport", func() error { return s.NoteSuppressionExport(ctx, s.tenant, "test", now0+110) })
 	im.Close()
 }
 

@@ -195,6 +195,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"Subscribers":         {{l.ID}},
 		"Subscriptions":       {{l.ID, ""}},
 		"SuppressedAddresses": {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},
+		"SuppressedOnce":      {{l.TenantID, "", "a"}, {l.TenantID, "bounced", ""}},
 		"SyncsAmong":          {{[]string{l.TenantID}, false, ""}, {none, true, ""}, {none, true, l.ID}},
 		"Team":                {{l.TenantID}},
 		"TemplateHeads":       {{l.TenantID}},

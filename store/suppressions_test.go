@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -258,5 +259,76 @@ func TestSuppressedCountIsBounded(t *testing.T) {
 				t.Errorf("%q of import %q, reading %d: %d, more: %v, %v", tt.kind, importID, tt.most, got, more, err)
 			}
 		}
+	}
+}
+
+// A list of the blocked addresses has each once, with the bounce or complaint if there is one. Pages that are read
+// while addresses are added repeat none and leave out none that was there before. Those of other tenants are not in it.
+func TestSuppressedOnce(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	block := func(tenant string, email core.Email) {
+		t.Helper()
+		_, err := n.Suppress(t.Context(), members.DisableRequest{
+			Email: email, TenantID: tenant, Reason: "asked", OccurredAt: now0,
+		}, "test", now0)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	imported(n, now0, blocks("b@example.org", core.StatusBounced), blocks("d@example.org", core.StatusComplaint),
+		blocks("f@example.org", core.StatusSuppressed))
+	block(n.TenantID, "a@example.org")
+	block(n.TenantID, "e@example.org")
+	_, err := n.Disable(t.Context(), members.DisableRequest{ // as a complaint does on the member side
+		Email: "d@example.org", TenantID: n.TenantID, Reason: "complaint", OccurredAt: now0,
+	}, now0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block(core.TenantNone, "everywhere@example.org")
+	block(n.NewTenant().ID, "c@example.org")
+	read := func(kind string, limit int, between func()) string {
+		t.Helper()
+		var all []string
+		for after := ""; ; between() {
+			rows, err := n.SuppressedOnce(t.Context(), n.TenantID, kind, after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				all, after = append(all, r.Email[:1]+" "+r.Kind), r.Email
+			}
+			if len(rows) < limit {
+				return strings.Join(all, ", ")
+			}
+		}
+	}
+	const all = "a disabled, b bounced, d complaint, e disabled, f suppressed"
+	for _, tt := range []struct{ kind, want string }{
+		{"", all},
+		{"bounced", "b bounced"},
+		{"complaint", "d complaint"},
+		{"disabled", "a disabled, d disabled, e disabled"},
+		{"suppressed", "a suppressed, e suppressed, f suppressed"},
+	} {
+		for _, limit := range []int{1, 2, 10} {
+			if got := read(tt.kind, limit, func() {}); got != tt.want {
+				t.Errorf("%q in pages of %d: %s", tt.kind, limit, got)
+			}
+		}
+	}
+	count, _, err := n.CountSuppressed(t.Context(), n.TenantID, "", "", 100)
+	if err != nil || count != 5 {
+		t.Errorf("%d counted, %v", count, err)
+	}
+	k := 0
+	got := read("", 2, func() { // one before and one after the place of the reading
+		k++
+		block(n.TenantID, core.Email(fmt.Sprintf("a%d@example.org", k)))
+		block(n.TenantID, core.Email(fmt.Sprintf("z%d@example.org", k)))
+	})
+	rest, ok := strings.CutPrefix(got, all)
+	if z := ", z disabled"; !ok || len(rest) < 2*len(z) || strings.ReplaceAll(rest, z, "") != "" {
+		t.Error(got)
 	}
 }

@@ -106,6 +106,7 @@ var auditSentences = map[string]string{
 	"segment.delete":              "{{who}} deleted the segment {{what}}.",
 	"segment.update":              "{{who}} edited the segment {{what}}.",
 	"suppression.import":          "{{who}} added addresses to the suppression list.",
+	"suppression.export":          "{{who}} exported the suppression list.",
 	"suppression.create":          "{{who}} blocked {{what}}.",
 	"suppression.delete":          "{{who}} unblocked {{what}}.",
 	"suppression.update":          "{{who}} changed the reason for blocking {{what}}.",

@@ -125,15 +125,16 @@ func (o *Console) getFile(t *web.Table, path string, action core.Action, fn hand
 // export adds a file export of a tenant and its page, which requires recent reauthentication. find returns the API
 // path of the file.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
-	o.exportOf(t, path, func(p *Page) (web.Question, error) {
+	o.exportOf(t, path, core.ActionPeopleExport, func(p *Page) (web.Question, error) {
 		from, err := find(p)
 		return web.Question{Method: http.MethodGet, Path: from}, err
 	}, summary)
 }
 
-// exportOf is like export, for a file that any request to the API returns.
-func (o *Console) exportOf(t *web.Table, path string, find func(p *Page) (web.Question, error), summary string) {
-	const action = core.ActionPeopleExport
+// exportOf is like export, for a file that any request to the API returns, and for visitors who may perform the action.
+func (o *Console) exportOf(t *web.Table, path string, action core.Action, find func(p *Page) (web.Question, error),
+	summary string,
+) {
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) {
 		from, err := find(p)
 		if err != nil {
@@ -160,7 +161,7 @@ func (o *Console) exportOf(t *web.Table, path string, find func(p *Page) (web.Qu
 // beforeExport returns the URL of the page that leads to the page of an export.
 func beforeExport(u *url.URL) string {
 	to := u.EscapedPath()
-	to = to[:max(0, strings.LastIndexAny(to, "-/"))] // /people/1/export, /people-export
+	to = to[:max(0, strings.LastIndexAny(to, "-/"))] // /people/1/export, /suppressions-export
 	q := u.Query()
 	q.Del("file")
 	if len(q) == 0 {
@@ -334,7 +335,7 @@ func (p *Page) nextStep() string {
 		if c, err := p.campaign(); err == nil {
 			return p.T("Send “{{title}}”", "title", c.Title(p))
 		}
-	case action == "people-export" || action == "export":
+	case strings.HasSuffix(action, "export"):
 		if area == "campaigns" {
 			return p.T("Export recipients")
 		}

@@ -28,8 +28,8 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the rows of an import with errors, as CSV")
-	o.exportOf(t, "/people-export", (*Page).peopleFile, "The console: export the people of a list, or of all lists, "+
-		"as CSV")
+	o.exportOf(t, "/people-export", core.ActionPeopleExport, (*Page).peopleFile,
+		"The console: export the people of a list, or of all lists, as CSV")
 }
 
 // ImportBadge returns the badge for the state of an import.

@@ -15,6 +15,8 @@ func (o *Console) suppressionRoutes(t *web.Table) {
 	may := core.ActionSuppressionManage
 	o.get(t, "/suppressions", may, o.suppressions, "The console: the suppression list")
 	o.post(t, "/suppressions", may, o.suppressions, "The console: block an address")
+	o.exportOf(t, "/suppressions-export", may, (*Page).suppressionsFile,
+		"The console: export the suppression list, as CSV")
 	o.post(t, "/suppressions/lift", may, o.lift, "The console: unblock an address")
 }
 
@@ -27,6 +29,7 @@ type suppressionsData struct {
 	Bounced, Complained int64         // people on lists who bounced or marked an email as spam
 	Lists               []personFound // list entries of the address that was searched for
 	Import              string        // id of the import whose addresses are shown; empty: all
+	ExportTo            string        // URL of the export of the addresses that the page lists
 	Pager               pager
 }
 
@@ -59,12 +62,7 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		v.Fault, v.Status = fault, status
 		d.Email.Wrong, d.Reason.Wrong = wrongOn(err, "email", fault), wrongOn(err, "reason", fault)
 	}
-	q := p.ofTenant()
-	for name, value := range map[string]string{"email": d.Text, "import_id": d.Import, "kind": p.Query("kind")} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	q := p.suppressedPart()
 	next, err := readShort(p, "/api/admin/suppressions", q, peoplePage, &d.Rows)
 	if err := p.blame(&v, err); err != nil {
 		return web.HTML{}, err
@@ -85,8 +83,28 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 			v.State = total + " · " + v.State
 		}
 	}
-	d.Pager = p.Pager(next)
+	if d.Pager = p.Pager(next); len(d.Rows) > 0 || next != "" {
+		to := url.Values{}
+		for _, name := range []string{"q", "import", "kind"} {
+			if value := p.Query(name); value != "" {
+				to.Set(name, value)
+			}
+		}
+		d.ExportTo = p.Path("suppressions-export") + "?" + to.Encode()
+	}
 	return p.Show("suppressions", v)
+}
+
+// suppressedPart returns the API query for the part of the suppression list that the page's query selects.
+func (p *Page) suppressedPart() url.Values {
+	return p.ofTenant("email", p.Query("q"), "import_id", p.Query("import"), "kind", p.Query("kind"))
+}
+
+// suppressionsFile returns the request for the file of the addresses that the page lists.
+func (p *Page) suppressionsFile() (web.Question, error) {
+	q := p.suppressedPart()
+	q.Set("spreadsheet", p.separator())
+	return web.Question{Method: http.MethodGet, Path: "/api/admin/suppressions/export?" + q.Encode()}, nil
 }
 
 // suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if not all

@@ -9,7 +9,7 @@
 //	tracking_consent.go  consent to individual tracking
 //	lists.go hygiene.go  counts, forms and syncs of lists; their inactive subscribers
 //	subscribers.go       subscribers and their tags; subscribers_export.go: exports, search by a rule
-//	suppressions.go      blocked addresses, and why an address got no email
+//	suppressions.go suppressions_export.go   blocked addresses, and why an address got no email; their export
 //	imports.go importexports.go importfaults.go importquestions.go   imports of subscribers from files
 //	importedissues.go    issues of lists that were published with another tool
 //

@@ -56,6 +56,10 @@ func (r *Room) suppressionRoutes(t *web.Table) {
 	t.Add("GET", off+"/count", may, web.Member, web.Query(p.count),
 		"Count the blocked addresses of a tenant, up to 50,000").Named("countSuppressions").
 		Refuses(web.TenantNamed)
+	t.Add("GET", off+"/export", may.Exports(), web.Member,
+		web.Write(p.export).Answers("text/csv").Fails(core.NotFound),
+		"Export the blocked addresses of a tenant with the reasons, as CSV").Named("exportSuppressions").
+		Refuses(web.TenantNamed, web.BadEmail, web.Refused("import_id", "Can't be combined with email"))
 	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
 		"Block an address").Named("createSuppression").
 		Example(web.Object{"email": "gone@example.org", "tenant_id": web.ExampleID, "reason": "asked by telephone"}).
@@ -91,6 +95,14 @@ type suppressionFilter struct {
 	Email core.Email `query:"email"`
 }
 
+// check returns an error for filters that can't be combined.
+func (in *suppressionFilter) check() error {
+	if in.Email != "" && in.ImportID != "" {
+		return core.Invalidf("import_id", "import_id can't be combined with email. Remove one of the two.")
+	}
+	return nil
+}
+
 // The parts of the list, in its order.
 const (
 	partDisabled   = "d"
@@ -107,8 +119,8 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	if err != nil {
 		return nil, "", err
 	}
-	if in.Email != "" && in.ImportID != "" {
-		return nil, "", core.Invalidf("import_id", "import_id can't be combined with email. Remove one of the two.")
+	if err := in.check(); err != nil {
+		return nil, "", err
 	}
 	if in.Email != "" {
 		found, err := a.store.Suppressions(c, in.Email, tenant)

@@ -21,7 +21,7 @@ type access struct {
 	scopes  []string
 	action  core.Action       // the caller must have permission for it in at least one tenant; empty: none is needed
 	fresh   bool              // requires a fresh sign-in of a user if the action asks for one
-	exports bool              // reading is an export and, like a change, requires a fresh sign-in
+	exports bool              // reading is an export, and requires a fresh sign-in whatever the action
 	oneOf   bool              // one of the scopes is enough
 	free    bool              // accepts every valid token: the operation exposes no data of the user
 	rule    func(*Call) error // runs after the scope check; nil: no further rule
@@ -118,12 +118,12 @@ func (a Access) For(action core.Action) Access { a = a.copied(); a.action = acti
 // Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.
 func (a Access) Fresh() Access { a = a.copied(); a.fresh = true; return a }
 
-// Exports also requires a fresh sign-in for reading, if the action is one of core.ProofActions.
+// Exports also requires a fresh sign-in for reading, because the response contains a person's data or a whole list.
 func (a Access) Exports() Access { a = a.copied(); a.exports = true; return a }
 
 // asksProof reports whether the route requires a fresh sign-in.
 func (r *Route) asksProof() bool {
-	return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET" && !r.Who.exports)
+	return r.Who.fresh && (r.Who.exports || r.Who.action.AsksProof(r.Method == "GET"))
 }
 
 // Named returns a copy of the rule with another name, which `newsletterd routes` shows.

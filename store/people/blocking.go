@@ -27,6 +27,27 @@ func (s *Store) ImportedSuppressions(ctx context.Context, importID, kind, tenant
 	return d, err
 }
 
+// SuppressedOnce returns a page of the addresses on the suppression list of a tenant, sorted by address, each once. If
+// an address has two entries, it returns the bounce or the complaint, otherwise the entry of the member service. An
+// empty kind means all kinds; otherwise it returns the entry of this kind. The page starts after the address after. Its
+// only error is core.ErrStorage.
+func (s *Store) SuppressedOnce(ctx context.Context, tenantID, kind, after string, limit int) ([]core.Suppressed,
+	error,
+) {
+	var d []core.Suppressed
+	err := s.All(ctx, &d, `SELECT d.email_key AS email, 'disabled' AS kind, d.tenant_id, '' AS list_id, d.reason,
+			d.disabled_by, d.occurred_at
+		FROM disabled AS d INDEXED BY disabled_tenant
+		WHERE d.tenant_id = ?1 AND d.tenant_id > '' AND d.email_key > ?3 AND (?2 = 'disabled' OR ?2 = '' AND
+			NOT EXISTS (SELECT 1 FROM suppression AS p WHERE p.tenant_id = d.tenant_id AND p.email_key = d.email_key
+				AND p.kind <> 'suppressed'))
+		UNION ALL SELECT p.email_key, p.kind, p.tenant_id, '', p.reason, '', p.created_at FROM suppression AS p
+		WHERE p.tenant_id = ?1 AND p.email_key > ?3 AND ?2 IN ('', p.kind) AND (?2 <> '' OR p.kind <> 'suppressed' OR
+			NOT EXISTS (SELECT 1 FROM disabled AS d WHERE d.email_key = p.email_key AND d.tenant_id = p.tenant_id))
+		ORDER BY email LIMIT +?4`, tenantID, kind, after, limit)
+	return d, err
+}
+
 // CountSuppressed counts the addresses on the suppression list of a tenant. If kind or importID are not empty, it
 // counts only addresses of this kind, or that this import added. It reads at most most addresses of any kind; more
 // reports whether there are others, so that n is a lower limit. Its only error is core.ErrStorage.

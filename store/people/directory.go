@@ -326,6 +326,14 @@ func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "recipient.export", j.TenantID, j.ID) })
 }
 
+// NoteSuppressionExport records in the audit log that the suppression list of a tenant was exported. Its only error is
+// core.ErrStorage.
+func (s *Store) NoteSuppressionExport(ctx context.Context, tenantID, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		return tx.Audit(now, actor, "suppression.export", tenantID, tenantID)
+	})
+}
+
 // NoteExport records in the audit log that all subscriptions of a list were exported. If there is no such list, it
 // returns core.ErrListNotFound.
 func (s *Store) NoteExport(ctx context.Context, listID, actor string, now core.Instant) error {

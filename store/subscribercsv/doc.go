@@ -23,4 +23,5 @@
 //	merge.go    merging several files into one
 //	faults.go   a file of the rejected lines
 //	writer.go   subscriptions as CSV or JSON
+//	blocks.go   suppression lists as CSV or JSON
 package subscribercsv

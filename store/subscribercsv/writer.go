@@ -101,6 +101,10 @@ func cellOf(value json.RawMessage) string {
 // NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV, it writes the names of the columns;
 // comma is as for NewFieldWriter.
 func NewWriter(out io.Writer, asJSON bool, comma rune) *Writer {
+	return newWriter(out, asJSON, comma, exportColumns)
+}
+
+func newWriter(out io.Writer, asJSON bool, comma rune, columns []string) *Writer {
 	if asJSON {
 		w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 		w.json = json.NewEncoder(w.buffer)
@@ -108,7 +112,7 @@ func NewWriter(out io.Writer, asJSON bool, comma rune) *Writer {
 		return w
 	}
 	w := newCSV(out, comma)
-	_ = w.csv.Write(exportColumns) // writes to the buffer; Close returns the error
+	_ = w.csv.Write(columns) // writes to the buffer; Close returns the error
 	return w
 }
 

@@ -11,7 +11,7 @@
 //	segments.go tags.go bulk.go               segments, tags, bulk actions
 //	imports.go importsurvey.go suppressionimport.go importposts.go   imports of files; questions about a file before;
 //	                posts of exports
-//	suppressions.go outbox.go                 blocked addresses; queued events
+//	suppressions.go suppressionexport.go outbox.go   blocked addresses; their export; queued events
 //	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails,
 //	                providers
 //	users.go invitations.go setuplink.go clients.go access.go audit.go   accounts, OAuth clients, webhook clients and

@@ -83,7 +83,7 @@ ambiguous, append :dmy or :mdy. Other unreadable cells are kept as text
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.Command("export", "export a list's subscriptions as CSV", []cli.Flag{
 		cli.Reference("list", people.NounList, "list (`ID` or name)"),
-		&cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"},
+		exportFile(),
 		cli.OneOf("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			cli.Optional(shownStatuses)...),
 		matchingFlag(), ruleFlag("only subscribers who match this rule"),
@@ -329,7 +329,7 @@ func (run *importing) report(fault subscribercsv.LineError, record []string) err
 	return nil
 }
 
-func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
+func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
 	if c.IsSet("email") {
 		who, err := subscriberOf(c)
 		if err != nil {
@@ -345,20 +345,35 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if err != nil {
 		return err
 	}
-	out, name := p.Out, c.String("file")
-	if name != "-" {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		out = f
+	return exportTo(p, c, "subscription", func(out io.Writer, asJSON bool) (int, error) {
+		return writeSubscriptions(c.Context, s, asJSON, out, rows)
+	})
+}
+
+// exportFile returns the flag that names the file of an export.
+func exportFile() cli.Flag {
+	return &cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"}
+}
+
+// exportTo calls write with the file of exportFile or with standard output. write returns the number of rows, which
+// noun names. The file is CSV, and standard output is JSON if --json asks for it.
+func exportTo(p commands, c *cli.Context, noun string,
+	write func(out io.Writer, asJSON bool) (int, error),
+) (err error) {
+	name := c.String("file")
+	if name == "-" {
+		_, err = write(p.Out, cli.JSONWanted(c))
+		return err
 	}
-	n, err := writeSubscriptions(c.Context, s, cli.JSONWanted(c) && name == "-", out, rows)
-	if err == nil && name != "-" {
-		return p.Done(c, "%s: %s.", name, cli.Counted(n, "subscription"))
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
 	}
-	return err
+	n, err := write(f, false)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return p.Done(c, "%s: %s.", name, cli.Counted(n, noun))
 }
 
 // writeSubscriptions streams subscriptions with their tags as CSV or as lines of JSON.

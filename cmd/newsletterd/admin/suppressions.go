@@ -70,7 +70,7 @@ tenant's entries. The consent history keeps the original reason.
    newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
 	return &cli.Command{
 		Name: "suppression", Usage: "manage the suppression list (blocked addresses)",
-		Subcommands: []*cli.Command{create, all, show, update, del, p.importSuppressions()},
+		Subcommands: []*cli.Command{create, all, show, update, del, p.importSuppressions(), p.exportSuppressions()},
 	}
 }
 
