@@ -123,7 +123,7 @@ func TestConsoleRelayTest(t *testing.T) {
 		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"},
 			"550 unknown <mailbox>")
 		test(core.RelayTest{Outcome: core.RelayTLS},
-			"Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS")
+			"Can't connect securely. Under “Encryption”, choose STARTTLS for port 587 or SSL/TLS for port 465")
 		test(core.RelayTest{
 			Outcome: core.RelayConnect, Stage: "dial", Answer: "lookup relay.daemon.example on 10.0.0.1:53: no such host",
 		}, "Can't connect to the mail server. Check the host name and port. Many hosting providers block port 25; try 587 or 465")

@@ -65,7 +65,8 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 		if strings.Contains(e.shows(page, banner, "Amazon SES", "Postmark", "./mail"), "Set up mail server") {
 			t.Error("the banner links to its own page")
 		}
-		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`)
+		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`,
+			`<details class="advanced"><summary>`)
 		form := url.Values{
 			"host": {"refuses.example.org"}, "port": {"587"}, "tls": {"starttls"}, "username": {"u"}, "password": {"hunter2"},
 			"from": {"news@acme.example"}, "test_to": {"me@acme.example"}, "act": {"save"},
@@ -86,7 +87,8 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 			strings.Contains(got, "hunter2") {
 			t.Error("the server is not in force, or its password is shown")
 		}
-		e.shows(page, `provider=own#server" aria-current="true"`, "Leave blank to keep the current password.")
+		e.shows(page, `provider=own#server" aria-current="true"`, "Leave blank to keep the current password.",
+			`<details class="advanced" open><summary>`) // the provider is unknown
 		e.shows(page+"?done=mail-server", `href="/console">Back to your newsletters`)
 		form.Set("host", "email-smtp.us-east-1.amazonaws.com")
 		e.sends(page, form)

@@ -21,6 +21,9 @@ func (o *Console) mailServerRoutes(t *web.Table) {
 	o.operatorPost(t, mailServerPath, o.setMailServer, "The console: set the mail server")
 }
 
+// ownServer is the ID of the preset for servers of other providers.
+const ownServer = "own"
+
 // preset holds the initial form values for an email provider. docs/mail-server.md has the sources.
 type preset struct {
 	ID, Name       string
@@ -70,7 +73,7 @@ func (p *Page) presets() []preset {
 	return []preset{
 		ses, postmark, mailgun, sendgrid, brevo, fastmail, gmail, microsoft,
 		{
-			ID: "own", Name: p.T("Other server"), Port: 587, TLS: "starttls",
+			ID: ownServer, Name: p.T("Other server"), Port: 587, TLS: "starttls",
 			Note: p.T("Enter the settings you got from your provider or administrator."),
 		},
 	}
@@ -212,6 +215,9 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 // mailServerFields holds the inputs of the form.
 type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
+
+	Advanced string
+	Open     bool // whether the advanced inputs are shown: for a server that isn't in the list, and after an attempt
 }
 
 func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups bool) mailServerFields {
@@ -225,10 +231,15 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 	case inBackups:
 		password = password.Help(p.T("Backups of this server will contain the password."))
 	}
+	host := input("host", p.T("Host name")).Must().Like("smtp.acme.example")
+	if c.ID == ownServer || c.ID == "" {
+		host = host.Help(p.hostHelp())
+	}
 	return mailServerFields{
-		Host:     input("host", p.T("Host name")).Must().Like("smtp.acme.example"),
-		Port:     input("port", p.T("Port")).Kind("number"),
-		TLS:      newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
+		Host: host,
+		Port: input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with SSL/TLS.")),
+		TLS: newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
+			Help(p.T("How the connection to the mail server is protected. STARTTLS is usual.")),
 		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
 		Password: password,
 		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("Used for account emails and for " +
@@ -236,7 +247,9 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 		PerDay: input("per_day", p.T("Daily limit")).Kind("number").Help(p.T("Leave blank for no limit.")),
 		PerSecond: input("per_second", p.T("Limit per second")).Kind("number").Help(p.T("Leave blank for no " +
 			"limit.")),
-		TestTo: input("test_to", p.T("Send a test email to")).Kind("email").Must(),
+		TestTo:   input("test_to", p.T("Send a test email to")).Kind("email").Must(),
+		Advanced: p.T("Advanced"),
+		Open:     c.ID == ownServer || p.Form["host"] != "",
 	}
 }
 

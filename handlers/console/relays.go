@@ -49,7 +49,7 @@ func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	case core.RelayAuth:
 		return p.T("The mail server rejected the username or password. Some providers require an app password.")
 	case core.RelayTLS:
-		return p.T("Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS.")
+		return p.T("Can't connect securely. Under “Encryption”, choose STARTTLS for port 587 or SSL/TLS for port 465.")
 	case core.RelayGreeting:
 		return p.T("The mail server rejected the connection or the sender address. See “Details” for its response.")
 	case core.RelayProtocol:
@@ -102,7 +102,7 @@ func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 func (p *Page) TLSOptions() []option {
 	return []option{
 		{"starttls", p.T("STARTTLS (port 587)")},
-		{"implicit", p.T("Implicit TLS (port 465)")},
+		{"implicit", p.T("SSL/TLS (port 465)")},
 		{"none", p.T("None (only on the same machine)")},
 	}
 }
@@ -213,6 +213,11 @@ func (l labelled) Open() bool { return l.Value != "" || l.Wrong != "" }
 // ID returns the id of the element.
 func (l labelled) ID() string { return l.field.ID() + "-" + l.of }
 
+// hostHelp says where to find the host name of a mail server.
+func (p *Page) hostHelp() string {
+	return p.T("Your provider's help page lists it as SMTP server or outgoing mail server.")
+}
+
 // newRelayFields returns the inputs for a page. of distinguishes the forms of the page.
 func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields {
 	p := s.Page
@@ -223,14 +228,14 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 		password = password.Help(p.T("Leave blank to keep the current password. Enter it again if you change the " +
 			"server or username."))
 	}
-	port := input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with implicit TLS."))
+	port := input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with SSL/TLS."))
 	return relayFields{
 		Advanced: p.T("Advanced"),
-		Host:     labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example"), of},
+		Host:     labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example").Help(p.hostHelp()), of},
 		Port:     labelled{port, of},
 		TLS: labelled{
 			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-				Help(p.T("You'll find these values on your provider's help page.")),
+				Help(p.T("How the connection to the mail server is protected. STARTTLS is usual.")),
 			of,
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},
