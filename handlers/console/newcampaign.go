@@ -47,7 +47,7 @@ func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error)
 	}
 	v := View{
 		Title: p.T("New campaign"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}},
-		State: p.T("Nothing is sent until you confirm."), Data: &d,
+		State: p.T("A campaign is an email to your subscribers. Nothing is sent until you confirm."), Data: &d,
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
