@@ -155,8 +155,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
 				[]string{
 					"DMARC policy Don't send yet",
-					"Don't send yet. The domain's DMARC policy asks receiving servers to reject unsigned emails or " +
-						"treat them as spam", "Turn on DKIM signing before you send",
+					"Don't send yet. Your domain's rule for unsigned emails (DMARC) asks receiving servers to reject " +
+						"them or treat them as spam", "Turn on DKIM signing before you send",
 				},
 			},
 			"a strict policy, for others": {
@@ -352,7 +352,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		})
 		e.must(err)
 		const done = `Verify your domain</a><span class="hidden-visually"> (done)`
-		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing.", page); strings.Contains(got,
+		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing", page); strings.Contains(got,
 			done) {
 			t.Error("it is ticked before mails are signed")
 		}
@@ -383,7 +383,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 			t.Error("it is proved")
 		}
 		e.shows(page, "Add the records to verify it",
-			"You can already send from this domain. This record proves that it's yours",
+			"You can already send from this domain.", "Proves that the domain is yours",
 			"Signing starts automatically once the DKIM record is found", "<summary>Advanced</summary><form")
 		first, _, _ := strings.Cut(e.shows(e.path("settings", "domains")), "<h2>Add domain")
 		if !strings.Contains(first, `href="`+page+`"`) {
@@ -398,13 +398,13 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // still the cached state
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Ready", "You can already send from this domain. This record proves that it's yours.",
+		e.shows(page, "Ready", "You can already send from this domain.",
 			">Active<") // activated automatically
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // a check doesn't activate a key that a person has deactivated
 		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record",
-			"You can already send from this domain. This record proves that it's yours.")
+			"You can already send from this domain.")
 		if strings.Contains(got, "Records missing") {
 			t.Error("records are missing")
 		}
@@ -444,7 +444,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		e.asks(z, tenants.DNSOptions{BounceDomain: ""})
-		e.shows(page, "so it can't check SPF")
+		e.shows(page, "can't check your SPF record, the list of servers")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, tenants.DNSOptions{BounceDomain: "bounces.example"})
 		got := e.shows(page, "Several records", ">v=spf1 include:old.example include:new.example ~all<")
@@ -490,7 +490,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 			all.Go(func() { e.page("GET", page, nil) })
 		}
 		all.Wait()
-		e.shows(page, "No name server responded")
+		e.shows(page, "Your domain's provider didn't respond")
 		if n := asked.Load(); n != 5 { // verification, key, SPF, DMARC, and name servers of the zone
 			t.Errorf("%d questions", n)
 		}

@@ -55,7 +55,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 		}
 		rows = append(rows, domainRow{found[i], badge})
 	}
-	v.State = p.T("Add DNS records for each domain so your emails don't land in spam")
+	v.State = p.T("Verify each domain so your emails don't land in spam")
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
@@ -99,9 +99,10 @@ func (p *Page) domainPath(id string) string { return p.Path("settings", "domains
 // recordRow is a DNS record with its description.
 type recordRow struct {
 	core.DomainRecord
-	What, Note string
-	Badge      Badge
-	ID         string // prefix of the ids of elements with texts to copy
+	What, Why string // its name, and its purpose in plain words
+	Note      string // what to do about its current state
+	Badge     Badge
+	ID        string // prefix of the ids of elements with texts to copy
 	// whether the visitor can activate, deactivate and delete the key
 	Starts, Rests, Deletes bool
 }
@@ -169,15 +170,16 @@ func (p *Page) describe(d *domainPage, id string) {
 	}
 	for i, r := range d.Records {
 		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
-		row.What, row.Note = p.recordWords(&r)
+		row.What, row.Why = p.recordPurpose(r.Purpose)
+		row.Note = p.recordNote(&r)
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
-			trust := p.T("You can already send from this domain. This record proves that it's yours.")
+			trust := p.T("You can already send from this domain.")
 			row.Note = p.joinedSentences(trust, row.Note)
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
 			row.Badge = Badge{p.T("Don't send yet"), "bad"}
-			row.Note = p.T("This policy asks receiving servers to reject unauthenticated emails. Turn on DKIM " +
-				"signing before you send.")
+			row.Note = p.T("Your policy asks them to reject emails without a signature. Turn on DKIM signing before " +
+				"you send.")
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -225,20 +227,27 @@ func (p *Page) recordBadge(state string) Badge {
 	return Badge{p.T("Unknown"), ""}
 }
 
-// recordWords returns the purpose of a record and what to do about its current state.
-func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
-	switch r.Purpose {
+// recordPurpose returns the name and the purpose of a record.
+func (p *Page) recordPurpose(purpose string) (what, why string) {
+	switch purpose {
 	case core.RecordProof:
-		what = p.T("Domain verification")
+		return p.T("Domain verification"), p.T("Proves that the domain is yours.")
 	case core.RecordDKIM:
-		what = p.T("DKIM signing")
+		return p.T("DKIM signing"), p.T("Lets receiving servers verify your signature, so they know that emails come " +
+			"from you.")
 	case core.RecordSPF:
-		what = p.T("Authorized servers (SPF)")
+		return p.T("Authorized servers (SPF)"), p.T("Lists the servers that may send emails from your domain.")
 	case core.RecordDMARC:
-		what = p.T("DMARC policy")
+		return p.T("DMARC policy"), p.T("Sets what receiving servers do with emails that someone else sends in your " +
+			"name. Gmail and Yahoo require it.")
 	case core.RecordLink:
-		what = p.T("Link domain")
+		return p.T("Link domain"), p.T("Lets links in your emails use your own domain.")
 	}
+	return "", ""
+}
+
+// recordNote returns what to do about the current state of a record.
+func (p *Page) recordNote(r *core.DomainRecord) (note string) {
 	switch {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
 		note = p.T("The record was found at the domain itself. Change its name to {{name}}.", "name", r.Name)
@@ -258,13 +267,13 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	case r.State == core.RecordOther:
 		note = p.T("A record with this name has a different value. Change it to the value shown.")
 	case r.State == core.RecordUnknown:
-		note = p.T("No name server responded. newsletterd retries automatically.")
+		note = p.T("Your domain's provider didn't respond. newsletterd retries automatically.")
 	case r.Purpose == core.RecordDKIM && r.State == core.RecordFound && !r.Active:
 		note = p.T("The record is published, but the key isn't active yet.")
 	case r.Purpose == core.RecordDKIM && r.State != core.RecordFound && r.Active:
 		note = p.T("Your emails are signed, but the record is missing. Until you publish it, they look forged.")
 	}
-	return what, note
+	return note
 }
 
 // showDomain shows the domain in the path with its records. A script gets only the part that changes.
@@ -292,8 +301,8 @@ func (p *Page) domainState(d *domainPage) string {
 	case d.Complete:
 		return p.T("Setup complete. Emails from this domain are signed with DKIM.")
 	case d.Refusal != "":
-		return p.T("Don't send yet. The domain's DMARC policy asks receiving servers to reject unsigned emails or " +
-			"treat them as spam.")
+		return p.T("Don't send yet. Your domain's rule for unsigned emails (DMARC) asks receiving servers to reject " +
+			"them or treat them as spam.")
 	case d.Start:
 		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")
 	case d.Trusted:
@@ -433,9 +442,9 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Verified():
 		return ""
 	case d.Check == core.DomainFault:
-		return p.T("The domain's name servers returned an error. Try again later, or contact your domain provider.")
+		return p.T("Your domain's provider returned an error. Try again later, or contact it.")
 	case d.Check == core.DomainTimeout:
-		return p.T("No name server responded in time. Try again later.")
+		return p.T("Your domain's provider didn't respond in time. Try again later.")
 	case d.Check == core.DomainTaken:
 		return p.T("Record found, but another newsletter on this server uses the domain. Contact the server " +
 			"administrator.")

@@ -10,23 +10,24 @@ import (
 // findingTexts holds texts for the findings of checks by code, written for authors. If the API's message says more,
 // it follows in a second line.
 var findingTexts = map[string]string{
-	"does_not_compile":                    "The text has a syntax error.",
-	"list_missing":                        "Select a list to send to.",
-	"subject_missing":                     "The subject is missing.",
-	"content_missing":                     "The text is missing.",
-	"layout_missing":                      "The layout was deleted. Choose another one.",
-	"theme_missing":                       "The theme was deleted. Choose another one.",
-	"sender_not_yours":                    "The sender address doesn't belong to one of your sender domains.",
-	"subject_placeholder_without_default": "A field in the subject has no fallback.",
-	"placeholder_without_default":         "A field in the text has no fallback.",
-	"placeholder_foreign": "The text contains a merge tag from another newsletter service. " +
-		"Subscribers would see the tag itself.",
+	"does_not_compile": "The text has a syntax error.",
+	"list_missing":     "Select a list to send to.",
+	"subject_missing":  "The subject is missing.",
+	"content_missing":  "The text is missing.",
+	"layout_missing":   "The layout was deleted. Choose another one.",
+	"theme_missing":    "The theme was deleted. Choose another one.",
+	"sender_not_yours": "The sender address doesn't belong to one of your sender domains.",
+	"subject_placeholder_without_default": "A field in the subject has no fallback, the text shown if the field is " +
+		"blank.",
+	"placeholder_without_default": "A field in the text has no fallback, the text shown if the field is blank.",
+	"placeholder_foreign": "The text contains a placeholder (merge tag) from another newsletter service. " +
+		"Subscribers would see it as it is.",
 	"placeholder_unknown":    "A field will be blank because none of this campaign's lists has it.",
 	"field_missing":          "A field in this email is blank for some recipients.",
 	"subject_long":           "The subject is long. Phones only show about 40 characters.",
 	"content_doubtful":       "Some of the text may look different than you intended.",
 	"html_as_text":           "The text contains HTML tags. Recipients will see the tags.",
-	"image_without_alt":      "An image has no alt text.",
+	"image_without_alt":      "An image has no alt text, the description for people who can't see it.",
 	"image_too_wide":         "An image is wider than the text column.",
 	"image_local":            "An image wasn't uploaded. Upload it or remove it.",
 	"image_embedded":         "An embedded image won't show in many email programs. Upload it instead.",
@@ -46,13 +47,16 @@ var findingTexts = map[string]string{
 	"link_mixed_scripts":     "A link contains look-alike letters from another alphabet, like phishing links do.",
 	"link_dead":              "A link isn't responding.",
 	"link_not_public":        "A link isn't publicly reachable.",
-	"dkim_missing":           "Emails from your domain aren't signed with DKIM.",
-	"dkim_unpublished":       "The DNS record of your DKIM key is missing.",
-	"spf_missing":            "Your domain has no valid SPF record.",
-	"dmarc_missing":          "Your domain has no valid DMARC record. Gmail and Yahoo require one.",
-	"sender_free_mail":       "The sender is a free mailbox address, so newsletters may be rejected. Use your own domain.",
-	"dmarc_misaligned":       "Neither SPF nor DKIM authenticates your domain. Emails may land in spam.",
-	"dns_unanswered":         "DNS didn't respond, so your domain couldn't be checked. Try again later.",
+	"dkim_missing":           "Emails from your domain have no DKIM signature, which proves that they come from you.",
+	"dkim_unpublished":       "The DNS record for your DKIM signature is missing.",
+	"spf_missing":            "Your domain has no valid SPF record, the list of servers that may send from it.",
+	"dmarc_missing": "Your domain has no valid DMARC record, the rule for forged emails. Gmail and Yahoo " +
+		"require one.",
+	"sender_free_mail": "The sender is a free mailbox address, so newsletters may be rejected. Use your own domain.",
+	"dmarc_misaligned": "Neither SPF (allowed servers) nor DKIM (signature) proves that the email comes from " +
+		"your domain. It may land in spam.",
+	"dns_unanswered": "Your domain's provider didn't respond, so your domain couldn't be checked. Try again " +
+		"later.",
 }
 
 // FindingText returns the text of a finding.

@@ -194,7 +194,7 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 		},
 		{
 			Title: p.T("Write your first campaign"),
-			Text:  p.T("Send yourself as many tests as you like. Nothing goes to subscribers until you confirm."),
+			Text:  p.T("A campaign is an email to your subscribers. Nothing is sent until you confirm."),
 			To:    write, Done: written,
 			may: true,
 		},
@@ -231,7 +231,8 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	domain = p.proofStep(sender)
 	domain.may = p.May(core.ActionDomainPropose)
 	if delivered {
-		domain.Text = p.T("Keep your emails out of spam. You can dismiss this if your mail server signs your emails.")
+		domain.Text = p.T("Keep your emails out of spam. You can dismiss this if your email provider already did " +
+			"this for your domain.")
 	}
 	if p.folder() && p.IsOperator() {
 		return domain, step{
@@ -282,7 +283,7 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not only by an operator
 	case !d.Verified() || !proved:
 	case !d.Signed:
-		s.Text = p.T("Verified. Next, turn on DKIM signing.")
+		s.Text = p.T("Verified. Next, turn on DKIM signing, which proves that your emails come from you.")
 	default:
 		s.Done = true
 	}
