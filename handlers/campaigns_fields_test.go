@@ -59,7 +59,8 @@ func TestCheckOfFields(t *testing.T) {
 				t.Errorf("no %+v in %+v", want, checked.Fields)
 			}
 		}
-		e.shows(e.path(""), http.StatusOK, "“Vorname” is blank for 4 of 5 recipients. They see the fallback “you”.",
+		e.shows(e.path(""), http.StatusOK,
+			"“Vorname” is blank for 4 of 5 recipients. They see “you” instead (fallback).",
 			`{&#34;name&#34;:&#34;preferences.Vorname&#34;,&#34;label&#34;:&#34;Vorname&#34;,&#34;fallback&#34;:&#34;you&#34;}`,
 			`&#34;preferences.more.shoe&#34;`, `&#34;preferences.first_name&#34;`, "-a b", "-newsletterd_none")
 	})
@@ -78,7 +79,7 @@ func TestConsoleFallbacksAreHints(t *testing.T) {
 		const fallback = "Roses in {{ preferences.city | default: \"your town\" }}\n"
 		g := e.add("Bonn", `{"field":"city","is":["Bonn"]}`)
 		text(fallback, "")
-		counted := "“City” is blank for 4 of 5 recipients. They see the fallback “your town”."
+		counted := "“City” is blank for 4 of 5 recipients. They see “your town” instead (fallback)."
 		without := e.shows(e.path(""), http.StatusOK, counted)
 		e.shows(e.path("/send"), http.StatusOK, counted)
 		text("Roses\n", "")
@@ -88,7 +89,8 @@ func TestConsoleFallbacksAreHints(t *testing.T) {
 			t.Errorf("%q with a fallback, %q without the field", is, want)
 		}
 		text(fallback, g.ID)
-		e.shows(e.path(""), http.StatusOK, "Recipients without “City” see the fallback “your town”.", "-is blank for")
+		e.shows(e.path(""), http.StatusOK, "Recipients without “City” see “your town” instead (fallback).",
+			"-is blank for")
 		text("Roses in {{ preferences.city }}\n", g.ID)
 		e.shows(e.path(""), http.StatusOK, "“City” has no fallback. If the field is blank, recipients see a gap.",
 			"-is blank for")

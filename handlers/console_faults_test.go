@@ -19,7 +19,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 		campaign := e.seed.NewCampaign(e.list)
 		list, long := "lists/"+e.list.ID+"/settings", strings.Repeat("x", 600)
 		for _, c := range []struct{ path, form, wants string }{
-			{"settings", "name=x&brand_color=red", "Geben Sie eine Hex-Farbe ein"},
+			{"settings", "name=x&brand_color=red", "Wählen Sie eine Farbe, oder geben Sie ihren Code ein"},
 			{"settings", "name=x&brand_logo_url=x", "Logo: Geben Sie eine URL ein, die mit https:// beginnt."},
 			{"settings", "name=x&reply_to=x@y@z", "Antwortadresse: Geben Sie eine gültige E-Mail-Adresse ein."},
 			{"settings", "name=x&mail_from_name=" + long, "Absendername: Geben Sie höchstens 100 Zeichen ein."},

@@ -200,7 +200,7 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
 		shows(`Of {{ preferences.city | default: "home" }}`, "1 warning. The campaign can still be sent",
-			"They see the fallback “home”",
+			"They see “home” instead (fallback)",
 			"Send anyway. I've read the warning.")
 		shows(`Of {{ preferences.city }}`, "2 warnings. The campaign can still be sent", "has no fallback",
 			"I've read the 2 warnings")

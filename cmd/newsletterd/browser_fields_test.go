@@ -41,7 +41,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\n"+
 		"Text {{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
-		"“Ort” is blank for 1 of 2 recipients. They see the fallback “here”.")`)
+		"“Ort” is blank for 1 of 2 recipients. They see “here” instead (fallback).")`)
 	// The subject shows fields like the text. The menu below it inserts one at the cursor; a click changes one.
 	w.Eval(`(s => { s.value = ""; s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#f-subject"))`)
 	w.Do(chromedp.Focus(".editor-line"), chromedp.KeyEvent("Dear "))

@@ -285,12 +285,13 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"),
-			"Color: enter a hex color, for example #1d6b52.", "Farbe: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
+			"Color: choose a color, or enter its code, for example #1d6b52.",
+			"Farbe: Wählen Sie eine Farbe, oder geben Sie ihren Code ein, zum Beispiel #1d6b52.",
 		},
 		{
 			invalid("light.title", "%s must be a hex color such as #1d6b52.", "light.title"),
-			"Headings: enter a hex color, for example #1d6b52.",
-			"Überschriften: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
+			"Headings: choose a color, or enter its code, for example #1d6b52.",
+			"Überschriften: Wählen Sie eine Farbe, oder geben Sie ihren Code ein, zum Beispiel #1d6b52.",
 		},
 		{
 			core.Conflictf("conflict", "The campaign is already %s.", "scheduled"),
@@ -361,7 +362,7 @@ func TestFaultsOfLines(t *testing.T) {
 		`"" is not a valid email address`:                            "Die E-Mail-Adresse fehlt.",
 		`"32.13. in column x" in column born is not a date.`:         "„32.13. in column x“ in der Spalte „born“ ist kein Datum. Verwenden Sie ein Format wie 2026-01-31.",
 		`"none" in column from where is not an IP address.`:          "„none“ in der Spalte „from where“ ist keine IP-Adresse. Korrigieren Sie sie, oder überspringen Sie die Spalte.",
-		"Column a is not valid UTF-8 or contains NUL. (preferences)": "Die Spalte a enthält Zeichen, die sich nicht lesen lassen. Speichern Sie die Datei als UTF-8.",
+		"Column a is not valid UTF-8 or contains NUL. (preferences)": "Die Spalte a enthält Zeichen, die sich nicht lesen lassen. Speichern Sie die Datei in Ihrem Tabellenprogramm als „CSV UTF-8“.",
 		"preferences must have at most 16 KiB.":                      "preferences: Erlaubt sind höchstens 16 KiB.",
 		"preferences must have at most 4 levels of nesting.":         "preferences: Höchstens 4 verschachtelte Ebenen sind möglich.",
 		"preferences is not valid JSON: it has no end (byte 12).":    "Das hat nicht geklappt: preferences is not valid JSON: it has no end (byte 12).",

@@ -171,15 +171,17 @@ func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
 	case segmented && f.Default == "":
 		return p.T("“{{field}}” has no fallback. If the field is blank, recipients see a gap.", "field", p.labelOf(f))
 	case segmented:
-		return p.T("Recipients without “{{field}}” see the fallback “{{word}}”.", "field", p.labelOf(f), "word",
+		return p.T("Recipients without “{{field}}” see “{{word}}” instead (fallback).", "field", p.labelOf(f), "word",
 			f.Default)
 	}
 	pairs := []any{
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,
 	}
 	if f.Default == "" {
-		return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients and has no fallback.",
+		return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients and has no fallback, the text shown "+
+			"instead.",
 			pairs[:6]...)
 	}
-	return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients. They see the fallback “{{word}}”.", pairs...)
+	return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients. They see “{{word}}” instead "+
+		"(fallback).", pairs...)
 }

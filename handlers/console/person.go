@@ -168,7 +168,8 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 	}
 	d.Tag = field{
 		Name: "tag", Label: p.T("Tag"), Value: p.Form["tag"], Required: true, Max: 60, Complete: "off", List: "tags",
-		Hint: p.T("Applies to all your lists. Entering a new name creates a tag."),
+		Hint: p.T("A label, for example “regular customer”. Applies to all your lists. Entering a new name creates " +
+			"a tag."),
 	}
 	return p.Show("person", v)
 }
@@ -361,7 +362,7 @@ func (p *Page) BlockText(b personBlock) string {
 	case core.KindDisabled, string(core.StatusSuppressed):
 		text = p.T("This address is blocked. It doesn't get emails from any of your lists.")
 	case string(core.StatusBounced):
-		text = p.T("This address bounced. It gets no more emails.")
+		text = p.T("This address bounced: an email couldn't be delivered. It gets no more emails.")
 	case string(core.StatusComplaint):
 		text = p.T("This person marked an email as spam and gets no more emails.")
 	case core.KindLeft:
