@@ -41,7 +41,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form.Set("column.1", "")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "Dry run result", "-This column marks")
+		e.shows(at, http.StatusOK, "Dry run result", "Nothing is imported yet.", "-This column marks")
 		form, _ = e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
@@ -53,7 +53,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		at = e.uploads(e.list.ID, "c.csv", "email\nno@reader.example\n")
 		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"suppress"}, "do": {"run"}})
 		e.runImports()
-		e.shows(at, http.StatusOK, "added to the suppression list")
+		e.shows(at, http.StatusOK, "blocked: never emailed (suppression list)")
 		if got := status("no@reader.example"); got != "" {
 			t.Errorf("no: %q", got)
 		}

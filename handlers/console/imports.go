@@ -227,7 +227,8 @@ func (p *Page) readImport(d *importData) {
 	}
 	d.From = field{
 		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
-		Hint: p.T("Saved in the consent history, for example “Mailchimp” or “trade fair”"),
+		Hint: p.T("Where these people agreed, for example “Mailchimp” or “trade fair”. Kept as proof on each " +
+			"person's page."),
 	}
 	if d.Status == core.ImportUploaded {
 		if d.Source == "import "+d.Name { // the default of the API
@@ -266,9 +267,9 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add(p.T("skipped: unsubscribed according to another row"), d.Contradicted, "")
 	add(p.T("skipped: never signed up or never confirmed in the other system"), d.Pending, "")
 	add(p.T("imported as unsubscribed"), d.Unsubscribed, "")
-	add(p.T("added to the suppression list: bounced"), d.Bounced, barred(core.StatusBounced))
-	add(p.T("added to the suppression list: marked as spam"), d.Complained, barred(core.StatusComplaint))
-	add(p.T("added to the suppression list"), d.Suppressed, barred(core.StatusSuppressed))
+	add(p.T("bounced: no longer emailed (suppression list)"), d.Bounced, barred(core.StatusBounced))
+	add(p.T("marked as spam: no longer emailed (suppression list)"), d.Complained, barred(core.StatusComplaint))
+	add(p.T("blocked: never emailed (suppression list)"), d.Suppressed, barred(core.StatusSuppressed))
 	add(p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted, "")
 	add(p.T("skipped: no email address"), d.NoAddress, "")
 	add(p.N("row with an error|rows with errors", d.Failed), d.Failed, "")
