@@ -395,9 +395,8 @@ func (p *Page) through(d *overviewData) []rateRow {
 	if sent == 0 {
 		return nil
 	}
-	row := func(label string, n int64, most float64, limit string, status core.Status, people int64) rateRow {
-		r := rateRow{Label: label, Rate: p.Percent(n, sent), Of: p.T("{{n}} of {{all}} emails in recent campaigns",
-			"n", p.Number(n), "all", p.Number(sent))}
+	row := func(label, of string, n int64, most float64, limit string, status core.Status, people int64) rateRow {
+		r := rateRow{Label: label, Rate: p.Percent(n, sent), Of: of}
 		if sent >= fewEmails {
 			r.Limit, r.Over = limit, n > 1 && float64(n) >= most*float64(sent)
 		}
@@ -407,9 +406,12 @@ func (p *Page) through(d *overviewData) []rateRow {
 		return r
 	}
 	return []rateRow{
-		row(p.T("Spam complaints"), complained, complaintLimit, p.T("keep below 0.3%"), core.StatusComplaint,
+		row(p.T("Spam complaints"), p.T("{{n}} of {{all}} emails in recent campaigns", "n", p.Number(complained), "all",
+			p.Number(sent)), complained, complaintLimit, p.T("keep below 0.3%"), core.StatusComplaint,
 			d.Counts.Complaint),
-		row(p.T("Bounce rate"), back, backLimit, p.T("keep below 2%"), core.StatusBounced, d.Counts.Bounced),
+		row(p.T("Bounce rate"), p.T("{{n}} of {{all}} emails in recent campaigns couldn't be delivered", "n",
+			p.Number(back), "all", p.Number(sent)), back, backLimit, p.T("keep below 2%"), core.StatusBounced,
+			d.Counts.Bounced),
 	}
 }
 

@@ -59,7 +59,7 @@ var refusals = map[string]refusal{
 	"5.3.4":  {"The email is too large for the receiving server.", turnWriter},
 	"4.4.1":  {"The receiving server isn't responding.", turnAgain},
 	"4.4.2":  {"The connection to the receiving server was lost.", turnAgain},
-	"4.4.3":  {"The recipient's domain couldn't be found in DNS.", turnAgain},
+	"4.4.3":  {"The recipient's domain couldn't be found.", turnAgain},
 	"5.4.4":  {"No route to the receiving server was found.", turnNone},
 	"4.4.5":  {"The receiving server is overloaded.", turnAgain},
 	"5.4.6":  {"The email is stuck in a forwarding loop at the provider.", turnNone},
@@ -67,20 +67,25 @@ var refusals = map[string]refusal{
 	"5.5.0":  {"The receiving server didn't understand a command.", turnOperator},
 	"4.5.3":  {"The receiving server limits how many recipients it accepts at a time.", turnAgain},
 	"5.6.0":  {"The receiving server rejected the email's format.", turnOperator},
-	"4.7.0":  {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
-	"4.7.1":  {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
+	"4.7.0": {"The receiving server asked newsletterd to try again later, as a protection against spam " +
+		"(greylisting).", turnAgain},
+	"4.7.1": {"The receiving server asked newsletterd to try again later, as a protection against spam " +
+		"(greylisting).", turnAgain},
 	"5.7.0":  {"Rejected because of the provider's policy.", turnReader},
 	"5.7.1":  {"Rejected as spam or because of the provider's policy.", turnReader},
 	"5.7.8":  {"Your mail server rejected the password.", turnOperator},
-	"5.7.20": {"The DKIM signature was rejected.", turnSender},
-	"5.7.23": {"The sender domain doesn't authorize your mail server (SPF).", turnSender},
-	"5.7.25": {"The receiving server couldn't verify your mail server's name (reverse DNS).", turnOperator},
-	"5.7.26": {"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender},
-	"4.7.26": {"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender},
+	"5.7.20": {"The signature that proves where the email comes from (DKIM) was rejected.", turnSender},
+	"5.7.23": {"The sender domain doesn't list your mail server as allowed to send (SPF).", turnSender},
+	"5.7.25": {"The receiving server couldn't verify the name of your mail server (its reverse DNS " +
+		"record).", turnOperator},
+	"5.7.26": {"The receiving server couldn't verify that the email comes from your domain (SPF, DKIM, " +
+		"DMARC).", turnSender},
+	"4.7.26": {"The receiving server couldn't verify that the email comes from your domain (SPF, DKIM, " +
+		"DMARC).", turnSender},
 	"4.7.28": {"The email provider is limiting how fast you can send.", turnAgain},
 	"5.7.28": {"The email provider is limiting how fast you can send.", turnRetry},
 	"5.7.509": {
-		"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender,
+		"The receiving server couldn't verify that the email comes from your domain (SPF, DKIM, DMARC).", turnSender,
 	},
 	"5.7.511": {"The email provider has blocked your mail server.", turnOperator},
 	"5.7.606": {"The email provider has blocked your mail server.", turnOperator},
@@ -119,10 +124,11 @@ var refusalClasses = map[string]refusal{
 	"5.5": {"The receiving server didn't understand a command.", turnOperator},
 	"5.6": {"The receiving server rejected the email's format.", turnOperator},
 	"5.7": {"Rejected as spam or because of the provider's policy.", turnReader},
-	"4.7": {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
-	"4":   {"The receiving server is temporarily unavailable.", turnAgain},
-	"5":   {"The receiving server rejected the email.", turnNone},
-	"":    {"The email wasn't sent.", turnNone},
+	"4.7": {"The receiving server asked newsletterd to try again later, as a protection against spam " +
+		"(greylisting).", turnAgain},
+	"4": {"The receiving server is temporarily unavailable.", turnAgain},
+	"5": {"The receiving server rejected the email.", turnNone},
+	"":  {"The email wasn't sent.", turnNone},
 }
 
 // refusalOf returns the meaning of a failure. A recipient whose retries are exhausted is not retried, whatever the

@@ -170,6 +170,28 @@ func (d *reportData) Machines() bool {
 	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }
 
+// MachineWords explains the machines that the figures mention.
+func (p *Page) MachineWords(d *reportData) (said []string) {
+	proxies, scanners := false, d.Machines()
+	if o := d.All.Opens; o != nil && o.Measured {
+		proxies, scanners = *o.CantTell > 0, scanners || *o.Scanners > 0
+	}
+	if proxies {
+		said = append(said, p.T("Privacy proxies are programs that load images automatically, so it's unknown whether "+
+			"anyone read the email."))
+	}
+	if scanners {
+		said = append(said, p.ScannerWords())
+	}
+	return said
+}
+
+// ScannerWords explains link scanners.
+func (p *Page) ScannerWords() string {
+	return p.T("Link scanners are security programs that open links to check them, often within minutes. Their " +
+		"clicks are counted separately.")
+}
+
 // Sent reports whether any emails were sent.
 func (d *reportData) Sent() bool { return d.All.Sent > 0 }
 
