@@ -80,7 +80,9 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 					core.Sentence{Text: "try again"}),
 			}
 			if dns {
-				found = append(found, core.Finding{Check: "dkim", Level: core.LevelWarning, Text: "No DKIM record."})
+				found = append(found, core.Finding{
+					Check: "dkim", Level: core.LevelWarning, Text: "No DKIM record.", Advice: "Set public_url.",
+				})
 			}
 			return found
 		}
@@ -91,8 +93,9 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		e.operates("", http.StatusOK, "System", "Free disk space", "1 tenant · 1 list · 1 user", "ES256", "Active",
 			"Create next keys", `aria-current="page"`)
 		e.operates("/findings", http.StatusOK, "1 error to fix", "The relay is away.", "Start it.", "-No DKIM",
-			"Also check DNS")
-		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Also check DNS")
+			"Also check DNS", "-are settings in the")
+		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Also check DNS",
+			"Names such as public_url are settings in the")
 		e.lang = "de"
 		e.operates("/findings", http.StatusOK, "Postanschrift",
 			"Fehlt in den Newslettern von 1 Mandant, zum Beispiel Acme",

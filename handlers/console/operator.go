@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -330,6 +331,9 @@ func (p *Page) say(s core.Sentence) string {
 	return fillIn(other, pairs...)
 }
 
+// settingName matches a section or a key of the configuration file.
+var settingName = regexp.MustCompile(`\[[a-z_.]+\]|\b[a-z]+(?:_[a-z]+)+\b`)
+
 // findings shows the findings of doctor: errors first, then warnings.
 func (o *Console) findings(p *Page) (web.HTML, error) {
 	dns := p.Query("dns") != ""
@@ -341,6 +345,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 		Findings []findingRow // errors and warnings
 		Fine     []findingRow
 		DNS      bool
+		Setting  string // the first name of a setting in the findings
 	}{DNS: dns}
 	faults, warnings := int64(0), int64(0)
 	for _, level := range []string{core.LevelFault, core.LevelWarning, core.LevelOK} {
@@ -359,6 +364,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 				continue
 			}
 			d.Findings = append(d.Findings, row)
+			d.Setting = cmp.Or(d.Setting, settingName.FindString(row.Text+" "+row.Advice))
 		}
 	}
 	v := View{Title: p.T("Checks"), Within: []Link{{p.T("System"), OperatorPath}}, Data: &d}
