@@ -200,6 +200,47 @@ func TestCodeIsBound(t *testing.T) {
 	}
 }
 
+// TestCodeWithoutClientID checks that a public client may leave out client_id, as the specification says, and that a
+// code of a confidential client is refused without its secret.
+func TestCodeWithoutClientID(t *testing.T) {
+	f := newFlow(t, nil, func(in *core.ClientInput) { in.ClientType = new(core.ClientPublic) })
+	ask := func(code, verifier string, c ClientCredentials) (TokenResponse, error) {
+		return f.p.CodeGrant(t.Context(), GrantRequest{
+			Client: c, Code: code, RedirectURI: callback, Verifier: verifier,
+		}, t0)
+	}
+	code := f.code("", t0)
+	if _, err := ask(code, strings.Repeat("a", 43), ClientCredentials{}); !errors.Is(err, errVerifier) {
+		t.Errorf("another verifier: %v", err)
+	}
+	if _, err := ask(code, verifier, ClientCredentials{Secret: "x"}); !errors.Is(err, ErrInvalidClient) {
+		t.Errorf("a secret without a client: %v", err)
+	}
+	r, err := ask(code, verifier, ClientCredentials{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, err := f.p.Bearer(t.Context(), r.AccessToken, t0)
+	if err != nil || caller.ClientID != f.client.ID || caller.UserID != f.user.ID {
+		t.Errorf("caller %+v, %v", caller, err)
+	}
+	if _, err := ask(code, verifier, ClientCredentials{}); !errors.Is(err, ErrInvalidGrant) {
+		t.Errorf("used: %v", err)
+	}
+	if err := f.bearer(r.AccessToken, t0); !errors.Is(err, ErrBadToken) {
+		t.Errorf("access token after the code was used again: %v", err)
+	}
+	if _, err := ask(core.NewToken(), verifier, ClientCredentials{}); !errors.Is(err, ErrInvalidGrant) {
+		t.Errorf("unknown code: %v", err)
+	}
+	if err := f.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(code, verifier, ClientCredentials{}); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("without a database: %v", err)
+	}
+}
+
 // TestCodeReuseRevokes checks that using a code twice revokes everything that was issued for it (RFC 6749 section
 // 4.1.2).
 func TestCodeReuseRevokes(t *testing.T) {

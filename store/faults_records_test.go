@@ -432,6 +432,7 @@ func (s *story) signIns(u core.User) {
 		f.Kind, f.ClientID = "code", "c1"
 		return identity.Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil
 	}
+	s.op("CodeClient", func() error { return onlyErr(s.CodeClient(ctx, code.Hash)) })
 	s.op("RedeemCode", func() error { return onlyErr(s.RedeemCode(ctx, code.Hash, "c1", now0, rule)) })
 	s.op("RedeemCode", func() error { // a replay, which revokes what the first one started
 		_, err := s.RedeemCode(ctx, code.Hash, "c1", now0, rule)

@@ -38,6 +38,15 @@ func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) 
 	})
 }
 
+// CodeClient returns the ID of the client that a code was issued to. It returns ErrCode for an unknown code.
+func (s *Store) CodeClient(ctx context.Context, hash []byte) (id string, err error) {
+	err = s.Get(ctx, &id, "SELECT client_id FROM code WHERE hash = ?", hash)
+	if errors.Is(err, core.ErrNotFound) {
+		err = ErrCode
+	}
+	return id, err
+}
+
 // Redemption is the result of exchanging a code: a token family and, optionally, a refresh token.
 type Redemption struct {
 	Family         core.Family
