@@ -2,7 +2,9 @@ package core
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -65,11 +67,16 @@ func (i *Instant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// rfc3339 is the form of a date and time in RFC 3339 section 5.6. time.Parse also takes an hour of one digit, a comma
+// before the fraction, and offsets of a day and more.
+var rfc3339 = regexp.MustCompile(`^[0-9-]{10}T[0-9]{2}:[0-9:]{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 // ParseInstant parses an RFC 3339 date and time. It refuses years outside 1970–9999, so that no instant equals
 // "never" or breaks the wire form.
 func ParseInstant(s string) (Instant, error) {
+	s = strings.ToUpper(s) // the letters T and Z may be lowercase
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
+	if err != nil || !rfc3339.MatchString(s) {
 		return 0, Invalidf("", "must be an RFC 3339 date and time, for example 2026-01-31T08:00:00Z.")
 	}
 	u := t.UTC()
