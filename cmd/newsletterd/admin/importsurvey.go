@@ -55,8 +55,8 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// peopleOf returns the people of an export as an unnamed CSV file in dir, with the sources of its lines. If f is not an
-// export, it returns f. Otherwise it closes f.
+// peopleOf returns the people of an export, or of a list without a header, as an unnamed CSV file in dir, with the
+// sources of its lines. If f is neither, it returns f. Otherwise it closes f.
 func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -64,7 +64,7 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscrib
 	}
 	e, err := exports.Open(ctx, f, fi.Size())
 	if errors.Is(err, exports.ErrUnknown) {
-		return f, nil, nil
+		return listedPeople(f, dir)
 	}
 	defer f.Close()
 	if err != nil {
@@ -81,6 +81,25 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscrib
 		return nil, nil, err
 	}
 	return made, e.Sources(), nil
+}
+
+// listedPeople is peopleOf for a file that is not an export.
+func listedPeople(f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
+	list, _, err := subscribercsv.ReadPeople(f)
+	if err == nil && list == nil {
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			return f, nil, nil
+		}
+	}
+	defer f.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err := unnamed(list, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, list.Sources(), nil
 }
 
 // openTwice opens a file that can be read twice. For standard input and other streams, it returns an unnamed copy in

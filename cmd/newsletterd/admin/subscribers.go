@@ -40,11 +40,12 @@ func (p commands) subscriberCommands() *cli.Command {
 			"run's file)"),
 	}, []string{"list", "file"}, p.importSubscribers)
 	imp.Description = `The first row names the columns. One column is the email address; others
-become custom fields of the same name. Delimiter (comma, semicolon, tab or
-|), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends are
-detected. You can run the same import again: rows that are already imported
-change nothing. Unsubscribed people stay unsubscribed, and blocked addresses
-stay blocked.
+become custom fields of the same name. Without such a row, each line is a
+person, for example Ann Gray <ann@acme.example>. Delimiter (comma, semicolon,
+tab or |), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends
+are detected. You can run the same import again: rows that are already
+imported change nothing. Unsubscribed people stay unsubscribed, and blocked
+addresses stay blocked.
 
 Map columns with --map: NAME=email, NAME=status, NAME=tags, NAME=FIELD for a
 custom field, or NAME= to skip the column.
