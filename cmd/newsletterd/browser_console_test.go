@@ -170,7 +170,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
 		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen,
-		"asks":           tryAsks,
+		"asks": tryAsks, "choices by keys": tryChoicesByKeys,
 		"no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,8 +226,8 @@ func tryMenu(t *testing.T, b *consoleBrowser) {
 
 func tryQuestions(t *testing.T, b *consoleBrowser) {
 	b.Click("#delete button", chromedp.WaitVisible("dialog.question[open]"))
-	b.expect(`document.querySelector("dialog.question").textContent`, "Delete “News of May”?CancelDelete")
-	b.expect(`document.activeElement.textContent`, "Cancel")
+	b.expect(`document.querySelector("dialog.question").textContent`, "Delete “News of May”?Keep itDelete")
+	b.expect(`document.activeElement.textContent`, "Keep it")
 	b.Do(key("\r"))
 	b.Wait(`!document.querySelector("dialog.question")`)
 	b.expect(`document.activeElement.textContent`, "Delete…")
@@ -409,6 +409,27 @@ func tryAutosave(t *testing.T, b *consoleBrowser) {
 	b.Do(chromedp.KeyEvent("gone"), chromedp.Reload())
 	if _, body := b.count("/diary"); !strings.Contains(body, "moregone") {
 		t.Errorf("left, and not saved: %s", body)
+	}
+	b.clean()
+}
+
+// Keys go through the choices of a list. Only the last choice is saved, once the focus leaves the list.
+func tryChoicesByKeys(t *testing.T, b *consoleBrowser) {
+	const pass = `waiting.splice(0).forEach(f => f())` // all time that the script waits for
+	b.Eval(`window.waiting = [], window.later = setTimeout, window.setTimeout = f => waiting.push(f)`)
+	before, _ := b.count("/diary")
+	b.Do(chromedp.Focus("#to"))
+	for range 2 {
+		b.Do(key(kb.ArrowDown))
+		b.Eval(pass)
+	}
+	b.expect(`document.querySelector("#to").value`, "VIP")
+	b.Do(key(kb.Tab))
+	b.Eval(pass)
+	b.Eval(`window.setTimeout = later`)
+	b.Wait(`document.querySelector("#saved").textContent === "Saved"`)
+	if n, body := b.count("/diary"); n != before+1 || !strings.Contains(body, "to=VIP") {
+		t.Errorf("%d saves, the last one %s", n-before, body)
 	}
 	b.clean()
 }

@@ -5,8 +5,9 @@
 //                                                has data-palette: arrows then go through its links
 //   <button data-closes>                         closes the dialog around it
 //   <details data-menu><summary>                 a menu: Escape and clicks elsewhere close it, arrows go through it
-//   <form data-confirm="Delete it?">             asks first, in a dialog; data-confirm-yes is the word on the button;
-//                                                the same on a button asks when that one submits
+//   <form data-confirm="Delete it?">             asks first, in a dialog; data-confirm-yes is the word on the button, and
+//                                                data-confirm-no that on the one that does nothing; the same on a button
+//                                                asks when that one submits
 //   <button data-copy="#id" hidden>              copies the text or value of #id, and says data-copied
 //   <button type="button" data-insert="text" data-into="id">  puts the text into the field #id, where the cursor was
 //   <div data-emoji="id">                        gets buttons that put an emoji there; see console/emoji.js

@@ -69,8 +69,9 @@ document.addEventListener(
     if (!asks.dataset?.confirm || confirmed.delete(form)) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // before htmx sends it
-    ask(asks.dataset.confirm, asks.dataset.confirmYes || event.submitter?.textContent || word("yes")).then((yes) => {
-      if (!yes) return;
+    const yes = asks.dataset.confirmYes || event.submitter?.textContent || word("yes");
+    ask(asks.dataset.confirm, yes, asks.dataset.confirmNo).then((sure) => {
+      if (!sure) return;
       confirmed.add(form);
       form.requestSubmit(event.submitter);
       confirmed.delete(form); // where the form didn't validate
@@ -80,10 +81,10 @@ document.addEventListener(
 );
 
 // ask shows a question, and resolves to whether it was answered by yes. The button that does nothing has the focus.
-export function ask(question, yes) {
+export function ask(question, yes, stay = word("cancel")) {
   return new Promise((done) => {
     const text = make("p", { id: "question", textContent: question });
-    const no = make("button", { type: "button", className: "button", textContent: word("cancel"), autofocus: true });
+    const no = make("button", { type: "button", className: "button", textContent: stay, autofocus: true });
     const ok = make("button", { type: "button", className: "button primary", textContent: yes.trim() });
     const dialog = make("dialog", { className: "question" }, text, make("p", { className: "actions" }, no, ok));
     dialog.setAttribute("aria-labelledby", "question");
