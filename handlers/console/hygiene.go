@@ -21,6 +21,7 @@ type hygieneData struct {
 	About  bool  // whether the numbers of inactive subscribers are extrapolated from a sample
 	Silent int64 // total of inactive subscribers
 	Ask    int64
+	Barred string // number of bounced addresses on the suppression list
 	Done   string // notice of the last action
 	More   string // URL for continuing the last action
 }
@@ -61,6 +62,9 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 	number := func(name string) int64 {
 		n, _ := strconv.ParseInt(p.Query(name), 10, 64)
 		return n
+	}
+	if d.Barred, err = p.bouncedElsewhere(); err != nil {
+		return web.HTML{}, err
 	}
 	v := View{State: p.T("Find subscribers who bounced, never confirmed or became inactive.")}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -278,6 +279,13 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add(p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
 		core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped, "")
 	return rows
+}
+
+// DropsFields reports whether the import found people who aren't subscribers in a file with fields, which aren't stored
+// for these people.
+func (d *importData) DropsFields() bool {
+	return d.Unsubscribed+d.Bounced+d.Complained+d.Suppressed > 0 && slices.ContainsFunc(d.Columns,
+		func(c importColumn) bool { return c.Use == "preference" || c.Use == "preferences" })
 }
 
 // FaultsTitle returns the title above the displayed line errors.

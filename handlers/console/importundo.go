@@ -65,9 +65,11 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Rows = append(d.Rows, plannedRow{countedRow{p.T("no longer on the suppression list"), plan.Lift}, false})
 	}
 	if plan.Tagged > 0 {
-		d.Rows = append(d.Rows, plannedRow{countedRow{
-			p.T("lose the tags from the file, unless they got them again since"), plan.Tagged,
-		}, false})
+		text := p.T("lose the tags from the file, unless they got them again since")
+		if plan.Brought > 0 {
+			text = p.T("lose the tags from the file, unless they got them again since (including new people)")
+		}
+		d.Rows = append(d.Rows, plannedRow{countedRow{text, plan.Tagged}, false})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
 		{p.T("existing, restored to their previous values"), plan.Restore},

@@ -28,6 +28,7 @@ type uploadTo struct {
 	List string // id
 	Name string // name of the tenant's first list, which the upload creates
 	New  bool   // whether it has a name for a list
+	Made bool   // whether this list was created, although the upload was refused
 
 	People string // people who were entered as text
 }
@@ -141,6 +142,7 @@ func (p *Page) sendImport(to uploadTo, name string, file io.Reader) (web.HTML, e
 	var j core.ImportJob
 	q := url.Values{"list_id": {to.List}, "name": {name}}
 	if err := p.Upload(http.MethodPost, "/api/admin/imports?"+q.Encode(), "text/csv", file, &j); err != nil {
+		to.Made = to.New
 		return p.uploadForm(to, err)
 	}
 	return p.Redirect(p.Path("imports", j.ID), "")

@@ -25,6 +25,7 @@ type peopleData struct {
 	Answers   []option // answers to polls to choose from, if one is chosen
 	Unknown   string   // why no one is found
 	BlockedAt string   // where the address that was searched for is blocked, if it is on no list
+	Barred    string   // number of bounced addresses on the suppression list, if the page shows bounced people
 	Readable  bool     // whether the visitor may read addresses
 	Pager     pager
 
@@ -99,6 +100,11 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 		}
 		if len(blocks) > 0 {
 			d.BlockedAt = p.suppressedPath(d.Text)
+		}
+	}
+	if d.Status == string(core.StatusBounced) {
+		if d.Barred, err = p.bouncedElsewhere(); err != nil {
+			return web.HTML{}, err
 		}
 	}
 	names := map[string]string{}

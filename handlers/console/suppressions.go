@@ -107,8 +107,8 @@ func (p *Page) suppressionsFile() (web.Question, error) {
 	return web.Question{Method: http.MethodGet, Path: "/api/admin/suppressions/export?" + q.Encode()}, nil
 }
 
-// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if not all
-// were read and none of the others is in this part.
+// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if there are
+// none among those that were read.
 func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	var n struct {
 		Addresses int64
@@ -119,12 +119,21 @@ func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	}
 	_, err := p.Get("/api/admin/suppressions/count", part, &n)
 	switch {
-	case n.More && n.Addresses == 0:
+	case n.Addresses == 0:
 		return "", err
 	case n.More:
 		return p.T("At least {{n}} addresses", "n", p.Number(n.Addresses)), err
 	}
 	return p.N("1 address|{{n}} addresses", n.Addresses), err
+}
+
+// bouncedElsewhere returns the number of bounced addresses on the suppression list as text. It is empty if there are
+// none, or if the visitor may not see the suppression list.
+func (p *Page) bouncedElsewhere() (string, error) {
+	if !p.May(core.ActionSuppressionManage) {
+		return "", nil
+	}
+	return p.suppressedTotal(p.ofTenant("kind", string(core.StatusBounced)))
 }
 
 // personFound is a person on a list as a search result.
