@@ -66,7 +66,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 			t.Error("the banner links to its own page")
 		}
 		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`,
-			`<details class="advanced"><summary>`)
+			`<details class="advanced"><summary>`, "Enter only the address, without a name.")
 		form := url.Values{
 			"host": {"refuses.example.org"}, "port": {"587"}, "tls": {"starttls"}, "username": {"u"}, "password": {"hunter2"},
 			"from": {"news@acme.example"}, "test_to": {"me@acme.example"}, "act": {"save"},

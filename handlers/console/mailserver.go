@@ -242,8 +242,8 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 			Help(p.T("How the connection to the mail server is protected. STARTTLS is usual.")),
 		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
 		Password: password,
-		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("Used for account emails and for " +
-			"newsletters without their own sender address.")),
+		From: input("from", p.T("From address")).Kind("email").Must().Like("news@acme.example").Help(p.T("Enter only " +
+			"the address, without a name. Used for account emails and for newsletters without their own sender address.")),
 		PerDay: input("per_day", p.T("Daily limit")).Kind("number").Help(p.T("Leave blank for no limit.")),
 		PerSecond: input("per_second", p.T("Limit per second")).Kind("number").Help(p.T("Leave blank for no " +
 			"limit.")),
