@@ -48,19 +48,19 @@ func (p *Provider) tokenState(
 
 // Introspection is the response of RFC 7662 section 2.2. Times are in seconds.
 type Introspection struct {
-	Active    bool   `json:"active"`
+	Active    bool   `json:"active" about:"Whether the token is valid; if false, no other property is set"`
 	Scope     string `json:"scope,omitempty"`
 	ClientID  string `json:"client_id,omitempty"`
-	Username  string `json:"username,omitempty"`
+	Username  string `json:"username,omitempty" about:"Email address of the user"`
 	TokenType string `json:"token_type,omitempty"`
-	ExpiresAt int64  `json:"exp,omitempty"`
-	IssuedAt  int64  `json:"iat,omitempty"`
-	AuthTime  int64  `json:"auth_time,omitempty"`
-	Subject   string `json:"sub,omitempty"`
-	Audience  string `json:"aud,omitempty"`
-	Issuer    string `json:"iss,omitempty"`
-	ID        string `json:"jti,omitempty"`
-	SessionID string `json:"sid,omitempty"`
+	ExpiresAt int64  `json:"exp,omitempty" about:"Expiry of the token, in Unix seconds"`
+	IssuedAt  int64  `json:"iat,omitempty" about:"Time when the token was issued, in Unix seconds"`
+	AuthTime  int64  `json:"auth_time,omitempty" about:"Time of the user's sign-in, in Unix seconds"`
+	Subject   string `json:"sub,omitempty" about:"ID of the user; of a client's own token, the client_id"`
+	Audience  string `json:"aud,omitempty" about:"Audience of the token"`
+	Issuer    string `json:"iss,omitempty" about:"Issuer of the token"`
+	ID        string `json:"jti,omitempty" about:"ID of the token"`
+	SessionID string `json:"sid,omitempty" about:"ID of the sign-in that the token belongs to"`
 }
 
 // Introspect describes a token to a confidential client. A client can introspect access tokens of its tenant's

@@ -15,20 +15,20 @@ import (
 
 // PublicKey is one key of the key set (RFC 7517 section 4, RFC 7518 section 6).
 type PublicKey struct {
-	Kty string `json:"kty"`
-	Use string `json:"use"`
-	Alg string `json:"alg"`
-	Kid string `json:"kid"`
-	Crv string `json:"crv,omitempty"`
-	X   string `json:"x,omitempty"`
-	Y   string `json:"y,omitempty"`
-	N   string `json:"n,omitempty"`
-	E   string `json:"e,omitempty"`
+	Kty string `json:"kty" about:"Key type: EC or RSA"`
+	Use string `json:"use" about:"Always sig: the key verifies signatures"`
+	Alg string `json:"alg" about:"Signature algorithm: ES256 or RS256"`
+	Kid string `json:"kid" about:"Key ID, as in the header of tokens"`
+	Crv string `json:"crv,omitempty" about:"Curve of an EC key: P-256"`
+	X   string `json:"x,omitempty" about:"X coordinate of an EC key, in base64url"`
+	Y   string `json:"y,omitempty" about:"Y coordinate of an EC key, in base64url"`
+	N   string `json:"n,omitempty" about:"Modulus of an RSA key, in base64url"`
+	E   string `json:"e,omitempty" about:"Exponent of an RSA key, in base64url"`
 }
 
 // KeySet is the document at jwks_uri (RFC 7517 section 5).
 type KeySet struct {
-	Keys []PublicKey `json:"keys"`
+	Keys []PublicKey `json:"keys" about:"Public keys that verify tokens; includes keys that don't sign anymore or yet"`
 }
 
 // madeKeySet is a key set with the keys it was built from.

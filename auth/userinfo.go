@@ -11,12 +11,12 @@ import (
 // UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the scopes of the token, or the
 // claims parameter of its authorization request, ask for.
 type UserInfo struct {
-	Subject       string      `json:"sub"`
+	Subject       string      `json:"sub" about:"ID of the user"`
 	Name          string      `json:"name,omitempty"`
-	Username      string      `json:"preferred_username,omitempty"` // the verified address
+	Username      string      `json:"preferred_username,omitempty" about:"The user's email address; absent unless verified"`
 	Email         *core.Email `json:"email,omitempty"`
 	EmailVerified *bool       `json:"email_verified,omitempty"`
-	UpdatedAt     int64       `json:"updated_at,omitempty"` // unix seconds
+	UpdatedAt     int64       `json:"updated_at,omitempty" about:"Time of the last change, in Unix seconds"`
 }
 
 // UserInfo returns the claims about the user of an access token, which needs the scope openid (OpenID Connect Core

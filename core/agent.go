@@ -5,14 +5,14 @@ type Agent struct {
 	ID        string  `json:"id" db:"id"`
 	OwnerID   string  `json:"owner_id" db:"owner_id"`
 	Name      string  `json:"name" db:"name"`
-	Version   string  `json:"version" db:"version"`
+	Version   string  `json:"version" db:"version" about:"Version of the agent, as it reports it"`
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 }
 
 // AgentInput holds the fields of an agent that a caller sets. A nil field is left unchanged.
 type AgentInput struct {
 	Name    *string `json:"name" like:"name" max:"200"`
-	Version *string `json:"version" like:"line" max:"100"`
+	Version *string `json:"version" like:"line" max:"100" about:"Version of the agent, as it reports it"`
 }
 
 // JudgeKeys returns an error if unknown contains keys that an agent doesn't have.

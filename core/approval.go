@@ -48,17 +48,16 @@ func ActorClient(actor string) string {
 
 // Approvers describes the people, other than the caller, who may approve a campaign and fix its links once it is sent.
 type Approvers struct {
-	People int `json:"people"` // people who are emailed when approval is requested
-	// people who first need to accept their invitation or verify their address
-	Waiting []Email `json:"waiting"`
+	People  int     `json:"people" about:"People who are emailed when approval is requested"`
+	Waiting []Email `json:"waiting" about:"Addresses of people who must first accept their invitation or verify their address"`
 }
 
 // CampaignPermissions holds the actions that a caller may perform on a campaign. They depend on the caller's role and
 // on whether the tenant requires a second person, but not on the state of the campaign.
 type CampaignPermissions struct {
-	Approve bool `json:"approve"`
-	Send    bool `json:"send"`
-	Mend    bool `json:"mend"` // fix links of sent emails and correct web pages
+	Approve bool `json:"approve" about:"Whether you may approve the campaign; independent of its state"`
+	Send    bool `json:"send" about:"Whether you may send the campaign; independent of its state"`
+	Mend    bool `json:"mend" about:"Whether you may fix links of sent emails and correct web pages"`
 }
 
 // Permissions returns the caller's permissions for a campaign of the tenant. by names the actors, as in Accepts.

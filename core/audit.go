@@ -15,22 +15,20 @@ type AuditChange struct {
 // AnotherTenant.
 type AuditEntry struct {
 	ID       int64        `db:"id" json:"-"`
-	At       Instant      `db:"at" json:"at"`
-	Actor    string       `db:"actor" json:"actor"`
-	Origin   string       `db:"origin" json:"origin"`                 // address of the request, or CommandLine; empty: no longer known
-	ClientID string       `db:"client_id" json:"client_id,omitempty"` // client that the user acted through; empty: none
-	Action   string       `db:"action" json:"action"`
-	Object   string       `db:"object" json:"object"`
+	At       Instant      `db:"at" json:"at" about:"Time of the change"`
+	Actor    string       `db:"actor" json:"actor" about:"Who made the change: user:ID, client:ID, command:NAME, daemon or another tenant"`
+	Origin   string       `db:"origin" json:"origin" about:"IP address of the request, or command line; empty: unknown, or hidden from you"`
+	ClientID string       `db:"client_id" json:"client_id,omitempty" about:"ID of the client that the user acted through; absent: none"`
+	Action   string       `db:"action" json:"action" about:"What was done, such as list.update"`
+	Object   string       `db:"object" json:"object" about:"ID of the changed record"`
 	TenantID string       `db:"tenant_id" json:"tenant_id"`
-	Changes  AuditChanges `db:"detail" json:"changes"` // changes of the record, by field
+	Changes  AuditChanges `db:"detail" json:"changes" about:"Changed fields, each with its value before and after"`
 
-	// current names; absent if the record is deleted, has no name or is hidden from the caller
-	ActorName  string `db:"-" json:"actor_name,omitempty"`
-	ClientName string `db:"-" json:"client_name,omitempty"`
-	ObjectName string `db:"-" json:"object_name,omitempty"`
-	CampaignID string `db:"-" json:"campaign_id,omitempty"` // of a campaign or send job
-	// the record is deleted, and removed permanently later
-	ObjectDeleted bool `db:"-" json:"object_deleted,omitempty"`
+	ActorName     string `db:"-" json:"actor_name,omitempty" about:"Current name of the actor; absent if deleted, without a name, or hidden from you"`
+	ClientName    string `db:"-" json:"client_name,omitempty" about:"Current name of the client; absent if deleted or hidden from you"`
+	ObjectName    string `db:"-" json:"object_name,omitempty" about:"Current name of the record; absent if deleted, without a name, or hidden from you"`
+	CampaignID    string `db:"-" json:"campaign_id,omitempty" about:"Campaign that the change is about, directly or through its send job"`
+	ObjectDeleted bool   `db:"-" json:"object_deleted,omitempty" about:"Whether the record is deleted and will be removed permanently"`
 }
 
 // AnotherTenant replaces an actor in a tenant's entries if the actor acts only for other tenants, whose names are

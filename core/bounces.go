@@ -8,11 +8,11 @@ import (
 
 // BounceCounts counts refused and bounced emails by class.
 type BounceCounts struct {
-	Gone    int64 `json:"gone"`    // the mailbox or domain doesn't exist, or is closed
-	Full    int64 `json:"full"`    // the mailbox is full
-	Blocked int64 `json:"blocked"` // by a rule of the provider: spam, a blocklist, missing authentication
-	Later   int64 `json:"later"`   // temporarily refused and retried
-	Refused int64 `json:"refused"` // permanently, for another reason
+	Gone    int64 `json:"gone" about:"The mailbox or domain doesn't exist, or is closed"`
+	Full    int64 `json:"full" about:"The mailbox is full"`
+	Blocked int64 `json:"blocked" about:"Blocked by a rule of the provider: spam, a blocklist or missing authentication"`
+	Later   int64 `json:"later" about:"Temporarily refused and retried"`
+	Refused int64 `json:"refused" about:"Permanently refused, for another reason"`
 }
 
 // Sum returns the total of all classes.
@@ -21,17 +21,17 @@ func (c *BounceCounts) Sum() int64 { return c.Gone + c.Full + c.Blocked + c.Late
 // DomainBounces counts the bounces of one recipient domain.
 type DomainBounces struct {
 	Domain     string `json:"domain"`
-	Recipients int64  `json:"recipients"`
+	Recipients int64  `json:"recipients" about:"Recipients at this domain whose email was refused or bounced"`
 	BounceCounts
 }
 
 // Bounces summarizes the refused and bounced emails of a campaign.
 type Bounces struct {
-	Recipients int64           `json:"recipients"`
-	CameBack   int64           `json:"came_back"` // part of Recipients: bounced after acceptance
-	Classes    BounceCounts    `json:"classes"`
-	Domains    []DomainBounces `json:"domains"` // domains with the most bounces, at most 50
-	Partial    bool            `json:"partial"` // only the first BounceSample of each kind were counted
+	Recipients int64           `json:"recipients" about:"Recipients whose email was refused or bounced"`
+	CameBack   int64           `json:"came_back" about:"Part of recipients: a mail server accepted the email before it bounced"`
+	Classes    BounceCounts    `json:"classes" about:"Number of recipients by reason"`
+	Domains    []DomainBounces `json:"domains" about:"Recipient domains with the most bounces, at most 50"`
+	Partial    bool            `json:"partial" about:"Whether only a part of the emails was counted, because there are too many"`
 }
 
 // Limits of bounce statistics.

@@ -70,7 +70,7 @@ type BulkAction struct {
 	ID       string   `db:"id" json:"id"`
 	TenantID string   `db:"tenant_id" json:"tenant_id"`
 	ListID   string   `db:"list_id" json:"list_id"`
-	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove|tag|untag"`
+	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove|tag|untag" about:"What is done with each subscriber"`
 	TagID    string   `db:"tag_id" json:"tag_id,omitempty"`
 	Tag      string   `db:"tag" json:"tag,omitempty" about:"Name of the tag; missing if it was deleted"`
 	Rule     RuleText `db:"rule" json:"rule,omitempty" about:"The rule as it was at the start; missing for ids"`

@@ -93,18 +93,18 @@ type CampaignView struct {
 	No       int64         `json:"-"`
 	ID       string        `json:"id"`
 	TenantID string        `json:"tenant_id"`
-	State    CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
+	State    CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived" about:"State of the campaign"`
 	Name     string        `json:"name"`
 	Subject  string        `json:"subject"`
-	Version  int64         `json:"version"` // the current version
+	Version  int64         `json:"version" about:"Number of the current version"`
 
 	ApprovedVersion int64           `json:"approved_version,omitempty"`
-	ApprovedBy      string          `json:"approved_by,omitempty"`
+	ApprovedBy      string          `json:"approved_by,omitempty" about:"Who approved it, such as user:ID; absent: none"`
 	ApprovedAt      Instant         `json:"approved_at,omitzero"`
-	JobID           string          `json:"send_job_id,omitempty"` // the job that sends it or sent it last
-	Review          *CampaignReview `json:"review,omitempty"`
-	SentBack        *SentBack       `json:"sent_back,omitempty"`
-	Archive         *bool           `json:"archive,omitempty"` // in archives; absent: as its lists say
+	JobID           string          `json:"send_job_id,omitempty" about:"Send job that sends the campaign or sent it last; absent: none"`
+	Review          *CampaignReview `json:"review,omitempty" about:"Open request for approval; absent: none"`
+	SentBack        *SentBack       `json:"sent_back,omitempty" about:"Last request for changes; absent once approval is requested again"`
+	Archive         *bool           `json:"archive,omitempty" about:"Whether archives show the campaign; absent: as its lists say"`
 
 	CreatedBy string  `json:"created_by"`
 	CreatedAt Instant `json:"created_at"`
@@ -114,18 +114,18 @@ type CampaignView struct {
 
 // CampaignReview is a request for approval.
 type CampaignReview struct {
-	By       string  `json:"by"`
+	By       string  `json:"by" about:"Who requested the approval, such as user:ID"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
 	Note     string  `json:"note,omitempty"`
-	Asked    int     `json:"asked"`            // number of people who were emailed
-	Missed   bool    `json:"missed,omitempty"` // wanted_at has passed
+	Asked    int     `json:"asked" about:"Number of people who were emailed"`
+	Missed   bool    `json:"missed,omitempty" about:"Whether wanted_at has passed"`
 }
 
 // SentBack is a request for changes. It is kept until approval is requested again.
 type SentBack struct {
-	By   string  `json:"by"`
-	Name string  `json:"name,omitempty"` // name of that person; only for a single campaign
-	At   Instant `json:"at"`
+	By   string  `json:"by" about:"Who requested changes, such as user:ID"`
+	Name string  `json:"name,omitempty" about:"Name of that person; only in the response for a single campaign"`
+	At   Instant `json:"at" about:"Time of the request"`
 	Note string  `json:"note,omitempty"`
 }
 

@@ -15,10 +15,10 @@ const (
 
 // CampaignFinding is one result of a campaign's checks.
 type CampaignFinding struct {
-	Severity string       `json:"severity" enum:"error|warning"`
+	Severity string       `json:"severity" enum:"error|warning" about:"error: prevents approval and sending; warning: doesn't"`
 	Code     string       `json:"code"` // for programs; docs/reference.md lists them
 	Message  string       `json:"message"`
-	Where    FindingPlace `json:"where"`
+	Where    FindingPlace `json:"where" about:"Place in the campaign that the finding is about"`
 	Hint     string       `json:"hint,omitempty"` // what to do
 
 	// Name is the field, merge tag or image that the finding is about; empty: none. Write is the placeholder to use

@@ -38,10 +38,10 @@ const (
 
 // CampaignContent is the content of a campaign's email.
 type CampaignContent struct {
-	Kind   string `json:"kind"`
-	Source string `json:"source"`
-	Text   string `json:"text,omitempty"`   // of kind html: the text part as written; empty: none
-	Layout string `json:"layout,omitempty"` // of the kinds html and text: name of a template around it
+	Kind   string `json:"kind" about:"Format of source: markdown, blocks, html or text"`
+	Source string `json:"source" about:"Content of the email, in the format of kind"`
+	Text   string `json:"text,omitempty" about:"Text part for kind html; absent: generated from the HTML"`
+	Layout string `json:"layout,omitempty" about:"Name of the layout template, for kind html or text; absent: none"`
 }
 
 // CampaignFields holds the content and settings of a campaign. A draft may be incomplete; Complete returns the

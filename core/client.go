@@ -19,7 +19,7 @@ const (
 // Client is an OAuth client.
 type Client struct {
 	ID           string  `json:"id" db:"id"`
-	TenantID     string  `json:"tenant_id,omitempty" db:"tenant_id"` // empty: the daemon's own
+	TenantID     string  `json:"tenant_id,omitempty" db:"tenant_id" about:"ID of the tenant; absent: the client belongs to the server"`
 	Name         string  `json:"name" db:"name"`
 	RedirectURIs Strings `json:"redirect_uris" db:"redirect_uris"`
 	ClientType   string  `json:"client_type" db:"client_type" enum:"public|confidential"`
@@ -52,7 +52,7 @@ type Client struct {
 // ClientInput holds the fields of a client that a caller sets. A nil field is left unchanged.
 type ClientInput struct {
 	ID                     *string   `json:"id" like:"readonly"`
-	TenantID               *string   `json:"tenant_id"`
+	TenantID               *string   `json:"tenant_id" about:"Tenant of the client; empty, for server administrators: the server's own client"`
 	Name                   *string   `json:"name" like:"name" max:"200"`
 	RedirectURIs           *[]string `json:"redirect_uris" max:"20"`
 	ClientType             *string   `json:"client_type" enum:"public|confidential"`

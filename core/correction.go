@@ -4,11 +4,11 @@ package core
 type Correction struct {
 	CampaignNo int64   `db:"campaign_no" json:"-"`
 	CopyID     string  `db:"copy_id" json:"-"` // id of the CampaignCopy that is shown
-	Subject    string  `db:"subject" json:"subject"`
-	Source     string  `db:"source" json:"source"`
-	Text       string  `db:"text" json:"text,omitempty"` // of kind html
-	By         string  `db:"made_by" json:"corrected_by"`
-	At         Instant `db:"made_at" json:"corrected_at"`
+	Subject    string  `db:"subject" json:"subject" about:"Subject that web pages show instead of the sent one"`
+	Source     string  `db:"source" json:"source" about:"Content that web pages show instead of the sent one, in the same format"`
+	Text       string  `db:"text" json:"text,omitempty" about:"Text part for kind html; absent: generated from the HTML"`
+	By         string  `db:"made_by" json:"corrected_by" about:"Who corrected it, such as user:ID"`
+	At         Instant `db:"made_at" json:"corrected_at" about:"Time of the correction"`
 }
 
 // ErrNotCorrected is returned for a campaign without a correction.

@@ -9,7 +9,7 @@ import (
 // send side. In each of these two groups, a record counts at most once.
 type ListCounts struct {
 	// Counts of the subscriptions.
-	Active       int64 `json:"active" db:"active"`
+	Active       int64 `json:"active" db:"active" about:"Active subscriptions"`
 	Pending      int64 `json:"pending" db:"pending" about:"Not confirmed yet"`
 	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed" about:"Including blocked ones"`
 	// Counts of the subscribers on the send side. Unsubscribed ones without a block are not counted.
@@ -125,11 +125,11 @@ func (s *Subscriber) Counted() CountedState {
 // CountedList is a list with its counts.
 type CountedList struct {
 	List
-	Counts ListCounts `json:"counts"`
+	Counts ListCounts `json:"counts" about:"Numbers of subscriptions and subscribers by status"`
 }
 
 // DayCounts holds the counts of a list at the end of a day, or the current counts for today.
 type DayCounts struct {
-	Day string `json:"day"` // UTC, for example 2026-11-23
+	Day string `json:"day" about:"Day in UTC, such as 2026-11-23"`
 	ListCounts
 }

@@ -5,12 +5,12 @@ type Device struct {
 	ID             string  `json:"id" db:"id"`
 	OwnerID        string  `json:"owner_id" db:"owner_id"`
 	Name           string  `json:"name" db:"name"`
-	AgentID        string  `json:"agent_id,omitempty" db:"agent_id"` // empty: none
+	AgentID        string  `json:"agent_id,omitempty" db:"agent_id" about:"Agent that runs the device; absent: none"`
 	Representative bool    `json:"representative" db:"representative"`
 	Registered     bool    `json:"registered" db:"registered"`
-	RegisteredAt   Instant `json:"registered_at" db:"registered_at" is:"nullable"` // 0: not registered
+	RegisteredAt   Instant `json:"registered_at" db:"registered_at" is:"nullable" about:"Time of the registration; null: not registered"`
 	CreatedAt      Instant `json:"created_at" db:"created_at"`
-	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at" is:"nullable"` // 0: paired
+	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at" is:"nullable" about:"Time when the device was unpaired; null: paired"`
 }
 
 // The maximum numbers of devices and agents of a user. Unpaired devices don't count.
@@ -31,7 +31,7 @@ var (
 // DeviceInput holds the fields of a device that a caller sets. A nil field is left unchanged.
 type DeviceInput struct {
 	Name           *string `json:"name" like:"name" max:"200"`
-	AgentID        *string `json:"agent_id" like:"uuid"` // agent of the same owner; empty: none
+	AgentID        *string `json:"agent_id" like:"uuid" about:"Agent that runs the device; must have the same owner; empty: none"`
 	Representative *bool   `json:"representative"`
 }
 

@@ -30,12 +30,12 @@ var digestParts = []string{
 
 // ContentChange is a change to a campaign since the caller last read it.
 type ContentChange struct {
-	What   string  `json:"what" enum:"campaign|theme|layout|settings|lists|media|plan|segment|program"`
-	ID     string  `json:"id,omitempty"`   // last changed record; absent: unknown
-	Name   string  `json:"name,omitempty"` // name of that record
-	By     string  `json:"by,omitempty"`
-	ByName string  `json:"by_name,omitempty"` // name of the user in by
-	At     Instant `json:"at,omitzero"`
+	What   string  `json:"what" enum:"campaign|theme|layout|settings|lists|media|plan|segment|program" about:"Part of the campaign that changed; program: newsletterd itself was updated"`
+	ID     string  `json:"id,omitempty" about:"ID of the record that changed last; absent: unknown"`
+	Name   string  `json:"name,omitempty" about:"Name of that record"`
+	By     string  `json:"by,omitempty" about:"Who changed it, such as user:ID; absent: unknown"`
+	ByName string  `json:"by_name,omitempty" about:"Name of the user who changed it"`
+	At     Instant `json:"at,omitzero" about:"Time of the change; absent: unknown"`
 }
 
 // CoveredFile is a file attached to the emails of a campaign.

@@ -19,12 +19,12 @@ const MaxDKIMKeys = 100
 // DKIMKey is a key that signs the emails from a domain. Its private key leaves the store only for the signer.
 type DKIMKey struct {
 	ID        string  `json:"id" db:"id"`
-	TenantID  string  `json:"tenant_id" db:"tenant_id"` // empty: the daemon's own
-	Domain    string  `json:"domain" db:"domain"`       // lower-case A-labels
-	Selector  string  `json:"selector" db:"selector"`
-	Algorithm string  `json:"algorithm" db:"algorithm" enum:"rsa|ed25519"`
-	Status    string  `json:"status" db:"status" enum:"active|inactive"`
-	Public    string  `json:"public" db:"public"` // p= of the record: key in base64
+	TenantID  string  `json:"tenant_id" db:"tenant_id" about:"ID of the tenant; empty: the server's own key"`
+	Domain    string  `json:"domain" db:"domain"` // lower-case A-labels
+	Selector  string  `json:"selector" db:"selector" about:"Selector in DNS"`
+	Algorithm string  `json:"algorithm" db:"algorithm" enum:"rsa|ed25519" about:"Type of the key: rsa, or ed25519 (RFC 8463)"`
+	Status    string  `json:"status" db:"status" enum:"active|inactive" about:"active: signs emails from the domain; inactive: doesn't"`
+	Public    string  `json:"public" db:"public" about:"Public key in base64, as in p= of the DNS record"`
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }

@@ -37,31 +37,30 @@ const (
 
 // DomainRecord is a record that a sender domain needs, with the records that the DNS has in its place.
 type DomainRecord struct {
-	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link"`
+	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link" about:"proof: shows that you control the domain; link: points the host of links to newsletterd"`
 	DNSRecord
-	Label    string   `json:"label"` // name within the zone, as entered at the DNS provider
-	State    string   `json:"state" enum:"found|missing|other|change|several|misplaced|unknown"`
-	Standing []string `json:"standing"`              // existing records of this name and purpose
-	FoundAt  string   `json:"found_at,omitempty"`    // name of a misplaced record
-	KeyID    string   `json:"dkim_key_id,omitempty"` // key of a DKIM record
-	Active   bool     `json:"active"`                // of DKIM: the key signs emails
-	Above    bool     `json:"-"`                     // of DMARC: published at the registered domain
+	Label    string   `json:"label" about:"Name within the zone, as you enter it at the DNS provider"`
+	State    string   `json:"state" enum:"found|missing|other|change|several|misplaced|unknown" about:"What DNS has; change: extend the record; several: more than one, so none counts"`
+	Standing []string `json:"standing" about:"Existing records with this name and purpose"`
+	FoundAt  string   `json:"found_at,omitempty"` // name of a misplaced record
+	KeyID    string   `json:"dkim_key_id,omitempty" about:"DKIM key of the record; absent for other purposes"`
+	Active   bool     `json:"active" about:"Whether the DKIM key signs emails; false for other purposes"`
+	Above    bool     `json:"-"` // of DMARC: published at the registered domain
 }
 
 // DomainRecords holds the records of a sender domain and the provider of its DNS zone.
 type DomainRecords struct {
 	Domain      string         `json:"domain"`
-	Status      string         `json:"status" enum:"proposed|verified"`
-	Zone        string         `json:"zone"` // zone that contains its records
-	NameServers []string       `json:"name_servers"`
-	Host        string         `json:"host,omitempty"`      // id of the DNS provider; empty: unknown
-	HostName    string         `json:"host_name,omitempty"` // display name of the DNS provider
-	Records     []DomainRecord `json:"records"`
-	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it must include the relays
-	Complete    bool           `json:"complete"`                             // all records are correct
-	// what receivers do with current emails because they fail DMARC; absent: nothing
-	Refusal   string  `json:"refusal,omitempty" enum:"quarantine|reject"`
-	CheckedAt Instant `json:"checked_at"`
+	Status      string         `json:"status" enum:"proposed|verified" about:"verified: the tenant may send from the domain; proposed: not yet"`
+	Zone        string         `json:"zone" about:"DNS zone that contains the records"`
+	NameServers []string       `json:"name_servers" about:"Name servers of the zone"`
+	Host        string         `json:"host,omitempty" about:"ID of the DNS provider; absent: unknown"`
+	HostName    string         `json:"host_name,omitempty" about:"Name of the DNS provider; absent: unknown"`
+	Records     []DomainRecord `json:"records" about:"Records that the domain needs"`
+	SPF         string         `json:"spf" enum:"needed|not_needed|unknown" about:"Whether the SPF record must include your mail servers"`
+	Complete    bool           `json:"complete" about:"Whether all records are correct"`
+	Refusal     string         `json:"refusal,omitempty" enum:"quarantine|reject" about:"What receivers do with emails that fail DMARC, as these do now; absent: nothing"`
+	CheckedAt   Instant        `json:"checked_at"`
 }
 
 // Judge sets Complete and Refusal according to the records.

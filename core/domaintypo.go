@@ -8,9 +8,9 @@ import (
 
 // DomainTypo is a domain in addresses that differs from a large email provider's domain by one typing error.
 type DomainTypo struct {
-	Domain string `json:"domain"`
-	Likely string `json:"likely"` // domain that was probably meant
-	Rows   int64  `json:"rows"`
+	Domain string `json:"domain" about:"Domain in the file"`
+	Likely string `json:"likely" about:"Domain that was probably meant"`
+	Rows   int64  `json:"rows" about:"Number of rows with this domain"`
 }
 
 // DomainTypos lists the mistyped domains of a file, in its order.

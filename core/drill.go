@@ -5,14 +5,13 @@ import "fmt"
 // Drill is the result of a restore test, which restores the database from the replica and compares it with the serving
 // one.
 type Drill struct {
-	At       Instant  `json:"at"` // start of the test
-	Whole    bool     `json:"whole"`
-	TXID     uint64   `json:"txid"`    // last restored transaction
-	Bytes    int64    `json:"bytes"`   // size of the restored database in bytes
-	TookMS   int64    `json:"took_ms"` // time in milliseconds until it was restored and checked
-	Findings []string `json:"findings"`
-	// Mended lists earlier findings that were fixed by uploading a new copy of the whole database.
-	Mended []string `json:"mended,omitempty"`
+	At       Instant  `json:"at" about:"Start of the test"`
+	Whole    bool     `json:"whole" about:"Whether the restored database has no errors"`
+	TXID     uint64   `json:"txid" about:"Last restored transaction"`
+	Bytes    int64    `json:"bytes" about:"Size of the restored database in bytes"`
+	TookMS   int64    `json:"took_ms" about:"Milliseconds until the database was restored and checked"`
+	Findings []string `json:"findings" about:"Errors that the test found; empty: none"`
+	Mended   []string `json:"mended,omitempty" about:"Earlier errors that a new copy of the whole database fixed"`
 }
 
 // DrillCounts holds numbers of rows by which a restored database is compared.

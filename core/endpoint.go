@@ -131,7 +131,7 @@ type EndpointAttempt struct {
 // EndpointTest is the result of a test event.
 type EndpointTest struct {
 	EventID string `json:"event_id"`
-	Status  int    `json:"status"`  // of the response; 0: none
+	Status  int    `json:"status" about:"HTTP status of the response; 0: no response"`
 	TookMS  int64  `json:"took_ms"` // milliseconds
-	Reason  string `json:"reason"`  // of a failure
+	Reason  string `json:"reason" about:"Why the delivery failed; empty: it didn't"`
 }

@@ -25,13 +25,13 @@ const LoopClientID = "loop"
 type EventSubscriber struct {
 	ID          string      `json:"id" is:"needed" like:"uuid"`
 	Email       Email       `json:"email" is:"needed"`
-	Status      string      `json:"status" is:"needed" oneof:"active|unsubscribed|bounced|complaint|suppressed"`
+	Status      string      `json:"status" is:"needed" oneof:"active|unsubscribed|bounced|complaint|suppressed" about:"Status on the list"`
 	Preferences Preferences `json:"preferences,omitempty"` // absent: the receiver keeps what it has
 }
 
 // Event is a change of a subscription, as the member service reports it to the send service.
 type Event struct {
-	ID         string          `json:"event_id" is:"needed" like:"uuid"`
+	ID         string          `json:"event_id" is:"needed" like:"uuid" about:"Unique ID of the event; a repeated ID is rejected"`
 	Type       string          `json:"event_type" is:"needed" like:"event"`
 	TenantID   string          `json:"tenant_id" is:"needed" like:"uuid"`
 	ListID     string          `json:"list_id" is:"needed" like:"uuid"`

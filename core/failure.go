@@ -9,8 +9,8 @@ import (
 
 // Failures lists the reasons why emails of a job failed or were deferred.
 type Failures struct {
-	Failures []Failure `json:"failures"` // most frequent first
-	Partial  bool      `json:"partial"`  // only the first FailureSample recipients of each outcome were counted
+	Failures []Failure `json:"failures" about:"Reasons, most frequent first"`
+	Partial  bool      `json:"partial" about:"Whether only a part of the recipients was counted, because there are too many"`
 }
 
 // FailureSample is the maximum number of recipients that are examined for each outcome.
@@ -18,11 +18,11 @@ const FailureSample = 2000
 
 // Failure is one reason, with the number of recipients that it applies to.
 type Failure struct {
-	Status     string  `json:"status" enum:"deferred|failed|skipped"`
-	Code       string  `json:"code,omitempty"` // enhanced status code such as 5.1.1, or the reply code
-	Reason     string  `json:"reason"`         // text of the first reply, with masked addresses
-	Recipients int64   `json:"recipients"`
-	NextTryAt  Instant `json:"next_try_at,omitzero"` // of deferred ones: the earliest
+	Status     string  `json:"status" enum:"deferred|failed|skipped" about:"What happened to these recipients"`
+	Code       string  `json:"code,omitempty" about:"Status code such as 5.1.1, or reply code such as 550; absent: none"`
+	Reason     string  `json:"reason" about:"Text of the first response, without addresses"`
+	Recipients int64   `json:"recipients" about:"Number of recipients with this reason"`
+	NextTryAt  Instant `json:"next_try_at,omitzero" about:"Earliest next attempt, if deferred"`
 }
 
 var (

@@ -30,12 +30,12 @@ const (
 // Field is a custom field of a list: something that subscribers are asked for on the signup form and the preference
 // page. Its value is stored in the preferences under Name: a string or, for a boolean, true or false.
 type Field struct {
-	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40"`
+	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40" about:"Key in the preferences and input name in forms; can't be email or source"`
 	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"Label shown to people"`
-	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
-	Required bool    `json:"required"` // a required boolean must be true
+	Type     string  `json:"type" is:"required" enum:"text|choice|boolean" about:"text: a line of text; choice: one of options; boolean: a checkbox"`
+	Required bool    `json:"required" about:"Whether people must fill it in; a required checkbox must be checked"`
 	SetBy    string  `json:"set_by,omitzero" enum:"subscriber|team" about:"Who can set it: subscribers and the team, or only the team"`
-	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Required for a choice"`
+	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Values to choose from; required for a choice"`
 }
 
 // Fields is a list of fields, stored as a JSON column.

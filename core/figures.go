@@ -11,15 +11,15 @@ type OpenFigures struct {
 	CantTell *int64        `json:"cant_tell" about:"Opened only by image proxies; null: unknown"`
 	Scanners *int64        `json:"scanners" about:"Automated opens only; null: unknown"`
 	Rate     *float64      `json:"rate" about:"Share who opened, of people who can be judged, 0 to 1; null if unknown"`
-	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
+	Unnamed  *UnnamedTimes `json:"unnamed,omitempty" about:"Opens of emails that identify no subscriber; absent: there are none"`
 }
 
 // UnnamedTimes counts opens or clicks of emails that identify no subscriber, in a job where others do. In that case
 // there is no rate, because a number of opens can't be divided by a number of people.
 type UnnamedTimes struct {
-	People   int64 `json:"people"`
-	CantTell int64 `json:"cant_tell"` // always 0 for clicks
-	Scanners int64 `json:"scanners"`
+	People   int64 `json:"people" about:"Opens or clicks by people"`
+	CantTell int64 `json:"cant_tell" about:"Opens by image proxies; always 0 for clicks"`
+	Scanners int64 `json:"scanners" about:"Automated opens or clicks"`
 }
 
 // words returns the figures as the last part of a line of text. If u is nil, it returns "".
@@ -73,7 +73,7 @@ type ClickFigures struct {
 	People   *int64        `json:"people" about:"Null: not tracked"`
 	Scanners *int64        `json:"scanners" about:"Automated clicks only; null: not tracked"`
 	Rate     *float64      `json:"rate" about:"Share who clicked, of people who got the email, 0 to 1; null if unknown"`
-	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
+	Unnamed  *UnnamedTimes `json:"unnamed,omitempty" about:"Clicks in emails that identify no subscriber; absent: there are none"`
 }
 
 // The tracking of a job, as bits of one number.

@@ -2,10 +2,10 @@ package core
 
 // Finding is the result of one check of the doctor command.
 type Finding struct {
-	Check  string `json:"check"`
-	Level  string `json:"level" enum:"ok|warning|fault"`
-	Text   string `json:"text"`
-	Advice string `json:"advice,omitempty"`
+	Check  string `json:"check" about:"Name of the check"`
+	Level  string `json:"level" enum:"ok|warning|fault" about:"ok, or how serious the problem is"`
+	Text   string `json:"text" about:"What the check found"`
+	Advice string `json:"advice,omitempty" about:"What to do; absent: nothing"`
 
 	text, advice Sentence
 }

@@ -37,34 +37,32 @@ const ReasonNoAnswer = "no_answer"
 
 // Hygiene counts the subscribers of a list who are not reached or may be inactive.
 type Hygiene struct {
-	Bounced    int64 `json:"bounced"`
-	Complaint  int64 `json:"complaint"`
-	Suppressed int64 `json:"suppressed"`
-	Pending    int64 `json:"pending"` // not confirmed yet
-	// pending subscribers who may be reminded
-	AskPending int64 `json:"ask_pending"`
-	// pending subscribers who may be removed, because all their confirmation links have expired
-	RemovePending int64 `json:"remove_pending"`
+	Bounced       int64 `json:"bounced" about:"Subscribers not emailed because of a bounce"`
+	Complaint     int64 `json:"complaint" about:"Subscribers not emailed because they marked an email as spam"`
+	Suppressed    int64 `json:"suppressed" about:"Subscribers not emailed because they are on the suppression list"`
+	Pending       int64 `json:"pending" about:"Subscribers who haven't confirmed yet"`
+	AskPending    int64 `json:"ask_pending" about:"Pending subscribers who may be reminded"`
+	RemovePending int64 `json:"remove_pending" about:"Pending subscribers who may be removed, because all their links have expired"`
 
-	Silence Silence `json:"silence"`
-	Asked   Asked   `json:"asked"`
+	Silence Silence `json:"silence" about:"Subscribers without an open or click"`
+	Asked   Asked   `json:"asked" about:"Subscribers who were asked whether they want to stay, by outcome"`
 }
 
 // Silence counts the subscribers of a list who were inactive for some months.
 type Silence struct {
-	Months   int     `json:"months"`
-	Since    Instant `json:"since"`
-	Known    bool    `json:"known"`    // the emails of this time were tracked; otherwise the numbers are 0
-	Mailings int     `json:"mailings"` // tracked campaigns in this time
-	Mailable int64   `json:"mailable"` // subscribers who get emails
-	Looked   int64   `json:"looked"`   // number of them that were checked, practically at random
-	Silent   int64   `json:"silent"`   // checked subscribers who were inactive
-	Ask      int64   `json:"ask"`      // inactive subscribers who may be asked again
+	Months   int     `json:"months" about:"Length of the period in months"`
+	Since    Instant `json:"since" about:"Start of the period"`
+	Known    bool    `json:"known" about:"Whether enough tracked campaigns were sent in the period; otherwise the counts are 0"`
+	Mailings int     `json:"mailings" about:"Tracked campaigns in the period"`
+	Mailable int64   `json:"mailable" about:"Subscribers who get emails"`
+	Looked   int64   `json:"looked" about:"Number of them that were checked, practically at random"`
+	Silent   int64   `json:"silent" about:"Checked subscribers who got at least three tracked emails without an open or click"`
+	Ask      int64   `json:"ask" about:"Inactive subscribers who may be asked whether they want to stay"`
 }
 
 // Asked counts the subscribers who were asked again, by outcome.
 type Asked struct {
-	Waiting  int64 `db:"waiting" json:"waiting"`     // waiting for an answer
-	Answered int64 `db:"answered" json:"answered"`   // answered, or were active otherwise
-	NoAnswer int64 `db:"no_answer" json:"no_answer"` // no answer in 14 days: may be unsubscribed
+	Waiting  int64 `db:"waiting" json:"waiting" about:"Subscribers who can still answer"`
+	Answered int64 `db:"answered" json:"answered" about:"Subscribers who answered or became active"`
+	NoAnswer int64 `db:"no_answer" json:"no_answer" about:"Subscribers who didn't answer within 14 days and may be unsubscribed"`
 }

@@ -4,17 +4,16 @@ import "slices"
 
 // ImportedPost is a post of another tool that was uploaded and can become an issue in the archive of a list.
 type ImportedPost struct {
-	No       int64   `db:"no" json:"no"` // place in the import
-	Title    string  `db:"title" json:"title"`
-	Summary  string  `db:"summary" json:"summary"`
-	Slug     string  `db:"slug" json:"slug"` // in the other tool; empty if unknown
-	Author   string  `db:"author" json:"author"`
-	Kind     string  `db:"kind" json:"kind"` // as the tool names it, such as newsletter or page
-	PostedAt Instant `db:"posted_at" json:"posted_at,omitzero"`
-	Draft    bool    `db:"draft" json:"draft"` // it was never published
-	Paid     bool    `db:"paid" json:"paid"`   // only members or paid subscribers could read it
-	// path of the issue that it has become, below that of the archive; empty if none
-	Issue string `db:"issue" json:"issue"`
+	No       int64   `db:"no" json:"no" about:"Number of the post in the import"`
+	Title    string  `db:"title" json:"title" about:"Title of the post"`
+	Summary  string  `db:"summary" json:"summary" about:"Summary of the post; empty: none"`
+	Slug     string  `db:"slug" json:"slug" about:"Slug in the other tool; empty: unknown"`
+	Author   string  `db:"author" json:"author" about:"Name of the author; empty: unknown"`
+	Kind     string  `db:"kind" json:"kind" about:"Kind as the other tool names it, such as newsletter or page"`
+	PostedAt Instant `db:"posted_at" json:"posted_at,omitzero" about:"Time of publication; absent: unknown"`
+	Draft    bool    `db:"draft" json:"draft" about:"Whether the post was never published"`
+	Paid     bool    `db:"paid" json:"paid" about:"Whether only members or paid subscribers could read it"`
+	Issue    string  `db:"issue" json:"issue" about:"Path of the issue below that of the archive; empty: not published yet"`
 }
 
 // IsPage reports whether p is a page of the old site, such as "About". Pages aren't selected by default.
@@ -22,11 +21,10 @@ func (p *ImportedPost) IsPage() bool { return p.Kind == "page" }
 
 // PostsInput selects the posts of an export that become issues.
 type PostsInput struct {
-	Posts  *[]int64 `json:"posts"`  // numbers of the posts; drafts and paid don't matter then
-	Drafts bool     `json:"drafts"` // also posts that were never published
-	Paid   bool     `json:"paid"`   // also posts that only members or paid subscribers could read
-	// address of the site at the other tool: for links between posts, and for links and images without an address
-	Site OldSite `json:"site" like:"line" max:"2000"`
+	Posts  *[]int64 `json:"posts" about:"Numbers of the posts; if set, drafts and paid are ignored"`
+	Drafts bool     `json:"drafts" about:"Also publish posts that were never published"`
+	Paid   bool     `json:"paid" about:"Also publish posts that only members or paid subscribers could read"`
+	Site   OldSite  `json:"site" like:"line" max:"2000" about:"Address of the site at the other tool, for links and images without an address"`
 }
 
 // Wants reports whether a post becomes an issue.

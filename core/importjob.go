@@ -37,44 +37,35 @@ const DefaultImportBytes = 256 << 20
 
 // ImportJob is an uploaded file of subscribers and its import into a list.
 type ImportJob struct {
-	ID       string `db:"id" json:"id"`
-	TenantID string `db:"tenant_id" json:"tenant_id"`
-	ListID   string `db:"list_id" json:"list_id"`
-	Name     string `db:"name" json:"name"`
-	// program that exported the file, such as substack; empty if unknown
-	Tool string `db:"tool" json:"tool,omitempty"`
-	// posts in the export that can become issues, and those that are too large or have no content
-	Posts        int64 `db:"posts" json:"posts"`
-	PostsSkipped int64 `db:"posts_skipped" json:"posts_skipped"`
-	// posts with links or images that lack the address of their site
-	RelativePosts int64 `db:"relative_posts" json:"relative_posts"`
-	// address of the site at the other tool, once posts were imported with it
-	Site OldSite `db:"site" json:"site,omitempty"`
-	// different images in the posts, and those beyond the limit
-	Pictures        int64  `db:"pictures" json:"images"`
-	PicturesSkipped int64  `db:"pictures_skipped" json:"images_skipped"`
-	Bytes           int64  `db:"bytes" json:"bytes"`
-	Status          string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
-	DryRun          bool   `db:"dry_run" json:"dry_run"` // of the current or last run
-	// of new subscribers: active (they have agreed), or pending (each gets a confirmation email)
-	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
+	ID               string        `db:"id" json:"id"`
+	TenantID         string        `db:"tenant_id" json:"tenant_id"`
+	ListID           string        `db:"list_id" json:"list_id"`
+	Name             string        `db:"name" json:"name" about:"Name of the import, usually that of the file"`
+	Tool             string        `db:"tool" json:"tool,omitempty" about:"Service that exported the file, such as substack; absent: unknown"`
+	Posts            int64         `db:"posts" json:"posts" about:"Posts in the export that can become issues"`
+	PostsSkipped     int64         `db:"posts_skipped" json:"posts_skipped" about:"Posts that are too large or have no content"`
+	RelativePosts    int64         `db:"relative_posts" json:"relative_posts" about:"Posts with links or images that lack the address of their site"`
+	Site             OldSite       `db:"site" json:"site,omitempty" about:"Address of the site at the other tool; absent until posts are imported with it"`
+	Pictures         int64         `db:"pictures" json:"images" about:"Different images in the posts"`
+	PicturesSkipped  int64         `db:"pictures_skipped" json:"images_skipped" about:"Images beyond the limit, which aren't copied"`
+	Bytes            int64         `db:"bytes" json:"bytes"`
+	Status           string        `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled" about:"State of the import; checked: a dry run has ended"`
+	DryRun           bool          `db:"dry_run" json:"dry_run" about:"Whether the current or last run changes nothing"`
+	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending" about:"Status of new subscribers; pending ones get a confirmation email"`
 	Source           string        `db:"source" json:"source"` // for the consent ledger
-	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
-	// existing subscribers keep their fields, by choice or because the caller may not change them
-	KeepFields bool `db:"keep_fields" json:"keep_fields"`
-	KnownOnly  bool `db:"known_only" json:"known_only"` // unknown columns are ignored
-	// every row is an address to suppress; no one is added to the list
-	Suppress bool  `db:"suppress" json:"suppress"`
-	Lines    int64 `db:"lines" json:"lines"` // lines of the file; 0: not all read yet
+	Mapping          ColumnMapping `db:"mapping" json:"mapping" about:"Columns and the fields they are imported into"`
+	KeepFields       bool          `db:"keep_fields" json:"keep_fields" about:"Whether existing subscribers keep their fields"`
+	KnownOnly        bool          `db:"known_only" json:"known_only" about:"Whether columns that aren't mapped to a known field are ignored"`
+	Suppress         bool          `db:"suppress" json:"suppress" about:"Whether every address goes to the suppression list instead of the list"`
+	Lines            int64         `db:"lines" json:"lines" about:"Lines of the file; 0: not all of them are read yet"`
 	ImportCounts
-	// domains of addresses that are probably typing errors; the addresses are imported unchanged
-	Typos DomainTypos `db:"typos" json:"typos"`
+	Typos DomainTypos `db:"typos" json:"typos" about:"Domains that are probably misspelled; the addresses are imported unchanged"`
 	ImportUndo
 	CreatedBy     string  `db:"created_by" json:"created_by"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
 	StartedAt     Instant `db:"started_at" json:"started_at,omitzero"`
 	FinishedAt    Instant `db:"finished_at" json:"finished_at,omitzero"`
-	FailureReason string  `db:"failure_reason" json:"failure_reason,omitempty"`
+	FailureReason string  `db:"failure_reason" json:"failure_reason,omitempty" about:"Why it failed: no_line_imported, expired or person_erased; absent: it didn't"`
 
 	Announced int64  `db:"announced" json:"-"` // changes announced in separate events
 	DoneID    string `db:"done_id" json:"-"`   // id of the last processed row, in id order
@@ -169,15 +160,12 @@ func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 // ImportInput holds the settings for importing an uploaded file.
 type ImportInput struct {
 	DryRun           bool          `json:"dry_run"` // change nothing, only report the results
-	Mapping          ColumnMapping `json:"mapping"`
+	Mapping          ColumnMapping `json:"mapping" about:"Field for each column, or email, status or tags; an empty value ignores the column"`
 	SubscriberStatus string        `json:"subscriber_status" enum:"active|pending"`
-	Source           string        `json:"source" like:"line" max:"255"`
-	// keep the fields of existing subscribers; always set without the permission people.change
-	KeepFields bool `json:"keep_fields"`
-	// ignore columns that are not in mapping, not a field of the list, and not known by name
-	KnownOnly bool `json:"known_only"`
-	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
-	Suppress *bool `json:"suppress,omitempty"`
+	Source           string        `json:"source" like:"line" max:"255" about:"Where the subscribers come from, for the consent history"`
+	KeepFields       bool          `json:"keep_fields" about:"Existing subscribers keep their fields; always on without people.change"`
+	KnownOnly        bool          `json:"known_only" about:"Ignore columns that are not in mapping, not a field of the list, and not known by name"`
+	Suppress         *bool         `json:"suppress,omitempty" about:"Add every address to the tenant's suppression list instead; needs suppression.manage"`
 
 	MayEnd      bool `json:"-"` // the caller may end subscriptions
 	MaySuppress bool `json:"-"` // the caller may suppress addresses

@@ -46,31 +46,28 @@ const (
 
 // ImportedPicture is a picture in the posts of an export.
 type ImportedPicture struct {
-	No int64 `db:"no" json:"no"` // place in the import
-	// address in the posts; of an image inside a post, its type and the SHA-256 of its data
-	Address string `db:"address" json:"address"`
-	State   string `db:"state" json:"state" enum:"listed|waiting|stored|failed|removing"`
-	// why it could not be copied; only if failed
-	Reason string `db:"reason" json:"reason,omitempty" enum:"not_found|bad_status|too_large|not_an_image|unsupported|damaged|not_public|unreachable|redirects|bad_address|storage_full|no_site"`
-	// the image that the import has added; only if stored
-	MediaID string `db:"media_id" json:"media_id,omitempty"`
+	No      int64  `db:"no" json:"no" about:"Number of the image in the import"`
+	Address string `db:"address" json:"address" about:"URL in the posts; of an embedded image, its type and the SHA-256 of its data"`
+	State   string `db:"state" json:"state" enum:"listed|waiting|stored|failed|removing" about:"listed: its post isn't published yet; waiting: will be copied"`
+	Reason  string `db:"reason" json:"reason,omitempty" enum:"not_found|bad_status|too_large|not_an_image|unsupported|damaged|not_public|unreachable|redirects|bad_address|storage_full|no_site" about:"Why the image couldn't be copied; absent: it didn't fail"`
+	MediaID string `db:"media_id" json:"media_id,omitempty" about:"ID of the image in your media; absent until it is copied"`
 }
 
 // PictureCounts counts the pictures in those posts of an import that are issues.
 type PictureCounts struct {
-	Waiting int64 `db:"waiting" json:"waiting"` // to be copied
-	Stored  int64 `db:"stored" json:"stored"`   // copied to the tenant's images
-	Failed  int64 `db:"failed" json:"failed"`   // issues show them from their address
+	Waiting int64 `db:"waiting" json:"waiting" about:"Images to be copied"`
+	Stored  int64 `db:"stored" json:"stored" about:"Images copied to the tenant's media"`
+	Failed  int64 `db:"failed" json:"failed" about:"Images that couldn't be copied; issues still show them from their old address"`
 }
 
 // ImportedIssue is an issue of an archive that was published with another tool.
 type ImportedIssue struct {
 	No     int64   `db:"no" json:"-"`
-	Slug   string  `db:"slug" json:"slug"` // path of the issue, below that of the archive
-	Title  string  `db:"title" json:"title"`
-	SentAt Instant `db:"sent_at" json:"sent_at"`
-	Source string  `db:"source" json:"source"` // the other tool; empty if unknown
-	Author string  `db:"author" json:"author"` // empty if unknown
+	Slug   string  `db:"slug" json:"slug" about:"Path of the issue below that of the archive"`
+	Title  string  `db:"title" json:"title" about:"Title of the issue"`
+	SentAt Instant `db:"sent_at" json:"sent_at" about:"Time of publication"`
+	Source string  `db:"source" json:"source" about:"Tool it was published with; empty: unknown"`
+	Author string  `db:"author" json:"author" about:"Name of the author; empty: unknown"`
 }
 
 // Cursor returns the cursor of the page of issues after i.

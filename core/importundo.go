@@ -28,7 +28,7 @@ type ImportUndo struct {
 
 // ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
 type ImportUndoPlan struct {
-	Brought int64 `json:"brought"`
+	Brought int64 `json:"brought" about:"Subscribers whom the import added or changed"`
 	Looked  int64 `json:"looked" about:"How many of them were checked; remove to said count only these"`
 	Remove  int64 `json:"remove" about:"Would be removed from the list"`
 	Pending int64 `json:"pending" about:"Would wait for confirmation again"`

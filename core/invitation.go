@@ -3,10 +3,10 @@ package core
 // Invitation offers a role to the owner of an email address. Its token is emailed and valid only for that address.
 type Invitation struct {
 	ID        string  `db:"id" json:"id"`
-	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"`
+	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty" about:"ID of the tenant; absent for the role operator"`
 	Role      string  `db:"role" json:"role" enum:"viewer|editor|publisher|tenant_admin|operator"`
 	Email     Email   `db:"email" json:"email"`
-	InvitedBy string  `db:"invited_by" json:"invited_by"`
+	InvitedBy string  `db:"invited_by" json:"invited_by" about:"Who sent the invitation, such as user:ID"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
 }

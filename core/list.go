@@ -11,7 +11,7 @@ type List struct {
 	ID       string `json:"id" db:"id"`
 	TenantID string `json:"tenant_id" db:"tenant_id"`
 	Name     string `json:"name" db:"name"`
-	Status   string `json:"status" db:"status" enum:"active|inactive"`
+	Status   string `json:"status" db:"status" enum:"active|inactive" about:"active: takes signups and campaigns; inactive: neither"`
 	// empty means the configured default
 	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription; missing: the server's default"`
 	// last value set by an operator; other callers can't set a less strict confirm_token
@@ -20,8 +20,8 @@ type List struct {
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
 
 	// language of its pages and emails; empty means the tenant's
-	Language    string `json:"language,omitempty" db:"language"`
-	Description string `json:"description,omitempty" db:"description"` // shown above its signup form
+	Language    string `json:"language,omitempty" db:"language" about:"Language of pages and emails; absent: the tenant's"`
+	Description string `json:"description,omitempty" db:"description" about:"Text above the signup form; absent: none"`
 	// consent text of the signup form; every version is kept
 	ConsentText string    `json:"consent_text,omitempty" db:"consent_text"`
 	Fields      Fields    `json:"fields" db:"fields"`
@@ -35,7 +35,7 @@ type List struct {
 	Archive bool   `json:"archive" db:"archive"`     // publishes sent campaigns in the public archive
 	Slug    string `json:"slug,omitempty" db:"slug"` // path of the archive; empty means the id
 
-	SignupTagID string `json:"signup_tag_id,omitempty" db:"signup_tag_id"` // tag of people who confirm a signup
+	SignupTagID string `json:"signup_tag_id,omitempty" db:"signup_tag_id" about:"Tag that people get when they confirm a signup; absent: none"`
 
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
@@ -84,15 +84,15 @@ func (l *List) Active() bool { return l.Status == ListActive }
 // ListInput holds the fields of a list that a caller sets. A nil field is left unchanged.
 type ListInput struct {
 	ID                 *string `json:"id" like:"readonly"`
-	TenantID           *string `json:"tenant_id"`
+	TenantID           *string `json:"tenant_id" about:"Tenant of the list; can't be changed"`
 	Name               *string `json:"name" like:"name" max:"200"`
-	Status             *string `json:"status" enum:"active|inactive"`
+	Status             *string `json:"status" enum:"active|inactive" about:"active: takes signups and campaigns; inactive: neither"`
 	ConfirmToken       *string `json:"confirm_token" oneof:"|live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription. live: it does; receipt: only the link in the email does; trusted: it does for callers with newsletter:events.write; empty: the server's default"`
 	RequireMailedProof *bool   `json:"require_mailed_proof"`
 	SyncRemovesAbsent  *bool   `json:"sync_removes_absent"`
 
-	Language    *string    `json:"language" like:"language"`
-	Description *string    `json:"description" like:"text" max:"2000"`
+	Language    *string    `json:"language" like:"language" about:"Language of pages and emails; empty: the tenant's"`
+	Description *string    `json:"description" like:"text" max:"2000" about:"Text above the signup form; empty: none"`
 	ConsentText *string    `json:"consent_text" like:"text" max:"2000"`
 	Fields      *[]Field   `json:"fields" max:"30" each:"field"`
 	MailTexts   *MailTexts `json:"mail_texts"`

@@ -35,8 +35,8 @@ const (
 // Mail is a transactional email in the queue. It never contains a token: TokenID is the row from which the mailer
 // creates the token when it renders the email.
 type Mail struct {
-	ID        int64   `db:"id" json:"id"`
-	Kind      string  `db:"kind" json:"kind"`
+	ID        int64   `db:"id" json:"id" about:"Number of the email"`
+	Kind      string  `db:"kind" json:"kind" about:"Kind of email, such as confirm or reset"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"` // empty: the daemon's own
 	ListID    string  `db:"list_id" json:"list_id,omitempty"`
 	Email     Email   `db:"email" json:"email"`
@@ -60,9 +60,9 @@ const (
 // QueuedMail is a transactional email that waits to be sent or was permanently refused.
 type QueuedMail struct {
 	Mail
-	State      string  `db:"state" json:"state" enum:"waiting|failed"`
-	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"` // of a refused one
-	LastError  string  `db:"reason" json:"last_error,omitempty"`      // without addresses or tokens
+	State      string  `db:"state" json:"state" enum:"waiting|failed" about:"Whether the email waits or failed permanently"`
+	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero" about:"Time when it failed permanently; absent: it waits"`
+	LastError  string  `db:"reason" json:"last_error,omitempty"` // without addresses or tokens
 }
 
 // AboutAccount reports whether an email is about an account, that is, neither about a list nor a test of a send job.

@@ -17,18 +17,17 @@ func checkLanguage(s string) error {
 
 // MailText is a tenant's own text for an email to subscribers. An empty field means the built-in text.
 type MailText struct {
-	Subject string `json:"subject,omitempty" like:"line" max:"200"`
-	// Text is placed above the link. Empty lines separate paragraphs.
-	Text string `json:"text,omitempty" like:"text" max:"4000"`
+	Subject string `json:"subject,omitempty" like:"line" max:"200" about:"Subject, with {{email}}, {{list.name}} and {{tenant.name}}; empty: the built-in one"`
+	Text    string `json:"text,omitempty" like:"text" max:"4000" about:"Text above the link; empty lines separate paragraphs; empty: the built-in one"`
 }
 
 // MailTexts holds custom texts of emails to subscribers. The texts of a list come first, then those of its tenant,
 // then the built-in ones.
 type MailTexts struct {
-	Confirm      *MailText `json:"confirm,omitempty"`
-	Subscribed   *MailText `json:"subscribed,omitempty"`
-	Unsubscribed *MailText `json:"unsubscribed,omitempty"`
-	Preferences  *MailText `json:"preferences,omitempty"`
+	Confirm      *MailText `json:"confirm,omitempty" about:"Email that asks to confirm a signup"`
+	Subscribed   *MailText `json:"subscribed,omitempty" about:"Email to people who sign up again although they are subscribed"`
+	Unsubscribed *MailText `json:"unsubscribed,omitempty" about:"Email after unsubscribing"`
+	Preferences  *MailText `json:"preferences,omitempty" about:"Email with the link to the preference page"`
 }
 
 // Column returns the value to store in the database column.

@@ -40,10 +40,10 @@ type MediaView struct {
 	TenantID string `json:"tenant_id"`
 	Name     string `json:"name"`
 	MediaFileView
-	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif|application/pdf"`
-	Alt        string         `json:"alt"`
-	Decorative bool           `json:"decorative"`
-	Full       *MediaFileView `json:"full,omitempty"` // larger version for web pages; absent if there is none
+	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif|application/pdf" about:"Media type of the file"`
+	Alt        string         `json:"alt" about:"Alternative text; empty: none"`
+	Decorative bool           `json:"decorative" about:"Whether the image needs no alternative text"`
+	Full       *MediaFileView `json:"full,omitempty" about:"Larger version for web pages; absent: there is none"`
 	CreatedBy  string         `json:"created_by"`
 	CreatedAt  Instant        `json:"created_at"`
 	UpdatedAt  Instant        `json:"updated_at"`
@@ -51,7 +51,7 @@ type MediaView struct {
 
 // MediaFileView is a stored file of an image, as the API shows it.
 type MediaFileView struct {
-	URL    string `json:"url"`
+	URL    string `json:"url" about:"Public URL of the file"`
 	Width  int    `json:"width"`  // pixels
 	Height int    `json:"height"` // pixels
 	Bytes  int64  `json:"bytes"`  // size of the file
@@ -101,8 +101,8 @@ func (l MediaLimits) MediaFull(used int64) *Error {
 // MediaInput holds the fields of an image that a caller sets. A nil field is left unchanged.
 type MediaInput struct {
 	Name       *string `json:"name" like:"name" max:"200"`
-	Alt        *string `json:"alt" like:"line" max:"1000"`
-	Decorative *bool   `json:"decorative"`
+	Alt        *string `json:"alt" like:"line" max:"1000" about:"Alternative text, for people who don't see the image"`
+	Decorative *bool   `json:"decorative" about:"Whether the image needs no alternative text; alt must then be empty"`
 }
 
 // MaxAlt is the maximum length of an alt text, in characters.

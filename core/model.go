@@ -13,11 +13,11 @@ type Model struct {
 	OwnerID     string     `json:"owner_id" db:"owner_id"`
 	FileNo      int64      `json:"-" db:"file_no"`
 	Name        string     `json:"name" db:"name"`
-	Description string     `json:"description" db:"description"`
+	Description string     `json:"description" db:"description" about:"Description; empty: none"`
 	Visibility  Visibility `json:"visibility" db:"visibility" enum:"private|tenant|public"`
 	Size        int64      `json:"size" db:"size"`     // bytes
 	SHA256      string     `json:"sha256" db:"sha256"` // of the file, hex
-	ContentType string     `json:"content_type" db:"content_type"`
+	ContentType string     `json:"content_type" db:"content_type" about:"Media type of the file"`
 	CreatedAt   Instant    `json:"created_at" db:"created_at"`
 	UpdatedAt   Instant    `json:"updated_at" db:"updated_at"`
 }
@@ -79,7 +79,7 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 // ModelChange holds the texts of a model that its owner sets. A nil text is left unchanged.
 type ModelChange struct {
 	Name        *string `json:"name" like:"name" max:"200"`
-	Description *string `json:"description" like:"text" max:"4000"`
+	Description *string `json:"description" like:"text" max:"4000" about:"Description, at most 4,000 characters"`
 }
 
 // JudgeKeys returns an error if unknown contains keys that a model doesn't have, or visibility, which has an endpoint

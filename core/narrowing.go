@@ -24,8 +24,8 @@ var FollowUps = []string{FollowSame, FollowJoined, FollowUnopened}
 
 // FollowUp limits a campaign to some subscribers of its lists, depending on their activity in another campaign.
 type FollowUp struct {
-	Of  string `json:"of"` // id of the other campaign
-	Who string `json:"who" enum:"same|joined|unopened"`
+	Of  string `json:"of" about:"ID of the other campaign"`
+	Who string `json:"who" enum:"same|joined|unopened" about:"same: its recipients; joined: people who joined since; unopened: recipients without an open or click"`
 }
 
 // Narrowing selects the subscribers whom a campaign skips on its lists. The zero value skips no one.
@@ -113,9 +113,9 @@ func (n *Narrowing) check(lists []string) error {
 // Audience counts the subscribers that a campaign goes to.
 type Audience struct {
 	Active     int64 `json:"active" about:"Subscribers of the lists, once for each list"`
-	Bounced    int64 `json:"bounced"`
-	Complaint  int64 `json:"complaint"`
-	Suppressed int64 `json:"suppressed"`
+	Bounced    int64 `json:"bounced" about:"Part of active: not emailed because of a bounce"`
+	Complaint  int64 `json:"complaint" about:"Part of active: not emailed because they marked an email as spam"`
+	Suppressed int64 `json:"suppressed" about:"Part of active: not emailed because they are on the suppression list"`
 	Duplicates int64 `json:"duplicates" about:"Also on an earlier list"`
 	Excluded   int64 `json:"excluded" about:"By exclude_list_ids, exclude_campaign_ids and audience"`
 	Outside    int64 `json:"outside" about:"By segment_id and exclude_segment_ids"`

@@ -12,12 +12,12 @@ const maxPasskeyName = 60
 type Passkey struct {
 	ID         string  `db:"id" json:"id"`
 	UserID     string  `db:"user_id" json:"-"`
-	RPID       string  `db:"rp_id" json:"rp_id"` // host it was created for; it is invalid for others
+	RPID       string  `db:"rp_id" json:"rp_id" about:"Host that the passkey was created for; it doesn't work on others"`
 	Name       string  `db:"name" json:"name"`
 	Credential []byte  `db:"credential" json:"-"` // the authenticator's credential id
 	PublicKey  []byte  `db:"public_key" json:"-"` // COSE (RFC 9052)
 	SignCount  int64   `db:"sign_count" json:"-"`
-	Synced     bool    `db:"synced" json:"synced"` // may be copied to other devices of the user
+	Synced     bool    `db:"synced" json:"synced" about:"Whether the passkey may be copied to other devices of the user"`
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 	UsedAt     Instant `db:"used_at" json:"used_at" is:"nullable"` // 0: never
 }

@@ -25,7 +25,7 @@ const (
 // the campaign is sent, PollResult holds its polls and their answers.
 type Poll struct {
 	Question    string  `json:"question" is:"required" like:"line" min:"1" max:"200"`
-	Options     Strings `json:"options" is:"required" min:"2" max:"10" each:"line max=100"`
+	Options     Strings `json:"options" is:"required" min:"2" max:"10" each:"line max=100" about:"Answers to choose from, in order"`
 	Field       string  `json:"field,omitempty" max:"40" about:"Field of the lists that takes the answer; empty: none"`
 	ClosesAt    Instant `json:"closes_at,omitzero" about:"Time after which answers are refused; absent: none"`
 	ShowResults bool    `json:"show_results,omitempty" about:"Show the results to people who answered"`
@@ -33,22 +33,22 @@ type Poll struct {
 
 // PollResult is a poll of a campaign with its answers.
 type PollResult struct {
-	Number      int          `json:"number"` // in the campaign, from 1
+	Number      int          `json:"number" about:"Number of the poll in the campaign, from 1"`
 	Question    string       `json:"question"`
-	Options     []PollOption `json:"options"`
-	Answers     int64        `json:"answers"` // number of people who answered
-	Field       string       `json:"field,omitempty"`
-	ClosesAt    Instant      `json:"closes_at,omitzero"`
-	ClosedAt    Instant      `json:"closed_at,omitzero"` // when it was closed early
-	ShowResults bool         `json:"show_results"`
-	Open        bool         `json:"open"` // it can be answered now
+	Options     []PollOption `json:"options" about:"Answers to choose from, with their results"`
+	Answers     int64        `json:"answers" about:"Number of people who answered"`
+	Field       string       `json:"field,omitempty" about:"Field of the lists that takes the answer; absent: none"`
+	ClosesAt    Instant      `json:"closes_at,omitzero" about:"Time after which answers are refused; absent: none"`
+	ClosedAt    Instant      `json:"closed_at,omitzero" about:"Time when the poll was closed early; absent: it wasn't"`
+	ShowResults bool         `json:"show_results" about:"Whether people who answered see the results"`
+	Open        bool         `json:"open" about:"Whether people can answer now"`
 }
 
 // PollOption is an answer to choose from. Answers is absent before the campaign is sent. For people who may not see
 // individual subscribers, it is also absent while the poll has fewer than FewAnswers answers in total.
 type PollOption struct {
-	Text    string `json:"text" db:"text"`
-	Answers *int64 `json:"answers,omitempty" db:"answers"`
+	Text    string `json:"text" db:"text" about:"Text of the answer"`
+	Answers *int64 `json:"answers,omitempty" db:"answers" about:"Number of people; absent before sending, or if you see no individuals and answers are few"`
 }
 
 // ErrPollNotFound is returned if a campaign has no such poll.

@@ -20,6 +20,6 @@ type ProviderSecrets struct {
 
 // LastEvent is the last accepted event of a mail provider.
 type LastEvent struct {
-	Type string  `db:"event_type" json:"event_type"`
-	At   Instant `db:"received_at" json:"received_at"`
+	Type string  `db:"event_type" json:"event_type" about:"Type of the event"`
+	At   Instant `db:"received_at" json:"received_at" about:"Time when the event arrived"`
 }

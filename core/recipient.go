@@ -88,17 +88,17 @@ type Mailed struct {
 	JobID      string   `json:"job_id"`
 	TenantID   string   `json:"tenant_id"`
 	ListID     string   `json:"list_id"`
-	Name       string   `json:"name,omitempty"`
+	Name       string   `json:"name,omitempty" about:"Name of the campaign; absent: none"`
 	Subject    string   `json:"subject"`
-	Status     string   `json:"status" enum:"queued|deferred|sent|failed|skipped"`
-	Reason     string   `json:"reason,omitempty"`
+	Status     string   `json:"status" enum:"queued|deferred|sent|failed|skipped" about:"What became of the email"`
+	Reason     string   `json:"reason,omitempty" about:"Why the email was skipped, deferred or failed; absent: it was not"`
 	Tries      int      `json:"tries"`
 	FinishedAt Instant  `json:"finished_at,omitzero"`
-	Events     []string `json:"events"` // reported since
+	Events     []string `json:"events" about:"What was reported since: delivered, bounced, complained, opened or clicked"`
 	// folder: the emails of the job were saved to a folder on the server; partly: some of them
 	Transport string `json:"transport,omitempty" enum:"folder|partly"`
 
-	Engagements []PersonOpening `json:"engagements"` // opens and links, if the job was tracked
+	Engagements []PersonOpening `json:"engagements" about:"Opens and clicked links, if the campaign was tracked"`
 
 	no int64
 }

@@ -17,15 +17,15 @@ type Relay struct {
 	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"Name in logs; defaults to the host"`
 	Host        string     `json:"host" is:"needed" min:"1" about:"Host name or IP address"`
 	Port        int        `json:"port" min:"0" max:"65535" about:"Default: 587, or 465 with implicit TLS"`
-	TLS         string     `json:"tls" enum:"starttls|implicit|none"`
+	TLS         string     `json:"tls" enum:"starttls|implicit|none" about:"starttls (default), implicit, or none"`
 	Username    string     `json:"username,omitempty" max:"320" about:"Username; requires a password"`
 	Password    string     `json:"password,omitempty" max:"1024" about:"Password; unchanged if left out; never shown"`
-	HasPassword bool       `json:"has_password" like:"readonly"`
+	HasPassword bool       `json:"has_password" like:"readonly" about:"Whether a password is set; read-only"`
 	Connections int        `json:"connections" min:"0" max:"64" about:"Default: 4"`
 	MailsEach   int        `json:"mails_per_connection" min:"0" max:"1000000" about:"Default: 1000"`
-	OneByOne    bool       `json:"one_by_one"` // no PIPELINING, even if offered
+	OneByOne    bool       `json:"one_by_one" about:"Send commands one by one, even if the server offers PIPELINING"`
 	DKIMSkip    Strings    `json:"dkim_skip" each:"min=1 max=60" about:"Header fields that the relay changes"`
-	Limits      SendLimits `json:"limits" like:"period"`
+	Limits      SendLimits `json:"limits" like:"period" about:"Limits of the sending rate; empty: none"`
 }
 
 // Label returns the name of the relay in logs and statistics.

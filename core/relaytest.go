@@ -8,29 +8,20 @@ import (
 
 // RelayState describes the server for emails of tenants without a relay of their own, and for emails about accounts.
 type RelayState struct {
-	// directory: emails are saved to a folder and reach no one
-	Transport string `json:"transport" enum:"smtp|directory"`
-	// of transport smtp, for operators
-	Host     string `json:"host,omitempty"`
-	Port     int    `json:"port,omitempty"`
-	TLS      string `json:"tls,omitempty"`
-	Username string `json:"username,omitempty"`
-	// the password is never shown
-	HasPassword bool       `json:"has_password,omitempty"`
-	Limits      SendLimits `json:"limits,omitzero"`
-	// of transport directory, for operators
-	Directory string `json:"directory,omitempty"`
+	Transport   string     `json:"transport" enum:"smtp|directory" about:"smtp: a mail server; directory: emails are saved to a folder and reach no one"`
+	Host        string     `json:"host,omitempty" about:"Host of the mail server; only for server administrators"`
+	Port        int        `json:"port,omitempty" about:"Port of the mail server; only for server administrators"`
+	TLS         string     `json:"tls,omitempty" about:"Encryption: starttls, implicit or none; only for server administrators"`
+	Username    string     `json:"username,omitempty" about:"Username at the mail server; only for server administrators"`
+	HasPassword bool       `json:"has_password,omitempty" about:"Whether a password is set; only for server administrators"`
+	Limits      SendLimits `json:"limits,omitzero" about:"Limits of the sending rate; absent: none"`
+	Directory   string     `json:"directory,omitempty" about:"Folder that emails are saved to; only for server administrators"`
 
-	// for operators: where the mail server is set; absent: nowhere
-	Source string `json:"source,omitempty" enum:"file|console"`
-	// for operators: can be set by PUT /api/admin/relay
-	Editable bool `json:"editable,omitempty"`
-	// for operators: sender of emails about accounts, and of tenants without mail_from
-	From string `json:"from,omitempty"`
-	// for operators: when it was set in the console or through the API
-	ChangedAt Instant `json:"changed_at,omitzero"`
-	// for operators: the password is stored unencrypted, because the configuration has no [auth] key_file
-	KeyInDatabase bool `json:"key_in_database,omitempty"`
+	Source        string  `json:"source,omitempty" enum:"file|console" about:"Where the mail server is set; absent: nowhere; only for server administrators"`
+	Editable      bool    `json:"editable,omitempty" about:"Whether the API and console can set the mail server; only for server administrators"`
+	From          string  `json:"from,omitempty" about:"Sender of emails about accounts, and of tenants without mail_from; only for server administrators"`
+	ChangedAt     Instant `json:"changed_at,omitzero" about:"Time of the last change in the console or through the API; only for server administrators"`
+	KeyInDatabase bool    `json:"key_in_database,omitempty" about:"Whether the password is stored unencrypted, because [auth] key_file is not set"`
 }
 
 // The places where the daemon's own mail server is set.
@@ -110,13 +101,13 @@ type RelayMail struct {
 
 // RelayTest is the result of a test email, with the relay's reply.
 type RelayTest struct {
-	Outcome  string `json:"outcome" enum:"accepted|written|refused|connect|greeting|tls|auth|protocol|disk"`
-	Relay    string `json:"relay,omitempty"`    // host and port; of the daemon's own only for operators
-	Stage    string `json:"stage,omitempty"`    // the command that failed: dial, STARTTLS, AUTH, MAIL, RCPT …
-	Code     int    `json:"code,omitempty"`     // of the reply (RFC 5321 section 4.2)
-	Enhanced string `json:"enhanced,omitempty"` // enhanced status code of the reply (RFC 3463); empty: none
-	Answer   string `json:"answer,omitempty"`   // text of the reply, or the error of the operating system
-	TookMS   int64  `json:"took_ms"`            // milliseconds
+	Outcome  string `json:"outcome" enum:"accepted|written|refused|connect|greeting|tls|auth|protocol|disk" about:"accepted, or written to a folder: the test succeeded; other values name what failed"`
+	Relay    string `json:"relay,omitempty" about:"Host and port of the mail server; of the server's own, only for server administrators"`
+	Stage    string `json:"stage,omitempty" about:"Command that failed, such as STARTTLS, AUTH or RCPT; absent: none"`
+	Code     int    `json:"code,omitempty" about:"Reply code of the mail server, such as 550; absent: none"`
+	Enhanced string `json:"enhanced,omitempty" about:"Enhanced status code, such as 5.7.1; absent: none"`
+	Answer   string `json:"answer,omitempty" about:"Text of the reply, or the system's error; absent: none"`
+	TookMS   int64  `json:"took_ms"` // milliseconds
 }
 
 // Good reports whether the email was accepted or saved.

@@ -89,12 +89,11 @@ type Matcher struct {
 
 // Reason is the result of one condition of a rule for a subscriber.
 type Reason struct {
-	Path  string `json:"path"`            // JSON path, starting with rule
-	Rule  *Rule  `json:"rule"`            // the condition
-	Value string `json:"value,omitempty"` // value of the field, or day; empty: missing, or the condition has no value
-	Match bool   `json:"match"`
-	// the condition can't be decided for this subscriber, so neither it nor its opposite matches
-	Unknown bool `json:"unknown,omitempty"`
+	Path    string `json:"path" about:"JSON path of the condition, starting with rule"`
+	Rule    *Rule  `json:"rule" about:"The condition"`
+	Value   string `json:"value,omitempty" about:"The subscriber's value; absent if there is none"`
+	Match   bool   `json:"match" about:"Whether the condition matches"`
+	Unknown bool   `json:"unknown,omitempty" about:"Whether the condition can't be evaluated for this subscriber; then it never matches"`
 }
 
 // Compile returns a matcher that evaluates the rule at now. Its days are days in zone; nil means UTC. The rule must not

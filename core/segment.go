@@ -35,10 +35,10 @@ type Segment struct {
 	TenantID  string   `json:"tenant_id" db:"tenant_id"`
 	Name      string   `json:"name" db:"name"`
 	Rule      RuleText `json:"rule" db:"rule"`
-	Revision  int64    `json:"revision" db:"revision"`               // counts changes, from 1
-	CreatedBy string   `json:"created_by,omitempty" db:"created_by"` // actor; empty: erased
+	Revision  int64    `json:"revision" db:"revision" about:"Number of changes, from 1"`
+	CreatedBy string   `json:"created_by,omitempty" db:"created_by" about:"Who created it, such as user:ID; absent: erased"`
 	CreatedAt Instant  `json:"created_at" db:"created_at"`
-	ChangedBy string   `json:"changed_by,omitempty" db:"changed_by"` // actor of the last change; empty: erased
+	ChangedBy string   `json:"changed_by,omitempty" db:"changed_by" about:"Who changed it last, such as user:ID; absent: erased"`
 	UpdatedAt Instant  `json:"updated_at" db:"updated_at"`
 }
 
@@ -95,9 +95,9 @@ type SegmentCount struct {
 
 // SegmentUse is a campaign or a segment that uses a segment.
 type SegmentUse struct {
-	Kind string `db:"kind" json:"kind" enum:"campaign|segment"`
+	Kind string `db:"kind" json:"kind" enum:"campaign|segment" about:"What uses the segment"`
 	ID   string `db:"id" json:"id"`
-	Name string `db:"name" json:"name"`
+	Name string `db:"name" json:"name" about:"Name of the campaign or segment"`
 }
 
 // ErrSegmentUsed returns the Conflict error for deleting a segment that is in use.
@@ -148,10 +148,9 @@ func UnsavedRule(err error) error {
 
 // SegmentMembership reports whether a subscriber of a list matches a rule, with the result of each condition.
 type SegmentMembership struct {
-	Match  bool   `json:"match" about:"Whether the rule matches. Campaigns reach the subscriber only if the status is active"`
-	Status string `json:"status" enum:"active|pending|unsubscribed|removed|bounced|complaint|suppressed" about:"Status on the list; removed: no longer on the list"`
-	// conditions of the rule and of the segments that it refers to
-	Conditions []Reason `json:"conditions"`
+	Match      bool     `json:"match" about:"Whether the rule matches. Campaigns reach the subscriber only if the status is active"`
+	Status     string   `json:"status" enum:"active|pending|unsubscribed|removed|bounced|complaint|suppressed" about:"Status on the list; removed: no longer on the list"`
+	Conditions []Reason `json:"conditions" about:"Results of the conditions, including those of segments that the rule refers to"`
 }
 
 // StatusRemoved is the status in a SegmentMembership of a subscriber who isn't on the list anymore.

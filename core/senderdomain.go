@@ -38,11 +38,11 @@ type SenderDomain struct {
 	TenantID   string  `json:"tenant_id" db:"tenant_id"`
 	Domain     string  `json:"domain" db:"domain"` // lower-case A-labels
 	Token      string  `json:"-" db:"token"`
-	VerifiedBy string  `json:"verified_by,omitempty" db:"verified_by" enum:"dns|operator|before"`
-	VerifiedAt Instant `json:"verified_at,omitzero" db:"verified_at"` // 0: not verified
-	CheckedAt  Instant `json:"checked_at,omitzero" db:"checked_at"`
-	Check      string  `json:"check,omitempty" db:"check_result" enum:"found|missing|other_value|misplaced|dns_fault|timeout|taken"`
-	FoundAt    string  `json:"found_at,omitempty" db:"found_at"` // name of the misplaced record
+	VerifiedBy string  `json:"verified_by,omitempty" db:"verified_by" enum:"dns|operator|before" about:"How the domain was verified; before: it was in use before verification existed"`
+	VerifiedAt Instant `json:"verified_at,omitzero" db:"verified_at" about:"Time of the verification; absent: not verified"`
+	CheckedAt  Instant `json:"checked_at,omitzero" db:"checked_at" about:"Time of the last check; absent: not checked"`
+	Check      string  `json:"check,omitempty" db:"check_result" enum:"found|missing|other_value|misplaced|dns_fault|timeout|taken" about:"Result of the last check; taken: the domain belongs to another tenant; absent: not checked"`
+	FoundAt    string  `json:"found_at,omitempty" db:"found_at" about:"Name at which the record was found by mistake"`
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
 	UpdatedAt  Instant `json:"updated_at" db:"updated_at"`
 }
@@ -50,17 +50,17 @@ type SenderDomain struct {
 // SenderDomainView is a sender domain as the API shows it, with the record that verifies it.
 type SenderDomainView struct {
 	SenderDomain
-	Status  string    `json:"status" enum:"proposed|verified"`
-	Signed  bool      `json:"signed"` // a key signs emails from it
-	Record  DNSRecord `json:"record"`
-	Message string    `json:"message"` // next step
+	Status  string    `json:"status" enum:"proposed|verified" about:"verified: the tenant may send from the domain; proposed: not yet"`
+	Signed  bool      `json:"signed" about:"Whether a DKIM key signs emails from the domain"`
+	Record  DNSRecord `json:"record" about:"DNS record that verifies the domain"`
+	Message string    `json:"message" about:"What to do next"`
 }
 
 // DNSRecord is a record that a domain needs.
 type DNSRecord struct {
-	Type  string `json:"type"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Type  string `json:"type" about:"Type of the record, such as TXT or CNAME"`
+	Name  string `json:"name" about:"Full name of the record"`
+	Value string `json:"value" about:"Value of the record"`
 }
 
 // proofLabel is the first label of the verifying record's name. proofWord is the prefix of its value.

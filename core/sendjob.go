@@ -55,29 +55,29 @@ const (
 
 // Stats counts the recipients of a job by outcome.
 type Stats struct {
-	Recipients   int64 `db:"recipients" json:"recipients"`
-	Sent         int64 `db:"sent" json:"sent" about:"Accepted by the mail server, or saved to a folder"`
-	Delivered    int64 `db:"delivered" json:"delivered"`
-	Deferred     int64 `db:"deferred" json:"deferred" about:"Waiting for a retry"`
+	Recipients   int64 `db:"recipients" json:"recipients" about:"Recipients so far; grows until the job has found all of them"`
+	Sent         int64 `db:"sent" json:"sent"`
+	Delivered    int64 `db:"delivered" json:"delivered" about:"Reported as delivered by the mail provider"`
+	Deferred     int64 `db:"deferred" json:"deferred"`
 	Failed       int64 `db:"failed" json:"failed"`
 	Skipped      int64 `db:"skipped" json:"skipped"`
-	Bounced      int64 `db:"bounced" json:"bounced"`
-	Complained   int64 `db:"complained" json:"complained"`
-	Opened       int64 `db:"opened" json:"opened"`
-	Clicked      int64 `db:"clicked" json:"clicked"`
-	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
+	Bounced      int64 `db:"bounced" json:"bounced" about:"Bounced, when sending or later"`
+	Complained   int64 `db:"complained" json:"complained" about:"Recipients who marked the email as spam"`
+	Opened       int64 `db:"opened" json:"opened" about:"Recipients with an open, including automated ones; opens if the emails identify no one"`
+	Clicked      int64 `db:"clicked" json:"clicked" about:"Recipients with a click, including automated ones; clicks if the emails identify no one"`
+	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed" about:"Recipients who unsubscribed through this email"`
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent again: the connection was lost before a response"`
 
-	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero" about:"Absent: none is deferred"`
+	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"`
 	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
 	// unavailable. Once the recipient with that last try has an outcome, the last tries of the others may be earlier.
-	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero" about:"Last retry; absent: none is deferred"`
+	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened" about:"Part of opened: automated opens only"`
 	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked" about:"Part of clicked: automated clicks only"`
 
-	Opens  *OpenFigures  `db:"-" json:"opens,omitempty"`
-	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`
+	Opens  *OpenFigures  `db:"-" json:"opens,omitempty" about:"Opens by people, without automated ones"`
+	Clicks *ClickFigures `db:"-" json:"clicks,omitempty" about:"Clicks by people, without automated ones"`
 }
 
 // SendJob is one send of a campaign to one or more lists.

@@ -5,9 +5,9 @@ package core
 type Share struct {
 	ID         string  `json:"id" db:"id"`
 	ModelID    string  `json:"model_id" db:"model_id"`
-	UserID     string  `json:"user_id,omitempty" db:"user_id"`
-	Email      Email   `json:"email,omitempty" db:"email"` // as typed
-	Permission string  `json:"permission" db:"permission" enum:"read"`
+	UserID     string  `json:"user_id,omitempty" db:"user_id" about:"User who may see the model; absent: email says who"`
+	Email      Email   `json:"email,omitempty" db:"email" about:"Address whose verified owner may see the model, as you typed it"`
+	Permission string  `json:"permission" db:"permission" enum:"read" about:"Always read"`
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
 }
 
@@ -19,9 +19,9 @@ const MaxShares = 500
 
 // ShareInput holds the fields of a share that an owner sets. Nil means not given.
 type ShareInput struct {
-	UserID     *string `json:"user_id" is:"uuid"`
-	Email      *Email  `json:"email"`
-	Permission *string `json:"permission" enum:"read"`
+	UserID     *string `json:"user_id" is:"uuid" about:"User who may see the model; set either this or email"`
+	Email      *Email  `json:"email" about:"Address whose verified owner may see the model; set either this or user_id"`
+	Permission *string `json:"permission" enum:"read" about:"Always read"`
 }
 
 // JudgeKeys returns an error if unknown contains keys that a share doesn't have.

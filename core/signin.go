@@ -14,7 +14,7 @@ const (
 // ends them all. For a token that a client got for itself, there is a family only once it is revoked.
 type Family struct {
 	ID        string  `db:"id" json:"id"`
-	Kind      string  `db:"kind" json:"kind"`
+	Kind      string  `db:"kind" json:"kind" about:"How the sign-in started: password, code, client or admin"`
 	UserID    string  `db:"user_id" json:"-"`
 	ClientID  string  `db:"client_id" json:"client_id"`
 	TenantID  string  `db:"tenant_id" json:"-"` // of the daemon's own tokens: the tenant they act for
@@ -23,13 +23,13 @@ type Family struct {
 	AMR       string  `db:"amr" json:"amr"`
 	Remote    string  `db:"remote" json:"remote"`
 	UserAgent string  `db:"user_agent" json:"user_agent"`
-	BrowserID string  `db:"browser_id" json:"browser_id"` // of the code flow: browser in which the user was signed in
+	BrowserID string  `db:"browser_id" json:"browser_id" about:"Browser in which the user was signed in; empty: unknown"`
 	AuthAt    Instant `db:"auth_at" json:"auth_at"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`
-	UsedAt    Instant `db:"used_at" json:"used_at"`
+	UsedAt    Instant `db:"used_at" json:"used_at" about:"Time of the last use"`
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
-	RevokedAt Instant `db:"revoked_at" json:"revoked_at" is:"nullable"`
-	Claims    string  `db:"claims" json:"claims,omitempty"` // claims requested by name, for example id_token.email
+	RevokedAt Instant `db:"revoked_at" json:"revoked_at" is:"nullable" about:"Time when the sign-in was ended; null: it wasn't"`
+	Claims    string  `db:"claims" json:"claims,omitempty" about:"Individually requested claims, such as id_token.email"`
 }
 
 // TokenState is the data that decides whether the tokens of a family are valid now, and what they permit.
@@ -77,8 +77,8 @@ type Browser struct {
 	Remote    string  `db:"remote" json:"remote"`
 	UserAgent string  `db:"user_agent" json:"user_agent"`
 	AuthAt    Instant `db:"auth_at" json:"auth_at"`
-	UsedAt    Instant `db:"used_at" json:"used_at"`
-	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
+	UsedAt    Instant `db:"used_at" json:"used_at" about:"Time of the last use"`
+	ExpiresAt Instant `db:"expires_at" json:"expires_at" about:"Time at which the sign-in ends"`
 }
 
 // Visitor is the user who is signed in to a browser.
@@ -99,5 +99,5 @@ type Allowance struct {
 // ClientSignIn is a token family with the name of its client.
 type ClientSignIn struct {
 	Family
-	ClientName string `db:"client_name" json:"client_name"`
+	ClientName string `db:"client_name" json:"client_name" about:"Name of the client"`
 }

@@ -24,7 +24,7 @@ type Subscription struct {
 	ID          string      `db:"id" json:"id"`
 	ListID      string      `db:"list_id" json:"list_id"`
 	Email       Email       `db:"email" json:"email"`
-	Status      string      `db:"status" json:"status" enum:"pending|active|unsubscribed"`
+	Status      string      `db:"status" json:"status" enum:"pending|active|unsubscribed" about:"pending: waits for confirmation; active: confirmed; unsubscribed: ended or blocked"`
 	Preferences Preferences `db:"preferences" json:"preferences"`
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
 
@@ -222,20 +222,17 @@ const (
 type Consent struct {
 	ListID         string  `db:"list_id" json:"list_id"`
 	SubscriptionID string  `db:"subscription_id" json:"subscription_id"`
-	At             Instant `db:"at" json:"at"`
-	What           string  `db:"what" json:"what"`
-	Proof          string  `db:"means" json:"means"`
+	At             Instant `db:"at" json:"at" about:"Time of the entry"`
+	What           string  `db:"what" json:"what" about:"What happened, such as requested, confirmed, unsubscribed or imported"`
+	Proof          string  `db:"means" json:"means" about:"How it was proved: response, mailed, import, admin, undo or left"`
 	Origin
-	TextVersion string `db:"text_version" json:"text_version"`
-	Generation  int64  `db:"generation" json:"generation"`
+	TextVersion string `db:"text_version" json:"text_version" about:"Version of the consent text; empty: no form of newsletterd was used"`
+	Generation  int64  `db:"generation" json:"generation" about:"Counts how often the person subscribed again, from 1"`
 	// number of the job whose email contained the unsubscribe link; 0: none or unknown
-	JobNo int64 `db:"job_no" json:"-"`
-	// reason given for an unsubscribe; of an import: the consent as recorded in the other system
-	Reason string `db:"reason" json:"reason,omitempty"`
-	// of an import: when the person subscribed in the other system, if reason contains that
-	SubscribedAt Instant `db:"-" json:"subscribed_at,omitempty"`
-	// text of TextVersion, if a form of newsletterd showed it
-	Text string `db:"text" json:"text,omitempty"`
+	JobNo        int64   `db:"job_no" json:"-"`
+	Reason       string  `db:"reason" json:"reason,omitempty" about:"Reason for unsubscribing; of an import, the consent as the other system recorded it"`
+	SubscribedAt Instant `db:"-" json:"subscribed_at,omitempty" about:"Of an import: when the person subscribed in the other system; absent: unknown"`
+	Text         string  `db:"text" json:"text,omitempty" about:"Consent text that the person saw, if a form of newsletterd showed it"`
 }
 
 // Origin is the source of a request, as recorded in the consent ledger.

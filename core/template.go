@@ -54,11 +54,10 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 // TemplateUse is a record that needs a template, which therefore can't be deleted: another template with this layout,
 // an unsent campaign, or a send job that has not started and has not frozen it.
 type TemplateUse struct {
-	Kind string `db:"kind" json:"kind" enum:"template|campaign|job"`
-	ID   string `db:"id" json:"id"`
-	// of a job, and of a campaign without a name: the subject
-	Name       string `db:"name" json:"name"`
-	CampaignID string `db:"campaign_id" json:"campaign_id,omitempty"` // of a job
+	Kind       string `db:"kind" json:"kind" enum:"template|campaign|job" about:"What uses the template"`
+	ID         string `db:"id" json:"id"`
+	Name       string `db:"name" json:"name" about:"Name of the record; of a job or a campaign without a name, the subject"`
+	CampaignID string `db:"campaign_id" json:"campaign_id,omitempty" about:"Campaign of a job; absent otherwise"`
 }
 
 // ErrTemplateUsed returns the Conflict error for deleting a template that is in use.

@@ -23,7 +23,7 @@ type Tenant struct {
 	ID            string  `json:"id" db:"id"`
 	Name          string  `json:"name" db:"name"`
 	Domains       Strings `json:"domains" db:"domains"` // lower-case A-labels
-	Status        string  `json:"status" db:"status" enum:"active|suspended"`
+	Status        string  `json:"status" db:"status" enum:"active|suspended" about:"suspended: its roles grant nothing, its API clients get no tokens, and sending pauses"`
 	MailFrom      string  `json:"mail_from,omitempty" db:"mail_from"` // its domain must be one of Domains
 	MailFromName  string  `json:"mail_from_name,omitempty" db:"mail_from_name"`
 	ReplyTo       string  `json:"reply_to,omitempty" db:"reply_to"`
@@ -36,7 +36,7 @@ type Tenant struct {
 	BrandDarkLogoURL string `json:"brand_dark_logo_url,omitempty" db:"brand_dark_logo_url"`
 	PrivacyURL       string `json:"privacy_url,omitempty" db:"privacy_url"` // linked from its pages
 	// language of its lists' pages and emails; empty means English
-	Language string `json:"language,omitempty" db:"language"`
+	Language string `json:"language,omitempty" db:"language" about:"Language of pages and emails; absent: English"`
 
 	MailTexts MailTexts `json:"mail_texts" db:"mail_texts"`
 
@@ -70,7 +70,7 @@ type TenantInput struct {
 	ID               *string   `json:"id" like:"readonly"`
 	Name             *string   `json:"name" like:"name" max:"200"`
 	Domains          *[]string `json:"domains" max:"100"`
-	Status           *string   `json:"status" enum:"active|suspended"`
+	Status           *string   `json:"status" enum:"active|suspended" about:"suspended: its roles grant nothing, its API clients get no tokens, and sending pauses"`
 	MailFrom         *string   `json:"mail_from" like:"address"`
 	MailFromName     *string   `json:"mail_from_name" like:"line" max:"100"`
 	ReplyTo          *string   `json:"reply_to" like:"address"`
@@ -81,7 +81,7 @@ type TenantInput struct {
 	BrandLogoURL     *string   `json:"brand_logo_url"`
 	BrandDarkLogoURL *string   `json:"brand_dark_logo_url"`
 	PrivacyURL       *string   `json:"privacy_url"`
-	Language         *string   `json:"language" like:"language"`
+	Language         *string   `json:"language" like:"language" about:"Language of pages and emails; empty: English"`
 
 	MailTexts *MailTexts `json:"mail_texts"`
 
@@ -92,7 +92,7 @@ type TenantInput struct {
 	FirstFew        *bool   `json:"first_few"`
 
 	TestAddresses *[]string `json:"test_addresses" max:"20" each:"email"`
-	TimeZone      *string   `json:"time_zone" like:"zone" max:"64"`
+	TimeZone      *string   `json:"time_zone" max:"64"`
 
 	Relays     *[]Relay    `json:"relays" max:"8"`
 	SendLimits *SendLimits `json:"send_limits" like:"period"`

@@ -31,16 +31,16 @@ const (
 
 // ThemeColors holds the colors of a theme for light or dark mode, each in the form #rrggbb.
 type ThemeColors struct {
-	Page   string `json:"page"`   // background of the email
-	Card   string `json:"card"`   // background of the text
-	Text   string `json:"text"`   // paragraphs
-	Title  string `json:"title"`  // headings
-	Muted  string `json:"muted"`  // footer and captions
-	Link   string `json:"link"`   //
-	Accent string `json:"accent"` // buttons and bars
-	On     string `json:"on"`     // text on accent
-	Tint   string `json:"tint"`   // background of callouts and code
-	Line   string `json:"line"`   // dividers and tables
+	Page   string `json:"page" about:"Background of the email"`
+	Card   string `json:"card" about:"Background of the text"`
+	Text   string `json:"text" about:"Color of paragraphs"`
+	Title  string `json:"title" about:"Color of headings"`
+	Muted  string `json:"muted" about:"Color of footer and captions"`
+	Link   string `json:"link" about:"Color of links"`
+	Accent string `json:"accent" about:"Color of buttons and bars"`
+	On     string `json:"on" about:"Color of text on the accent color"`
+	Tint   string `json:"tint" about:"Background of boxes and code"`
+	Line   string `json:"line" about:"Color of dividers and tables"`
 }
 
 // Column returns the value to store in the database column.
@@ -51,8 +51,8 @@ func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
 
 // SocialLink links to a profile of the sender on another site.
 type SocialLink struct {
-	Name string `json:"name" like:"social_name" min:"1" max:"60"`
-	URL  string `json:"url" like:"social_url" min:"1" max:"2000"`
+	Name string `json:"name" like:"social_name" min:"1" max:"60" about:"Name of the site, such as Mastodon"`
+	URL  string `json:"url" like:"social_url" min:"1" max:"2000" about:"URL of your profile"`
 }
 
 // SocialLinks lists the links in the footer of a theme.
@@ -73,21 +73,21 @@ type Theme struct {
 	ID            string      `json:"id" db:"id"`
 	TenantID      string      `json:"tenant_id" db:"tenant_id"`
 	Name          string      `json:"name" db:"name"`
-	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // built-in original
+	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"`
 	Light         ThemeColors `json:"light" db:"light"`
 	Dark          ThemeColors `json:"dark" db:"dark"`
 	Font          string      `json:"font" db:"font"`
 	HeadingFont   string      `json:"heading_font" db:"heading_font"`
-	Size          int         `json:"size" db:"size"`                     // font size in pixels
+	Size          int         `json:"size" db:"size" about:"Font size in pixels"`
 	HeadingWeight int         `json:"heading_weight" db:"heading_weight"` // 400 to 800, in hundreds
-	Width         int         `json:"width" db:"width"`                   // column width in pixels
-	Padding       int         `json:"padding" db:"padding"`               // side padding in pixels
-	Radius        int         `json:"radius" db:"radius"`                 // corner radius in pixels
+	Width         int         `json:"width" db:"width" about:"Column width in pixels"`
+	Padding       int         `json:"padding" db:"padding"`
+	Radius        int         `json:"radius" db:"radius"`
 	Masthead      string      `json:"masthead" db:"masthead" enum:"bar|center|left"`
-	LogoURL       string      `json:"logo_url" db:"logo_url"`             // empty means the tenant's
-	LogoWidth     int         `json:"logo_width" db:"logo_width"`         // pixels
-	FooterText    string      `json:"footer_text" db:"footer_text"`       // lines of text
-	PostalAddress string      `json:"postal_address" db:"postal_address"` // empty means the tenant's
+	LogoURL       string      `json:"logo_url" db:"logo_url"`
+	LogoWidth     int         `json:"logo_width" db:"logo_width"`
+	FooterText    string      `json:"footer_text" db:"footer_text"`
+	PostalAddress string      `json:"postal_address" db:"postal_address" about:"Postal address in the footer; empty: the tenant's"`
 	Social        SocialLinks `json:"social" db:"social"`
 	CreatedAt     Instant     `json:"created_at" db:"created_at"`
 	UpdatedAt     Instant     `json:"updated_at" db:"updated_at"`
@@ -110,7 +110,7 @@ type ThemeColorsInput struct {
 // ThemeInput holds the fields of a theme that a caller sets. A nil field is left unchanged.
 type ThemeInput struct {
 	Name          *string           `json:"name" like:"name" max:"200"`
-	Base          *string           `json:"base" enum:"letter|journal|studio|lantern" like:"base"`
+	Base          *string           `json:"base" enum:"letter|journal|studio|lantern"`
 	Light         *ThemeColorsInput `json:"light"`
 	Dark          *ThemeColorsInput `json:"dark"`
 	Font          *string           `json:"font" like:"font"`
@@ -118,19 +118,19 @@ type ThemeInput struct {
 	Size          *int              `json:"size" min:"14" max:"20" about:"Font size in pixels"`
 	HeadingWeight *int              `json:"heading_weight" like:"weight"`
 	Width         *int              `json:"width" min:"480" max:"680" about:"Column width in pixels"`
-	Padding       *int              `json:"padding" min:"0" max:"48" about:"Padding beside the column, in pixels"`
-	Radius        *int              `json:"radius" min:"0" max:"24" about:"Corner radius in pixels"`
+	Padding       *int              `json:"padding" min:"0" max:"48"`
+	Radius        *int              `json:"radius" min:"0" max:"24"`
 	Masthead      *string           `json:"masthead" enum:"bar|center|left"`
-	LogoURL       *string           `json:"logo_url" like:"picture_url" max:"2000" about:"Defaults to the tenant's"`
-	LogoWidth     *int              `json:"logo_width" min:"24" max:"600" about:"Size in pixels"`
-	FooterText    *string           `json:"footer_text" like:"footer" max:"1000" about:"Text above the unsubscribe link"`
-	PostalAddress *string           `json:"postal_address" like:"footer" max:"500" about:"Defaults to the tenant's"`
+	LogoURL       *string           `json:"logo_url" like:"picture_url" max:"2000"`
+	LogoWidth     *int              `json:"logo_width" min:"24" max:"600"`
+	FooterText    *string           `json:"footer_text" like:"footer" max:"1000"`
+	PostalAddress *string           `json:"postal_address" like:"footer" max:"500" about:"Postal address in the footer; empty: the tenant's"`
 	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 
 // AdjustedColor is a color of a theme on which text is not readable, with the color that emails use instead.
 type AdjustedColor struct {
-	Palette string `json:"palette" enum:"light|dark"`
+	Palette string `json:"palette" enum:"light|dark" about:"Colors of light or of dark mode"`
 	Color   string `json:"color" about:"Field of the palette, for example link"`
 	Chosen  string `json:"chosen" about:"Color of the theme"`
 	Used    string `json:"used" about:"Color in emails"`

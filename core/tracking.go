@@ -10,27 +10,25 @@ import (
 
 // Link is a URL in a job's emails that newsletterd redirects to.
 type Link struct {
-	No  int64  `db:"no" json:"no"`
-	URL string `db:"url" json:"url"` // original URL
-	// recipients who clicked it; number of clicks if the emails identify no one
-	Clicked        int64 `db:"clicked" json:"clicked"`
-	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // by machines only
+	No             int64  `db:"no" json:"no" about:"Number of the link in the campaign, from 1"`
+	URL            string `db:"url" json:"url" about:"URL as written in the campaign"`
+	Clicked        int64  `db:"clicked" json:"clicked" about:"Recipients who clicked the link; number of clicks if the emails identify no one"`
+	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked" about:"Part of clicked: automated clicks only"`
 
-	Target   string  `db:"target" json:"target,omitempty"` // fixed target; empty means URL
+	Target   string  `db:"target" json:"target,omitempty" about:"Where the link leads after it was fixed; absent: to url"`
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 
-	// target suggested by a person who may not fix the link; empty: none
-	Proposed   string  `db:"proposed" json:"proposed,omitempty"`
-	ProposedBy string  `db:"proposed_by" json:"proposed_by,omitempty"`
-	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero"`
+	Proposed   string  `db:"proposed" json:"proposed,omitempty" about:"Target that someone suggested; absent: none"`
+	ProposedBy string  `db:"proposed_by" json:"proposed_by,omitempty" about:"Who suggested it, such as user:ID"`
+	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero" about:"Time of the suggestion"`
 }
 
 // EngagedHour counts first opens and clicks of a campaign within one hour. Only people count. If the emails identify
 // no subscribers, it counts opens and clicks instead.
 type EngagedHour struct {
-	At      Instant `db:"at" json:"at"` // start of the hour
-	Opened  int64   `db:"opened" json:"opened"`
-	Clicked int64   `db:"clicked" json:"clicked"`
+	At      Instant `db:"at" json:"at" about:"Start of the hour"`
+	Opened  int64   `db:"opened" json:"opened" about:"First opens in this hour; all opens if the emails identify no one"`
+	Clicked int64   `db:"clicked" json:"clicked" about:"First clicks in this hour; all clicks if the emails identify no one"`
 }
 
 // ErrProposalNotFound is returned if no fix is suggested for a link.
@@ -296,12 +294,12 @@ func Scanned(clicks []LinkClick) []bool {
 
 // PersonOpening is an email that was opened, or a link in it that was clicked.
 type PersonOpening struct {
-	URL     string  `db:"url" json:"url"` // original URL; empty: the email itself
-	FirstAt Instant `db:"first_at" json:"first_at"`
-	LastAt  Instant `db:"last_at" json:"last_at"`
-	Times   int64   `db:"times" json:"times"`
-	Machine int64   `db:"machine" json:"by_machines"` // part of Times
+	URL     string  `db:"url" json:"url" about:"URL of the clicked link; empty: the email was opened"`
+	FirstAt Instant `db:"first_at" json:"first_at" about:"Time of the first open or click"`
+	LastAt  Instant `db:"last_at" json:"last_at" about:"Time of the last open or click"`
+	Times   int64   `db:"times" json:"times" about:"Number of opens or clicks"`
+	Machine int64   `db:"machine" json:"by_machines" about:"Part of times: automated opens or clicks"`
 
-	Target   string  `db:"target" json:"target,omitempty"` // fixed target of the link; empty means URL
+	Target   string  `db:"target" json:"target,omitempty" about:"Where the link leads after it was fixed; absent: to url"`
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 }

@@ -12,23 +12,23 @@ import (
 type User struct {
 	ID            string  `db:"id" json:"id"`
 	Email         Email   `db:"email" json:"email"`
-	EmailVerified bool    `db:"email_verified" json:"email_verified"`
+	EmailVerified bool    `db:"email_verified" json:"email_verified" about:"Whether the user has verified this address"`
 	Name          string  `db:"name" json:"name"`
-	Language      string  `db:"language" json:"language"` // of pages and account emails; empty: the browser's
-	Epoch         int64   `db:"epoch" json:"-"`           // incremented to revoke everything issued so far
+	Language      string  `db:"language" json:"language" about:"Language of pages and account emails; empty: the browser's"`
+	Epoch         int64   `db:"epoch" json:"-"` // incremented to revoke everything issued so far
 	DisabledAt    Instant `db:"disabled_at" json:"disabled_at" is:"nullable"`
-	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable"`
+	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable" about:"Time of the last sign-in; null: never"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
 	UpdatedAt     Instant `db:"updated_at" json:"updated_at"`
-	Roles         []Role  `db:"-" json:"roles"`
+	Roles         []Role  `db:"-" json:"roles" about:"The user's roles"`
 }
 
 // Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights. It
 // waits until the email address of a self-registered account is verified.
 type Role struct {
 	Role     string `db:"role" json:"role"`
-	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
-	Pending  bool   `db:"pending" json:"pending,omitempty"`
+	TenantID string `db:"tenant_id" json:"tenant_id,omitempty" about:"Tenant of the role; absent for operator"`
+	Pending  bool   `db:"pending" json:"pending,omitempty" about:"Whether the role waits until the address is verified"`
 }
 
 // MaxName is the maximum length of a user's name, in characters.

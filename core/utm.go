@@ -12,11 +12,11 @@ const MaxUTM = 100
 // UTM holds the parameters that website statistics use to find out where visitors come from. They are added to the
 // links of a campaign that have none.
 type UTM struct {
-	Source   string `json:"source,omitempty"`
-	Medium   string `json:"medium,omitempty"`
-	Campaign string `json:"campaign,omitempty"`
-	Term     string `json:"term,omitempty"`
-	Content  string `json:"content,omitempty"`
+	Source   string `json:"source,omitempty" about:"Traffic source (utm_source)"`
+	Medium   string `json:"medium,omitempty" about:"Kind of traffic, such as email (utm_medium)"`
+	Campaign string `json:"campaign,omitempty" about:"Name of the campaign (utm_campaign)"`
+	Term     string `json:"term,omitempty" about:"Search term (utm_term)"`
+	Content  string `json:"content,omitempty" about:"Distinguishes links or versions (utm_content)"`
 }
 
 type utmParameter struct{ name, value string }

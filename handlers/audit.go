@@ -14,11 +14,11 @@ type audit struct{ store *store.Store }
 // auditFilter filters the entries of the audit log.
 type auditFilter struct {
 	TenantID string       `query:"tenant_id"`
-	Actor    string       `query:"actor"`
-	Action   string       `query:"action"`
-	Object   string       `query:"object"`
-	From     core.Instant `query:"from"`
-	Until    core.Instant `query:"until"`
+	Actor    string       `query:"actor" about:"Only changes by this actor, such as user:ID"`
+	Action   string       `query:"action" about:"Only this action, such as list.update, or all of a kind, such as list"`
+	Object   string       `query:"object" about:"Only changes of the record with this ID"`
+	From     core.Instant `query:"from" about:"Only changes at or after this time"`
+	Until    core.Instant `query:"until" about:"Only changes before this time"`
 }
 
 func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEntry, string, error) {

@@ -15,18 +15,15 @@ import (
 
 // healthReply is the response of the health check. Error and RequestID are set if a part fails.
 type healthReply struct {
-	Status       string `json:"status"` // ok, degraded (see Degraded), unavailable, draining
-	Database     string `json:"database"`
-	SessionStore string `json:"session_store"`
-	// state of the check for damage after an unclean stop: running, damaged or failed
-	QuickCheck string `json:"quick_check,omitempty"`
-	// ok, replica_behind (responses wait too long) or replica_broken (it can't be restored)
-	Replica      string `json:"replica,omitempty"`
-	RestoredJobs int64  `json:"restored_jobs,omitempty"` // jobs held because the file is a copy or was restored
-	// disk_reserve: the disk is almost full, so writes caused by anonymous requests are refused
-	Degraded  []string `json:"degraded,omitempty"`
-	Error     string   `json:"error,omitempty"`
-	RequestID string   `json:"request_id,omitempty"`
+	Status       string   `json:"status" about:"ok, degraded (see degraded), unavailable or draining"`
+	Database     string   `json:"database" about:"ok, or what is wrong with the database"`
+	SessionStore string   `json:"session_store" about:"ok, or what is wrong with the session store"`
+	QuickCheck   string   `json:"quick_check,omitempty" about:"Check for damage after an unclean stop: running, damaged or failed; absent: no damage"`
+	Replica      string   `json:"replica,omitempty" about:"ok, replica_behind or replica_broken; absent: there is no replica"`
+	RestoredJobs int64    `json:"restored_jobs,omitempty" about:"Send jobs paused because the database was copied or restored; absent: none"`
+	Degraded     []string `json:"degraded,omitempty" about:"disk_reserve: the disk is almost full, so newsletterd refuses public writes"`
+	Error        string   `json:"error,omitempty" about:"Machine-readable code of the problem; absent: none"`
+	RequestID    string   `json:"request_id,omitempty" about:"Request ID, also in the log; absent unless something fails"`
 }
 
 const (

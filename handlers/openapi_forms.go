@@ -52,10 +52,7 @@ var inputForms = map[string]web.Object{
 	"readonly": {"readOnly": true}, // only in responses, but a change can contain it unchanged
 
 	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
-	"key": {
-		"pattern":     "^[A-Za-z][A-Za-z0-9_]*$",
-		"description": "Key in the preferences and input name in forms; can't be email or source",
-	},
+	"key":  {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
 	"field": web.Never(
 		web.Without(web.Where(web.Object{"type": web.Word("choice")}),
 			web.Object{"options": web.Object{"minItems": 1}}),
@@ -78,17 +75,10 @@ var inputForms = map[string]web.Object{
 		"pattern":     "^(" + dnsLabel + `(\.` + dnsLabel + ")*)?$",
 		"description": "Selector in DNS; defaults to newsletterd, or newsletterd-ed for ed25519",
 	},
-	"auth_method": {
-		"enum":        []string{"", "none", "client_secret_basic", "client_secret_post"},
-		"description": "How the client authenticates: none for public clients, a secret for confidential clients",
-	},
-	"zone": {
-		"description": "IANA time zone for times without an offset; if empty, those times are rejected",
-	},
+	"auth_method": {"enum": []string{"", "none", "client_secret_basic", "client_secret_post"}},
 
 	"template_name": {"pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`},
 	"font":          web.Word(core.ThemeFonts...), "weight": {"enum": []int{400, 500, 600, 700, 800}},
-	"base":        {"description": "Built-in theme it is based on; can't be changed"},
 	"color":       {"pattern": "^#[0-9A-Fa-f]{6}$"},
 	"footer":      {"pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`},
 	"picture_url": {"pattern": `^(https://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?)?$`},
@@ -102,12 +92,9 @@ var inputForms = map[string]web.Object{
 			web.Object{"kind": web.Word(core.ContentHTML, core.ContentText)}),
 	}}},
 	"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
-		", or the ID or name of one of the tenant's themes; empty: the first"},
-	"tracking": {"description": "totals: counts of opens and clicks; persons: also who opened and clicked (only " +
-		"people who agreed, if the tenant has tracking_consent)"},
-	"sender":      {"description": "Address in one of the tenant's domains; defaults to the tenant's sender"},
-	"attachments": {"description": "Media IDs of images or PDF files to attach; 5 MiB in total"},
-	"tests":       {"description": "Addresses for test emails; defaults to the tenant's test addresses"},
+		", or the ID or name of your own theme; empty: the first"},
+	"sender": {"description": "Address in one of the tenant's domains; defaults to the tenant's sender"},
+	"tests":  {"description": "Addresses for test emails; defaults to the tenant's test addresses"},
 	"corrected": {
 		"additionalProperties": false, "description": "Preview of a correction to a sent campaign",
 	},
@@ -151,23 +138,14 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"low":   {"description": "Lower limit of the number"}, "high": {"description": "Upper limit of the number"},
 		"of": {"description": "Subscribers of the lists who may be emailed, each counted once per list"},
 	},
-	reflect.TypeFor[core.Reason](): {
-		"path":  {"description": "JSON path of the condition"},
-		"rule":  {"type": "object", "description": "The condition"},
-		"value": {"description": "The subscriber's value; missing if there is none"},
-		"unknown": {
-			"description": "Whether the condition can't be evaluated for this subscriber; then it never matches",
-		},
-	},
+	reflect.TypeFor[core.Reason](): {"rule": {"type": "object"}},
 
 	reflect.TypeFor[core.MailText](): {
 		"subject": {
 			"maxLength": 200, "pattern": "^" + noControls + "$",
-			"description": "The subject, with {{email}}, {{list.name}} and {{tenant.name}}",
 		},
 		"text": {"maxLength": 4000, "pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 	},
-	reflect.TypeFor[core.UTM](): {"source": {"description": "Traffic source (utm_source)"}},
 	reflect.TypeFor[core.CampaignFinding](): {
 		"code":  {"description": "Machine-readable code"},
 		"hint":  {"description": "How to fix it"},

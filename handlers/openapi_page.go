@@ -45,7 +45,7 @@ type referenceAnswer struct {
 }
 
 type referenceQuery struct {
-	Q string `query:"q"`
+	Q string `query:"q" about:"Words to search for in the operations"`
 }
 
 // Limits on a search in the page.

@@ -155,6 +155,64 @@ func TestDocumentsAreComplete(t *testing.T) {
 	}
 }
 
+// Every parameter and every property of a request or response has a description in short sentences.
+func TestDocumentsDescribeEachProperty(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	check := func(where string, of map[string]any) {
+		seen++
+		words, _ := of["description"].(string)
+		if words == "" {
+			t.Errorf("%s has no description: add the tag about, or a word for all fields of this name", where)
+		}
+		for sentence := range strings.SplitSeq(strings.ReplaceAll(words, "; ", ". "), ". ") {
+			if n := len(strings.Fields(sentence)); n > 20 {
+				t.Errorf("%s: a sentence of %d words: %s", where, n, sentence)
+			}
+		}
+	}
+	var visit func(where string, v any)
+	visit = func(where string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				visit(where, one)
+			}
+		case map[string]any:
+			if props, ok := v["properties"].(map[string]any); ok {
+				for name, p := range props {
+					check(where+"."+name, p.(map[string]any))
+				}
+			}
+			if params, ok := v["parameters"].([]any); ok {
+				for _, p := range params {
+					p := p.(map[string]any)
+					check(where+"?"+p["name"].(string), p)
+				}
+			}
+			for key, one := range v {
+				if key != "example" && key != "not" {
+					visit(where+"."+key, one)
+				}
+			}
+		}
+	}
+	for _, d := range documents {
+		var doc map[string]any
+		if err := json.Unmarshal(h.Document(d.Name), &doc); err != nil {
+			t.Fatal(err)
+		}
+		delete(doc["components"].(map[string]any)["schemas"].(map[string]any), "Rule") // docs/segment-rules.md
+		visit(d.Name, doc)
+	}
+	if seen < 2000 {
+		t.Errorf("%d properties", seen)
+	}
+}
+
 // plain returns a value in the form in which JSON would be decoded.
 func plain(t *testing.T, v any) (out any) {
 	t.Helper()

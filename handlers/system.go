@@ -12,38 +12,38 @@ import (
 
 // SnapshotState describes the copy of the database. Other programs can copy this file at any time.
 type SnapshotState struct {
-	Path  string       `json:"path,omitempty"`   // empty: off
-	At    core.Instant `json:"at" is:"nullable"` // time of the last write; null: not written yet
+	Path  string       `json:"path,omitempty" about:"Path of the copy on the server; absent: no copy is made"`
+	At    core.Instant `json:"at" is:"nullable" about:"Time of the last copy; null: none yet"`
 	Bytes int64        `json:"bytes"`
 }
 
 // ReplicaState is the state of the database's replica, which is outside this machine.
 type ReplicaState struct {
-	Generation uint64      `json:"generation"`       // increases each time a machine takes over
-	TXID       uint64      `json:"txid"`             // last transaction up to which the replica is complete
-	LagMS      int64       `json:"lag_ms"`           // age of the oldest commit that the replica doesn't have
-	PutMS      int64       `json:"put_ms"`           // recent duration of a write to the replica
-	Fresh      bool        `json:"fresh"`            // whether no other machine can have taken over
-	Broken     string      `json:"broken,omitempty"` // why the replica can't be restored, as far as known
-	Mended     string      `json:"mended,omitempty"` // last repair since the start
-	Drill      *core.Drill `json:"drill,omitempty"`  // the last restore test
+	Generation uint64      `json:"generation" about:"Increases each time another machine takes over"`
+	TXID       uint64      `json:"txid" about:"Last transaction up to which the replica is complete"`
+	LagMS      int64       `json:"lag_ms" about:"Age of the oldest change that the replica doesn't have, in milliseconds"`
+	PutMS      int64       `json:"put_ms" about:"Duration of recent writes to the replica, in milliseconds"`
+	Fresh      bool        `json:"fresh" about:"Whether no other machine can have taken over"`
+	Broken     string      `json:"broken,omitempty" about:"Why the replica can't be restored; absent: no reason is known"`
+	Mended     string      `json:"mended,omitempty" about:"Last repair since the start; absent: none"`
+	Drill      *core.Drill `json:"drill,omitempty" about:"Last restore test; absent: none yet"`
 }
 
 // SystemStatus is an overview of the server for server administrators.
 type SystemStatus struct {
-	Database string `json:"database"` // path of the file
+	Database string `json:"database" about:"Path of the database file on the server"`
 	people.Overview
-	Snapshot SnapshotState `json:"snapshot"`
-	Replica  *ReplicaState `json:"replica,omitempty"` // nil: there is none
-	Versions Versions      `json:"versions"`
+	Snapshot SnapshotState `json:"snapshot" about:"Copy of the database for backup programs"`
+	Replica  *ReplicaState `json:"replica,omitempty" about:"Replica of the database on other storage; absent: there is none"`
+	Versions Versions      `json:"versions" about:"Versions of newsletterd and its components"`
 }
 
 // Versions holds the versions of the program and its components.
 type Versions struct {
-	Program string `json:"program"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go,omitempty"`
-	SQLite  string `json:"sqlite_driver,omitempty"`
+	Program string `json:"program" about:"Version of newsletterd"`
+	Commit  string `json:"commit,omitempty" about:"Commit that it was built from; absent: unknown"`
+	Go      string `json:"go,omitempty" about:"Version of Go that it was built with; absent: unknown"`
+	SQLite  string `json:"sqlite_driver,omitempty" about:"Version of the SQLite driver; absent: unknown"`
 }
 
 // system serves /api/admin/status.
@@ -73,7 +73,7 @@ func (h *Handler) system() system {
 
 // doctorQuery selects checks in addition to those of the machine.
 type doctorQuery struct {
-	DNS bool `query:"dns"`
+	DNS bool `query:"dns" about:"Also run the checks that ask DNS and other servers"`
 }
 
 // examine returns the errors and warnings about the server. Because it sends requests to other machines and tests the

@@ -29,8 +29,8 @@ type archivePath struct {
 
 // archiveQuery holds the query of an archive's page.
 type archiveQuery struct {
-	Q      string `query:"q"`      // words to search for
-	Before string `query:"before"` // slug of an issue; the page lists those before it
+	Q      string `query:"q" about:"Words in the title or text"`
+	Before string `query:"before" about:"Slug of an issue; the page lists older ones"`
 }
 
 // archiveRoutes adds the routes of the public archives.

@@ -62,12 +62,12 @@ func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10
 type campaign struct {
 	core.CampaignView
 	written
-	Permissions core.CampaignPermissions `json:"permissions"` // permissions of the caller
+	Permissions core.CampaignPermissions `json:"permissions" about:"What you may do with the campaign"`
 }
 
 // newCampaign is the body of POST /api/campaigns.
 type newCampaign struct {
-	TenantID string `json:"tenant_id" is:"uuid"` // empty: the tenant of the list, or the caller's only tenant
+	TenantID string `json:"tenant_id" is:"uuid" about:"Tenant of the campaign; defaults to the tenant of the lists, or your only one"`
 	fieldsInput
 	Key *string `header:"Idempotency-Key" like:"idempotency_key"`
 }
@@ -178,9 +178,9 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 // campaignFilter filters the list of campaigns.
 type campaignFilter struct {
 	TenantID string             `query:"tenant_id"`
-	State    core.CampaignState `query:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
+	State    core.CampaignState `query:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived" about:"Only campaigns in this state"`
 	ListID   string             `query:"list_id"`
-	Text     string             `query:"q" max:"200"`
+	Text     string             `query:"q" max:"200" about:"Text in the name or the subject"`
 }
 
 func (in *campaignFilter) CheckInput() error { return web.CheckQuery(in.Text) }

@@ -75,7 +75,7 @@ func (in *linkMending) CheckInput() error {
 // mendedLink is a fixed link, with warnings about its new target.
 type mendedLink struct {
 	core.Link
-	Warnings []string `json:"warnings"`
+	Warnings []string `json:"warnings" about:"Problems of the new target; empty: none"`
 }
 
 // editLink reads the number of a link from the path, and returns it with an edit of the link's campaign. If no link can
@@ -116,7 +116,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 // proposedTarget suggests a target for a link.
 type proposedTarget struct {
 	No     string `path:"no,text"`
-	Target string `json:"target" is:"required"`
+	Target string `json:"target" is:"required" about:"New target to suggest"`
 }
 
 func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target) }
@@ -124,7 +124,7 @@ func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target
 // proposedLink is a link with the suggested target.
 type proposedLink struct {
 	core.Link
-	Asked int `json:"asked"` // number of people who were asked by email to fix the link
+	Asked int `json:"asked" about:"Number of people who were emailed about the suggestion"`
 }
 
 // propose asks the people who may fix a link to change its target.

@@ -59,11 +59,10 @@ func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) 
 
 // draftPreview is the body of a request to preview a campaign's email.
 type draftPreview struct {
-	Version int64      `json:"version" like:"whole"`
-	Email   core.Email `json:"email"` // address of a subscriber; empty: a subscriber with no details
+	Version int64      `json:"version" like:"whole" about:"Version to render; 0: the version being edited"`
+	Email   core.Email `json:"email" about:"Address of a subscriber to render it for; empty: a subscriber with no details"`
 
-	// Placeholders leaves placeholders unchanged, so that the parts can serve as templates.
-	Placeholders bool `json:"placeholders"`
+	Placeholders bool `json:"placeholders" about:"Leave placeholders unchanged, so that the parts can serve as templates"`
 
 	Correction *correctionInput `json:"correction" like:"corrected"`
 }
@@ -71,16 +70,16 @@ type draftPreview struct {
 // previewedDraft holds the rendered parts of a campaign's email.
 type previewedDraft struct {
 	Version  int64         `json:"version"`
-	Subject  string        `json:"subject"`
-	Text     string        `json:"text"`
-	HTML     string        `json:"html"`
-	Bytes    int           `json:"html_bytes"` // Gmail clips emails longer than about 102,400 bytes
-	ViewURL  string        `json:"view_url"`   // public, valid for 14 days
-	Missing  string        `json:"missing,omitempty"`
-	Warnings []string      `json:"warnings"`
-	Looks    *drafts.Looks `json:"looks,omitempty"` // design of its theme; nil: it has none
+	Subject  string        `json:"subject" about:"Subject, with placeholders filled in"`
+	Text     string        `json:"text" about:"Text part"`
+	HTML     string        `json:"html" about:"HTML part"`
+	Bytes    int           `json:"html_bytes" about:"Size of the HTML part; Gmail clips emails above about 102,400 bytes"`
+	ViewURL  string        `json:"view_url" about:"Public URL of the rendered email; valid for 14 days"`
+	Missing  string        `json:"missing,omitempty" about:"What is still missing before it can be sent; absent: nothing"`
+	Warnings []string      `json:"warnings" about:"Problems that don't prevent sending; empty: none"`
+	Looks    *drafts.Looks `json:"looks,omitempty" about:"Design of the theme; absent for kinds without a theme"`
 
-	Beginning string `json:"beginning"` // text that an inbox shows next to the subject
+	Beginning string `json:"beginning" about:"Text that inboxes show next to the subject"`
 }
 
 // preview renders a campaign's email. If someone other than the writer sees the preview, the writer's next save starts
@@ -133,13 +132,10 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 // audience holds the current number of a campaign's recipients. The number is counted again when the campaign is sent.
 type audience struct {
 	core.Audience
-	Warnings []string `json:"warnings"`
-	// next hour of the week in which the tenant's subscribers open most emails; zero: unknown
-	BestAt core.Instant `json:"best_at,omitzero"`
+	Warnings []string     `json:"warnings" about:"Problems with the selection of recipients; empty: none"`
+	BestAt   core.Instant `json:"best_at,omitzero" about:"Next hour in which the tenant's subscribers usually open most emails; absent: unknown"`
 
-	// whether recipients and outside are rounded, because segments select the recipients and the caller may not see
-	// people
-	IsCoarse bool `json:"coarse,omitempty"`
+	IsCoarse bool `json:"coarse,omitempty" about:"Whether counts are rounded, because you may not see people and segments select them"`
 }
 
 // audienceOf returns the counts of a version's audience in the form that the caller may see.
@@ -156,8 +152,8 @@ func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted co
 
 // countedVersion is a request to count a version's audience.
 type countedVersion struct {
-	Version  int64 `query:"version" like:"whole"`
-	Estimate bool  `query:"estimate"` // whether to estimate from a sample if the lists are long
+	Version  int64 `query:"version" like:"whole" about:"Version to count; 0 or absent: the version being edited"`
+	Estimate bool  `query:"estimate" about:"Estimate from a sample if the lists are long"`
 }
 
 // countAudience returns the number of people that a campaign would reach now.
@@ -182,15 +178,14 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 
 // draftTest is the body of a request to send tests of a campaign.
 type draftTest struct {
-	Version int64 `json:"version" like:"whole"`
-	// absent: the test group of the campaign or, if it has none, of its tenant
-	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Defaults to the test addresses"`
+	Version int64     `json:"version" like:"whole" about:"Version to send; 0: the version being edited"`
+	To      *[]string `json:"to" min:"1" max:"20" each:"email" about:"Recipients; defaults to the test addresses"`
 }
 
 // queuedTests holds the addresses for which tests were queued.
 type queuedTests struct {
 	queued
-	To []core.Email `json:"to"`
+	To []core.Email `json:"to" about:"Addresses that get a test email"`
 }
 
 // maxTests is the maximum number of addresses in one request for tests.

@@ -80,7 +80,7 @@ func (a media) find(c *web.Call) error {
 // mediaFilter filters the list of images.
 type mediaFilter struct {
 	TenantID string `query:"tenant_id"`
-	Q        string `query:"q" max:"200"` // text in the name or the alt text
+	Q        string `query:"q" max:"200" about:"Text in the name or the alternative text"`
 }
 
 func (in *mediaFilter) CheckInput() error { return web.CheckQuery(in.Q) }
@@ -127,7 +127,7 @@ func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
 
 // mediaRemoval states whether to delete an image that is still in use.
 type mediaRemoval struct {
-	Force bool `query:"force"`
+	Force bool `query:"force" about:"Delete the file even if a record uses it"`
 }
 
 func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
@@ -138,10 +138,10 @@ func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
 type mediaQuery struct {
 	TenantID    string  `query:"tenant_id"`
 	Name        *string `query:"name"`
-	Alt         *string `query:"alt"`
-	Decorative  *bool   `query:"decorative"`
-	Video       string  `query:"video" max:"2000"` // URL of the video that the image leads to
-	ContentType string  `header:"Content-Type"`
+	Alt         *string `query:"alt" about:"Alternative text, for people who don't see the image"`
+	Decorative  *bool   `query:"decorative" about:"Whether the image needs no alternative text; alt must then be empty"`
+	Video       string  `query:"video" max:"2000" about:"URL of the video that the image leads to; without a file, its thumbnail is fetched"`
+	ContentType string  `header:"Content-Type" about:"Media type of the body; multipart/form-data takes the image from the part file"`
 }
 
 // mediaDetails holds what a request says about an image.

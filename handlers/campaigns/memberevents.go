@@ -87,7 +87,7 @@ func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 
 // accepted is the response to every webhook that took effect.
 type accepted struct {
-	Status string `json:"status" enum:"accepted"`
+	Status string `json:"status" enum:"accepted" about:"Always accepted"`
 }
 
 type subscriptionEvent struct{ core.Event }

@@ -22,7 +22,7 @@ func (r *Room) pollRoutes(t *web.Table) {
 
 // pollList holds the polls of a campaign.
 type pollList struct {
-	Polls []core.PollResult `json:"polls"`
+	Polls []core.PollResult `json:"polls" about:"Polls of the campaign, in order"`
 }
 
 // polls returns the polls of a campaign. It leaves out those of a campaign that wasn't sent yet if the caller may not

@@ -88,7 +88,7 @@ var readProviderEvent = web.JSONReader[providerEvent]()
 // format.
 type acceptedReports struct {
 	accepted
-	Ignored int `json:"ignored,omitempty"`
+	Ignored int `json:"ignored,omitempty" about:"Elements of the batch that aren't delivery events; absent: none"`
 }
 
 // takeReports accepts the events of a mail provider.

@@ -22,9 +22,9 @@ func (r *Room) Reviews() ReviewPages { return ReviewPages{campaignsAPI{r}} }
 
 // reviewForm is the decision about a campaign in the state that was shown.
 type reviewForm struct {
-	Campaign string `form:"campaign"`
-	Tag      string `form:"tag"`    // tag of the shown content
-	Action   string `form:"action"` // approve, send or reject
+	Campaign string `form:"campaign" about:"ID of the campaign"`
+	Tag      string `form:"tag" about:"ETag of the content that was shown"`
+	Action   string `form:"action" about:"Decision: approve, send or reject"`
 	Note     string `form:"note"`
 }
 

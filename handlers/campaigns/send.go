@@ -132,7 +132,7 @@ func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Cont
 
 // draftApproval contains the version that the approver has seen.
 type draftApproval struct {
-	Version int64 `json:"version" is:"required" like:"whole" min:"1"`
+	Version int64 `json:"version" is:"required" like:"whole" min:"1" about:"Version that you have seen; must be the current one"`
 	ifMatch
 }
 
@@ -211,10 +211,9 @@ type campaignSending struct {
 	WindowStart string `json:"window_start" like:"time" about:"Sending doesn't start before this time"`
 	WindowEnd   string `json:"window_end" like:"time" about:"Sending stops at this time"`
 	// time zone of times without an offset; empty: the tenant's
-	TimeZone string `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
-	// seconds in which the send can be undone before it starts
-	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
-	FirstFew *bool   `json:"first_few"` // whether to send to the first recipients first; absent: the tenant's setting
+	TimeZone string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
+	Undo     int64   `json:"undo_seconds" min:"0" max:"600" about:"Seconds in which the send can be undone before it starts; default 0"`
+	FirstFew *bool   `json:"first_few" about:"Send to 500 recipients first; defaults to the tenant's setting"`
 	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
 	// if false, the request is refused while emails are saved to a folder
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
@@ -256,9 +255,9 @@ func (in *campaignSending) CheckInput() error {
 // sentCampaign holds the start time of a send and its number of recipients.
 type sentCampaign struct {
 	SendJobID string         `json:"send_job_id"`
-	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
-	StartsAt  core.Instant   `json:"starts_at"` // until then, the send can be undone
-	Audience  audience       `json:"audience"`
+	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled" about:"Status of the send job"`
+	StartsAt  core.Instant   `json:"starts_at" about:"When sending starts; until then, it can be undone"`
+	Audience  audience       `json:"audience" about:"Numbers of subscribers when the campaign was sent"`
 }
 
 func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {

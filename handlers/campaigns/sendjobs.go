@@ -22,8 +22,8 @@ const maxSendJob = 5 * web.MiB
 
 // TrackingOptions is the specification's TrackingOptions.
 type TrackingOptions struct {
-	Open  bool `json:"open"`
-	Click bool `json:"click"`
+	Open  bool `json:"open" about:"Track opens"`
+	Click bool `json:"click" about:"Track clicks"`
 
 	warnings []string // warnings about its keys
 }
@@ -124,20 +124,20 @@ type createSendJobRequest struct {
 	ListIDc       string           `json:"listId" is:"uuid"`
 	SegmentID     string           `json:"segment_id" is:"uuid,value"`
 	SegmentIDc    string           `json:"segmentId" is:"uuid,value"`
-	Name          string           `json:"name" like:"line" max:"998"`
+	Name          string           `json:"name" like:"line" max:"998" about:"Name of the campaign; defaults to the subject"`
 	Subject       string           `json:"subject" is:"required" like:"name" max:"998"`
 	BodyHTML      *string          `json:"body_html"`
 	BodyHTMLc     *string          `json:"bodyHtml"`
 	BodyText      *string          `json:"body_text"`
 	BodyTextc     *string          `json:"bodyText"`
-	Template      json.RawMessage  `json:"template"`
+	Template      json.RawMessage  `json:"template" about:"Settings: unsubscribe_url (with {{unsubscribe_token}}), mailer_template_name"`
 	ScheduledAt   core.Instant     `json:"scheduled_at"`
 	ScheduledAtc  core.Instant     `json:"scheduledAt"`
 	WindowStart   core.Instant     `json:"window_start"`
 	WindowStartc  core.Instant     `json:"windowStart"`
 	WindowEnd     core.Instant     `json:"window_end"`
 	WindowEndc    core.Instant     `json:"windowEnd"`
-	Tracking      *TrackingOptions `json:"tracking"`
+	Tracking      *TrackingOptions `json:"tracking" about:"Opens and clicks to track; both off by default"`
 	IdempotencyID *string          `header:"Idempotency-Key" like:"idempotency_key"`
 
 	warnings []string // warnings about its keys
@@ -252,8 +252,8 @@ func (in *createSendJobRequest) job() core.NewJob {
 type createSendJobResponse struct {
 	SendJobID  string         `json:"send_job_id"`
 	SendJobIDc string         `json:"sendJobId"`
-	Status     core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
-	Warnings   []string       `json:"warnings,omitempty"`
+	Status     core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled" about:"Status of the send job"`
+	Warnings   []string       `json:"warnings,omitempty" about:"Problems of the request that don't prevent sending; absent: none"`
 }
 
 func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJobResponse, err error) {
@@ -336,7 +336,7 @@ func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
 // sendJobStatusResponse is the specification's SendJobStatusResponse.
 type sendJobStatusResponse struct {
 	ID     string         `json:"id"`
-	Status core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
+	Status core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled" about:"Status of the send job"`
 }
 
 func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) {
@@ -444,11 +444,10 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 // jobFilter filters the list of jobs.
 type jobFilter struct {
 	TenantID string         `query:"tenant_id"`
-	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
+	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled" about:"Only jobs with this status"`
 	ListID   string         `query:"list_id"`
 
-	// including retries, or several ids separated by commas; list_id is ignored then
-	CampaignID string `query:"campaign_id" about:"One or more IDs, separated by commas; at most 100"`
+	CampaignID string `query:"campaign_id" about:"Jobs of these campaigns and their retries; up to 100 IDs, separated by commas; list_id is ignored"`
 }
 
 // maxJobCampaigns is the maximum number of ids in campaign_id.

@@ -55,27 +55,26 @@ func recipientWriter(out io.Writer) (write func(*core.Recipient) error, end func
 
 // recipient holds the outcome for one recipient of a job.
 type recipient struct {
-	Seq        int64        `json:"seq"`
+	Seq        int64        `json:"seq" about:"Number of the recipient in the job"`
 	Email      string       `json:"email"`
-	Name       string       `json:"name,omitempty"`          // current name
-	ListID     string       `json:"list_id"`                 // list through which the recipient was reached
-	Subscriber string       `json:"subscriber_id,omitempty"` // id on that list; empty: erased since
-	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
-	Reason     string       `json:"reason,omitempty"`
+	Name       string       `json:"name,omitempty" about:"Current name of the subscriber; absent: none"`
+	ListID     string       `json:"list_id" about:"List through which the recipient was reached"`
+	Subscriber string       `json:"subscriber_id,omitempty" about:"ID of the subscriber on that list; absent: erased since"`
+	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped" about:"What became of the email"`
+	Reason     string       `json:"reason,omitempty" about:"Why the email was skipped, deferred or failed; absent: it was not"`
 	Tries      int          `json:"tries"`
-	Ambiguous  int          `json:"ambiguous"`
+	Ambiguous  int          `json:"ambiguous" about:"How often the email was sent again because the connection was lost"`
 	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
-	// reported events of the email: delivered, bounced, complained, opened, clicked
-	Events []string `json:"events"`
+	Events     []string     `json:"events" about:"What was reported since: delivered, bounced, complained, opened or clicked"`
 }
 
 // recipientFilter filters the list of a job's recipients.
 type recipientFilter struct {
-	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
-	Code   string     `query:"code" like:"status_code"`
+	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped" about:"Only recipients with this status"`
+	Code   string     `query:"code" like:"status_code" about:"Only failures with this code, such as 550 or 5.1.1"`
 	Email  core.Email `query:"email"`
-	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked"`
+	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked" about:"Only recipients with this event; machine_ means automated only"`
 	Search string     `query:"search"`
 }
 

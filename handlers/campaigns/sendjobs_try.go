@@ -48,7 +48,7 @@ type testTo struct {
 
 // queued reports that an email was queued.
 type queued struct {
-	Status string `json:"status" enum:"queued"`
+	Status string `json:"status" enum:"queued" about:"Always queued"`
 }
 
 // test sends a test email. Callers without the right to send tests to other addresses can send them only to the test

@@ -11,11 +11,11 @@ import (
 // campaignVersion describes a version of a campaign.
 type campaignVersion struct {
 	Version int64        `json:"version"`
-	Name    string       `json:"name"`
-	Kept    bool         `json:"kept"` // tested, approved, restored or named, so never deleted automatically
-	SavedBy string       `json:"saved_by"`
-	BegunAt core.Instant `json:"begun_at"`
-	SavedAt core.Instant `json:"saved_at"`
+	Name    string       `json:"name" about:"Name of the version; empty: none"`
+	Kept    bool         `json:"kept" about:"Whether it was tested, approved, restored or named, and so is never deleted automatically"`
+	SavedBy string       `json:"saved_by" about:"Who saved the version, such as user:ID"`
+	BegunAt core.Instant `json:"begun_at" about:"Time of the first change"`
+	SavedAt core.Instant `json:"saved_at" about:"Time of the last change"`
 }
 
 // versionRoutes adds the routes for the versions of a campaign.
@@ -65,7 +65,7 @@ func (v *numberedVersion) version() int64 {
 type wholeVersion struct {
 	campaignVersion
 	Subject      string `json:"subject"`
-	CampaignName string `json:"campaign_name"`
+	CampaignName string `json:"campaign_name" about:"Name of the campaign in this version"`
 	written
 }
 
@@ -77,7 +77,7 @@ func (a campaignsAPI) showVersion(c *web.Call, in numberedVersion) (wholeVersion
 // namedVersion is the name of a version; empty: no name.
 type namedVersion struct {
 	numberedVersion
-	Name string `json:"name" is:"required" like:"line" max:"255"`
+	Name string `json:"name" is:"required" like:"line" max:"255" about:"Name of the version; a named version is never deleted automatically"`
 }
 
 func (in *namedVersion) CheckInput() error { return web.CheckText("name", in.Name) }
@@ -110,26 +110,26 @@ type written struct {
 	ListIDs   []string             `json:"list_ids"`
 	Preheader string               `json:"preheader"`
 	FromName  string               `json:"from_name"`
-	FromEmail string               `json:"from_email"` // sender address; empty: the tenant's
-	ReplyTo   string               `json:"reply_to"`   // reply address; empty: the tenant's
-	Language  string               `json:"language"`   // language of the email; empty: the list's
+	FromEmail string               `json:"from_email" about:"Address of the sender; empty: the tenant's"`
+	ReplyTo   string               `json:"reply_to" about:"Address for replies; empty: the tenant's"`
+	Language  string               `json:"language" about:"Language of the email; empty: the list's"`
 	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage      `json:"template,omitempty"`
 	Theme     string               `json:"theme"` // name of a built-in theme or id of an own one; empty: the first
-	Content   core.CampaignContent `json:"content"`
-	UTM       core.UTM             `json:"utm,omitzero"` // parameters added to links without them
+	Content   core.CampaignContent `json:"content" about:"Content of the email"`
+	UTM       core.UTM             `json:"utm,omitzero" about:"Parameters added to links without utm parameters"`
 
 	ExcludeListIDs     []string `json:"exclude_list_ids"`     // subscribers of these lists are excluded
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // recipients of these campaigns are excluded
 
-	SegmentID         string   `json:"segment_id"`          // only people in it are recipients; empty: no segment
+	SegmentID         string   `json:"segment_id" about:"Only people in this segment are recipients; empty: all"`
 	ExcludeSegmentIDs []string `json:"exclude_segment_ids"` // people in these segments are excluded
 
-	Audience *core.FollowUp `json:"audience,omitempty"` // limits the campaign to recipients of another one
+	Audience *core.FollowUp `json:"audience,omitempty" about:"Limits the campaign to some recipients of another one; absent: no limit"`
 
-	Polls         []core.Poll `json:"polls,omitempty"` // a placeholder such as {{ poll.1 }} inserts one
-	Attachments   []string    `json:"attachments"`     // ids of media
-	TestAddresses []string    `json:"test_addresses"`  // recipients of tests; empty: the tenant's test group
+	Polls         []core.Poll `json:"polls,omitempty" about:"Polls of the campaign; a placeholder such as {{ poll.1 }} inserts one"`
+	Attachments   []string    `json:"attachments" about:"Media IDs of attached files"`
+	TestAddresses []string    `json:"test_addresses" about:"Recipients of test emails; empty: the tenant's test addresses"`
 }
 
 func writtenOf(f *core.CampaignFields) written {
@@ -144,7 +144,7 @@ func writtenOf(f *core.CampaignFields) written {
 
 // contentInput holds new values of a content. An absent field is left unchanged.
 type contentInput struct {
-	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
+	Kind   *string `json:"kind" enum:"markdown|blocks|html|text" about:"Format of source: markdown, blocks, html or text"`
 	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`
 	Text   *string `json:"text" max:"1048576" about:"Text part for kind html; generated from the HTML if empty"`
 	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
@@ -153,10 +153,10 @@ type contentInput struct {
 // utmInput holds new link parameters. An absent parameter is left unchanged.
 type utmInput struct {
 	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
-	Medium   *string `json:"medium" like:"line" max:"100"`
-	Campaign *string `json:"campaign" like:"line" max:"100"`
-	Term     *string `json:"term" like:"line" max:"100"`
-	Content  *string `json:"content" like:"line" max:"100"`
+	Medium   *string `json:"medium" like:"line" max:"100" about:"Kind of traffic, such as email (utm_medium)"`
+	Campaign *string `json:"campaign" like:"line" max:"100" about:"Name of the campaign (utm_campaign)"`
+	Term     *string `json:"term" like:"line" max:"100" about:"Search term (utm_term)"`
+	Content  *string `json:"content" like:"line" max:"100" about:"Distinguishes links or versions (utm_content)"`
 }
 
 // fieldsInput holds new fields of a campaign. An absent field is left unchanged.
@@ -168,21 +168,21 @@ type fieldsInput struct {
 	FromName           *string         `json:"from_name" like:"line" max:"100"`
 	FromEmail          *string         `json:"from_email" like:"address sender"`
 	ReplyTo            *string         `json:"reply_to" like:"address" about:"Defaults to the tenant's"`
-	Language           *string         `json:"language" like:"language"`
-	Tracking           *string         `json:"tracking" enum:"off|totals|persons" like:"tracking"`
+	Language           *string         `json:"language" like:"language" about:"Language of the email; empty: the list's"`
+	Tracking           *string         `json:"tracking" enum:"off|totals|persons"`
 	Template           json.RawMessage `json:"template"`
 	Theme              *string         `json:"theme" like:"theme"`
-	Content            *contentInput   `json:"content" like:"content"`
+	Content            *contentInput   `json:"content" like:"content" about:"Content of the email"`
 	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links without utm parameters"`
 	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
 	SegmentID          *string         `json:"segment_id" like:"segment"`
 	ExcludeSegmentIDs  *[]string       `json:"exclude_segment_ids" like:"set" max:"20" each:"uuid"`
 
-	Audience *followUpInput `json:"audience" like:"strict"`
+	Audience *followUpInput `json:"audience" like:"strict" about:"Limits the campaign to some recipients of another one"`
 
 	Polls         *[]core.Poll `json:"polls" max:"10" about:"A placeholder such as {{ poll.1 }} inserts one"`
-	Attachments   *[]string    `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
+	Attachments   *[]string    `json:"attachments" like:"set" max:"10" each:"uuid"`
 	TestAddresses *[]string    `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
 	// not part of a version, so it can be changed at any time
@@ -191,8 +191,8 @@ type fieldsInput struct {
 
 // followUpInput limits a campaign to some recipients of another one. If Of is missing, the limit is removed.
 type followUpInput struct {
-	Of  string `json:"of" like:"uuid"`
-	Who string `json:"who" enum:"same|joined|unopened" is:"needed"`
+	Of  string `json:"of" like:"uuid" about:"ID of the other campaign; if left out, the limit is removed"`
+	Who string `json:"who" enum:"same|joined|unopened" is:"needed" about:"same: its recipients; joined: people who joined since; unopened: recipients without an open or click"`
 }
 
 // takeIDs validates the ids in from and stores them in to. If from is nil, it changes nothing.

@@ -87,7 +87,7 @@ func (a tracked) askVote(c *web.Call, in mailedToken) (web.HTML, error) {
 
 type voteForm struct {
 	Token  string `path:"token,text"`
-	Option string `form:"option"`
+	Option string `form:"option" about:"Number of the answer"`
 }
 
 func (a tracked) vote(c *web.Call, in voteForm) (web.HTML, error) {

@@ -17,7 +17,7 @@ type models struct{ store *store.Store }
 // email address.
 type ModelProfile struct {
 	core.Model
-	Owner modelOwner `json:"owner"`
+	Owner modelOwner `json:"owner" about:"Owner of the model, without the email address"`
 }
 
 type modelOwner struct {
@@ -130,9 +130,9 @@ func modelKey(m core.Model) string { return strconv.FormatInt(m.No, 10) }
 type libraryQuery struct {
 	Limit  *int   `query:"limit" min:"1" max:"100"`
 	Cursor string `query:"cursor"`
-	Q      string `query:"q" max:"200"`
-	Owner  string `query:"owner" enum:"me"`
-	Access string `query:"access" enum:"shared|public"`
+	Q      string `query:"q" max:"200" about:"Words in the name or description"`
+	Owner  string `query:"owner" enum:"me" about:"me: only your own models; can't be combined with access"`
+	Access string `query:"access" enum:"shared|public" about:"Only models shared with you, or public ones; can't be combined with owner"`
 }
 
 const (
@@ -152,8 +152,8 @@ func (q *libraryQuery) CheckInput() error {
 
 // LibraryReply is a page of the library, newest first. NextCursor is nil on the last page.
 type LibraryReply struct {
-	Items      []ModelProfile `json:"items"`
-	NextCursor *string        `json:"next_cursor"`
+	Items      []ModelProfile `json:"items" about:"Models, newest first"`
+	NextCursor *string        `json:"next_cursor" about:"Cursor of the next page; null: this is the last one"`
 }
 
 func (a models) library(c *web.Call, in libraryQuery) (LibraryReply, error) {

@@ -15,9 +15,9 @@ import (
 // uploadQuery holds the metadata of a file in the query. Parts of a multipart body take precedence.
 type uploadQuery struct {
 	Name        string `query:"name"`
-	Description string `query:"description"`
+	Description string `query:"description" about:"Description, at most 4,000 characters"`
 	Visibility  string `query:"visibility"`
-	ContentType string `header:"Content-Type"`
+	ContentType string `header:"Content-Type" about:"Media type of the file; multipart/form-data takes the file from the part file"`
 
 	Key    *string `header:"Upload-Key" like:"upload_key" min:"1" max:"64"`
 	Offset int64   `header:"Upload-Offset" min:"0"`

@@ -144,7 +144,7 @@ func (in *uploadStateQuery) CheckInput() error { return checkUploadKey("key", in
 type uploadState struct {
 	Offset   int64  `json:"offset"`
 	UnderWay bool   `json:"under_way"`
-	ModelID  string `json:"model_id,omitempty"`
+	ModelID  string `json:"model_id,omitempty" about:"ID of the model; absent until the upload is complete"`
 }
 
 func (r *Room) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {

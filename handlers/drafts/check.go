@@ -186,9 +186,9 @@ func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, n
 
 // Looks is the design that a theme gives an email, after unreadable colors were adjusted.
 type Looks struct {
-	Light  core.ThemeColors `json:"light"`
-	Dark   core.ThemeColors `json:"dark"`   // colors in dark mode
-	Radius int              `json:"radius"` // corner radius in pixels
+	Light  core.ThemeColors `json:"light" about:"Colors in light mode"`
+	Dark   core.ThemeColors `json:"dark" about:"Colors in dark mode"`
+	Radius int              `json:"radius"`
 }
 
 // looksOf returns the design of a campaign, or nil if its email is plain HTML or text.
@@ -359,13 +359,12 @@ func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now 
 
 // Checked is the result of checking a campaign.
 type Checked struct {
-	Version  int64                  `json:"version"`
-	Errors   int                    `json:"errors"` // number of findings that prevent approval and sending
-	Warnings int                    `json:"warnings"`
-	Findings []core.CampaignFinding `json:"findings"`
-	// fields of its subscribers: first the fields of its lists, then others
-	Fields []core.FieldCoverage `json:"fields"`
-	Links  *AskedLinks          `json:"links,omitempty"` // numbers of checked links; nil: the links were not checked
+	Version  int64                  `json:"version" about:"Version that was checked"`
+	Errors   int                    `json:"errors" about:"Number of findings that prevent approval and sending"`
+	Warnings int                    `json:"warnings" about:"Number of findings that don't prevent sending"`
+	Findings []core.CampaignFinding `json:"findings" about:"What the checks found"`
+	Fields   []core.FieldCoverage   `json:"fields" about:"Custom fields of the subscribers: those of the lists first"`
+	Links    *AskedLinks            `json:"links,omitempty" about:"Numbers of checked links; absent: links weren't checked"`
 }
 
 // Check extends Look with the fields of the campaign's subscribers, the sender's DNS records and, if links is true,

@@ -70,8 +70,8 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 // AskedLinks holds the numbers of URLs that were checked and skipped. URLs with a secret, URLs of the server's own
 // pages except archives, and URLs beyond the limit are skipped.
 type AskedLinks struct {
-	Asked   int `json:"asked"`
-	Skipped int `json:"skipped"`
+	Asked   int `json:"asked" about:"Number of URLs that were requested"`
+	Skipped int `json:"skipped" about:"Number of URLs that weren't requested: with a secret, of this server, or beyond the limit"`
 }
 
 // linkDead is the code of the finding for a link that doesn't respond.

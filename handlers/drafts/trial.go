@@ -13,9 +13,9 @@ import (
 
 // Preview contains the rendered parts of an email.
 type Preview struct {
-	Subject string `json:"subject"`
-	Text    string `json:"text"`
-	HTML    string `json:"html"`
+	Subject string `json:"subject" about:"Subject, with placeholders filled in"`
+	Text    string `json:"text" about:"Text part"`
+	HTML    string `json:"html" about:"HTML part"`
 }
 
 // Trial tests a send job before it is sent. The API and the command line share it.

@@ -104,11 +104,10 @@ func (a account) forgot(c *web.Call, in forgotRequest) (web.None, error) {
 }
 
 type resetRequest struct {
-	Email       core.Email `json:"email" is:"required"`
-	Token       string     `json:"token" is:"required"`
-	NewPassword string     `json:"new_password" is:"required" min:"8" max:"256"`
-	// also disable the OAuth clients and webhook endpoints that the user created or changed
-	DisableClients bool `json:"disable_clients"`
+	Email          core.Email `json:"email" is:"required"`
+	Token          string     `json:"token" is:"required"`
+	NewPassword    string     `json:"new_password" is:"required" min:"8" max:"256"`
+	DisableClients bool       `json:"disable_clients"`
 }
 
 func (a account) reset(c *web.Call, in resetRequest) (web.None, error) {

@@ -145,15 +145,14 @@ func joined(parts ...string) string {
 }
 
 type accountForm struct {
-	Action   string `form:"action,required" enum:"name|language|email|keep|verify|password|browser|signin|disallow|everywhere"`
+	Action   string `form:"action,required" enum:"name|language|email|keep|verify|password|browser|signin|disallow|everywhere" about:"Button that was pressed"`
 	ID       string `form:"id"`
 	Name     string `form:"name"`
-	Language string `form:"language"`
+	Language string `form:"language" about:"Language of pages and account emails; empty: the browser's"`
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
-	// 1: also disable the clients and webhook endpoints that the user created or changed
-	Clients string `form:"disable_clients"`
+	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
 // wrong returns the name of the field that a fault of the form concerns: the form's action, a dot, and the field's

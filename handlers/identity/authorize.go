@@ -145,9 +145,9 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 }
 
 type consentForm struct {
-	Request  string `form:"request,required"`
-	User     string `form:"user"` // the user who was asked: any other user is asked again
-	Decision string `form:"decision,required" enum:"allow|deny"`
+	Request  string `form:"request,required" about:"Parameters of the authorization request, as a query string"`
+	User     string `form:"user" about:"ID of the user who was asked; any other user is asked again"`
+	Decision string `form:"decision,required" enum:"allow|deny" about:"Whether the user agrees"`
 }
 
 // consent processes the user's decision. It evaluates the request again, because the form's fields are as untrusted as

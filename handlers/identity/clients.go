@@ -58,7 +58,7 @@ type clients struct{ store *store.Store }
 type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty"`
-	Warnings []string `json:"warnings,omitempty"` // things that it is registered for but can't do
+	Warnings []string `json:"warnings,omitempty" about:"Settings that have no effect, and why; absent: none"`
 }
 
 func (a clients) find(c *web.Call) error {
@@ -69,7 +69,7 @@ func (a clients) find(c *web.Call) error {
 // clientFilter filters the list of clients.
 type clientFilter struct {
 	TenantID string `query:"tenant_id"`
-	Server   bool   `query:"server"` // only clients without a tenant
+	Server   bool   `query:"server" about:"Only clients without a tenant, which belong to the server"`
 }
 
 func (a clients) list(c *web.Call, in clientFilter, page core.Page) ([]core.Client, error) {

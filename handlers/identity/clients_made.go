@@ -12,7 +12,7 @@ import (
 type clientName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	TenantID string `json:"tenant_id,omitempty"`
+	TenantID string `json:"tenant_id,omitempty" about:"Tenant of the client; absent: it belongs to the server"`
 }
 
 func clientNames(cs []core.Client) []clientName {
@@ -23,7 +23,7 @@ func clientNames(cs []core.Client) []clientName {
 type endpointName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	URL      string `json:"url"`
+	URL      string `json:"url" about:"URL that receives the events"`
 	TenantID string `json:"tenant_id"`
 }
 
@@ -34,10 +34,10 @@ func endpointNames(es []core.Endpoint) []endpointName {
 // madeClients holds the clients and webhook endpoints that a user created or changed. They outlive the user's sessions
 // unless they are disabled, too.
 type madeClients struct {
-	Disabled          []clientName   `json:"disabled_clients"` // by this request
-	Active            []clientName   `json:"active_clients"`
-	DisabledEndpoints []endpointName `json:"disabled_endpoints"` // by this request
-	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // created or changed by the user or their clients
+	Disabled          []clientName   `json:"disabled_clients" about:"API clients that this request disabled"`
+	Active            []clientName   `json:"active_clients" about:"API clients that the user created or changed and that still work"`
+	DisabledEndpoints []endpointName `json:"disabled_endpoints" about:"Webhook endpoints that this request disabled"`
+	ActiveEndpoints   []endpointName `json:"active_endpoints" about:"Webhook endpoints that the user or their clients created or changed and that still work"`
 }
 
 func madeOf(disabled, active core.Made) madeClients {
@@ -49,7 +49,7 @@ func madeOf(disabled, active core.Made) madeClients {
 
 // endingSessions is the optional body of requests that end the sessions of a user.
 type endingSessions struct {
-	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created or changed
+	DisableClients bool `json:"disable_clients"`
 }
 
 // endClients finds the clients and endpoints that a user created or changed, in one tenant or in all. If disable is

@@ -6,7 +6,7 @@ import "reflect"
 type (
 	authorizationCodeTokenRequest struct {
 		GrantType    string `form:"grant_type,required" enum:"authorization_code"`
-		Code         string `form:"code,required"`
+		Code         string `form:"code,required" about:"Authorization code; valid once, for 60 seconds"`
 		RedirectURI  string `form:"redirect_uri,required"`
 		CodeVerifier string `form:"code_verifier,required"`
 		clientForm
@@ -23,7 +23,7 @@ type (
 		Scope               string `query:"scope,required"`
 		CodeChallenge       string `query:"code_challenge,required"`
 		CodeChallengeMethod string `query:"code_challenge_method,required" enum:"S256"`
-		State               string `query:"state"`
+		State               string `query:"state" about:"Returned unchanged"`
 		Nonce               string `query:"nonce"`
 		Prompt              string `query:"prompt"`
 		MaxAge              string `query:"max_age"`
@@ -37,7 +37,7 @@ type (
 		IDTokenHint           string `query:"id_token_hint"`
 		ClientID              string `query:"client_id"`
 		PostLogoutRedirectURI string `query:"post_logout_redirect_uri"`
-		State                 string `query:"state"`
+		State                 string `query:"state" about:"Returned unchanged"`
 	}
 )
 

@@ -79,7 +79,7 @@ const invitationPath = "/invitation"
 // invitationQuery holds the query of the link in an invitation email, which includes the email's language.
 type invitationQuery struct {
 	Token string `query:"token"`
-	Lang  string `query:"ui_locales"`
+	Lang  string `query:"ui_locales" about:"Language of the page, such as de"`
 }
 
 // address returns the link as a path.
@@ -94,7 +94,7 @@ func (q *invitationQuery) address() string {
 // joinForm is the form on the page of an invitation. A signed-in user sends only the token.
 type joinForm struct {
 	Token    string `form:"token"`
-	Lang     string `form:"ui_locales"`
+	Lang     string `form:"ui_locales" about:"Language of the page, such as de"`
 	Name     string `form:"name"`
 	Password string `form:"new_password"`
 }

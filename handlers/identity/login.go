@@ -256,7 +256,7 @@ func (l logouts) relyingPartyPost(c *web.Call, body []byte) (web.HTML, error) {
 }
 
 type logoutForm struct {
-	Request string `form:"request"`
+	Request string `form:"request" about:"Parameters of the logout request, as a query string"`
 }
 
 func (l logouts) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {

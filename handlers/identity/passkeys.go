@@ -96,7 +96,7 @@ func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 
 // passkeysForm is a form about passkeys on a user's own page.
 type passkeysForm struct {
-	Action   string `form:"action,required" enum:"add|rename|remove"`
+	Action   string `form:"action,required" enum:"add|rename|remove" about:"Button that was pressed"`
 	ID       string `form:"id"`
 	Name     string `form:"name"`
 	Response string `form:"response"`

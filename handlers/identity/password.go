@@ -119,8 +119,8 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
-	Name     string `form:"name"`            // of a new account
-	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
+	Name     string `form:"name" about:"Display name of a new account"`
+	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
 // linkOpened sets the design of the pages to that of the email with the token. If email is empty, it sets email to the

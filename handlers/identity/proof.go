@@ -63,10 +63,10 @@ func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step
 // proofForm is a form for reauthenticating with a password or a passkey.
 type proofForm struct {
 	Continue string `form:"continue"`
-	Form     string `form:"form"` // to submit after reauthentication; empty: none
-	Step     string `form:"step"` // name of the next step; empty: unnamed
+	Form     string `form:"form" about:"Form to submit afterwards, as a query string; empty: none"`
+	Step     string `form:"step" about:"Name of the next step, shown on the page; empty: none"`
 	Password string `form:"password"`
-	Code     string `form:"code"`
+	Code     string `form:"code" about:"Code from the authenticator app, or a recovery code"`
 	Response string `form:"response"`
 }
 

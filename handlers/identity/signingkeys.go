@@ -25,13 +25,13 @@ func (r *Room) keyRoutes(t *web.Table) {
 
 // signingKey is a key in the form that operators see.
 type signingKey struct {
-	KID       string       `json:"kid"`
-	Alg       string       `json:"alg"`
-	State     string       `json:"state" enum:"next|signs|retired"`
+	KID       string       `json:"kid" about:"Key ID, as in the header of tokens"`
+	Alg       string       `json:"alg" about:"Signature algorithm: ES256 or RS256"`
+	State     string       `json:"state" enum:"next|signs|retired" about:"next: will sign; signs: signs new tokens; retired: only verifies older ones"`
 	CreatedAt core.Instant `json:"created_at"`
-	ServedBy  core.Instant `json:"served_by"`           // time by which the server publishes it
-	ActiveAt  core.Instant `json:"active_at"`           // time from which it signs
-	RetiredAt core.Instant `json:"retired_at,omitzero"` // time from which it no longer signs; absent: not planned
+	ServedBy  core.Instant `json:"served_by" about:"Time by which the key set contains the key"`
+	ActiveAt  core.Instant `json:"active_at" about:"Time from which the key signs"`
+	RetiredAt core.Instant `json:"retired_at,omitzero" about:"Time from which it no longer signs; absent: not planned"`
 	ExpiresAt core.Instant `json:"expires_at,omitzero" about:"Not published from then on; absent: not planned"`
 }
 

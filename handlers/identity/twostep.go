@@ -19,7 +19,7 @@ const (
 // codeForm is the form for the code of a sign-in with two-factor authentication.
 type codeForm struct {
 	Continue string `form:"continue"`
-	Code     string `form:"code"`
+	Code     string `form:"code" about:"Code from the authenticator app, or a recovery code"`
 }
 
 // twoStepView is the Data of the pages that ask for a code, or show an app's key or recovery codes.
@@ -146,8 +146,8 @@ func showRecovery(c *web.Call, v page.View, codes []string, next string) (web.HT
 
 // twoStepForm is a form about two-factor authentication on a user's own page.
 type twoStepForm struct {
-	Action string `form:"action,required" enum:"begin|confirm|codes|remove"`
-	Code   string `form:"code"`
+	Action string `form:"action,required" enum:"begin|confirm|codes|remove" about:"Button that was pressed"`
+	Code   string `form:"code" about:"Code from the authenticator app, or a recovery code"`
 }
 
 func (a accountPages) twoStepPage(c *web.Call, who core.Visitor, _ struct{}) (web.HTML, error) {

@@ -156,9 +156,9 @@ func rolesShown(u *core.User) {
 type newUser struct {
 	Email         core.Email `json:"email" is:"required"`
 	Name          string     `json:"name" like:"line" max:"100"`
-	EmailVerified bool       `json:"email_verified"`
-	Role          string     `json:"role" enum:"operator|tenant_admin|publisher|editor|viewer"`
-	TenantID      string     `json:"tenant_id"`
+	EmailVerified bool       `json:"email_verified" about:"Whether the address counts as verified"`
+	Role          string     `json:"role" enum:"operator|tenant_admin|publisher|editor|viewer" about:"Role to grant; absent: none"`
+	TenantID      string     `json:"tenant_id" about:"Tenant of the role; left out for operator"`
 }
 
 // create creates a user without a password. The user sets one with "forgot password".
@@ -192,14 +192,12 @@ func (a users) show(c *web.Call, id string) (core.User, error) {
 
 // userChange is the body of PUT /api/admin/users/:id. Absent fields stay unchanged.
 type userChange struct {
-	Email *core.Email `json:"email"`
-	Name  *string     `json:"name" like:"line" max:"100"`
-	// language of pages and account emails; empty: the browser's
-	Language      *string `json:"language" like:"language"`
-	EmailVerified *bool   `json:"email_verified"`
-	Disabled      *bool   `json:"disabled"`
-	// with disabled: also disable the OAuth clients and webhook endpoints that the user created or changed
-	DisableClients bool `json:"disable_clients"`
+	Email          *core.Email `json:"email"`
+	Name           *string     `json:"name" like:"line" max:"100"`
+	Language       *string     `json:"language" like:"language" about:"Language of pages and account emails; empty: the browser's"`
+	EmailVerified  *bool       `json:"email_verified" about:"Whether the address counts as verified"`
+	Disabled       *bool       `json:"disabled"`
+	DisableClients bool        `json:"disable_clients" about:"Together with disabled: also disable API clients and webhook endpoints of the user"`
 }
 
 func (a users) update(c *web.Call, in userChange) (core.User, error) {
@@ -260,13 +258,13 @@ func roleInTenant() []web.Object {
 // roleInput is a role of a user.
 type roleInput struct {
 	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" about:"Tenant of the role; left out for operator"`
 }
 
 // grantInput is the body of POST /api/admin/users/:id/roles.
 type grantInput struct {
 	roleInput
-	EmailVerified bool `json:"email_verified"` // the caller knows that the address belongs to the user
+	EmailVerified bool `json:"email_verified" about:"You confirm that the address belongs to the user; also marks it as verified"`
 }
 
 func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
@@ -290,11 +288,11 @@ func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
 
 // userSessions lists the sessions of a user.
 type userSessions struct {
-	Browsers []core.Browser      `json:"browsers"`
-	Clients  []core.ClientSignIn `json:"clients"`
-	Created  []clientName        `json:"created_clients"` // clients that outlive the sessions unless they are disabled
+	Browsers []core.Browser      `json:"browsers" about:"Browsers in which the user is signed in"`
+	Clients  []core.ClientSignIn `json:"clients" about:"Apps in which the user is signed in"`
+	Created  []clientName        `json:"created_clients" about:"API clients that the user created or changed; they outlive the sessions"`
 
-	CreatedEndpoints []endpointName `json:"created_endpoints"` // also of the user's clients; they outlive the sessions
+	CreatedEndpoints []endpointName `json:"created_endpoints" about:"Webhook endpoints that the user or their clients created or changed; they outlive the sessions"`
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {

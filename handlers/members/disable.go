@@ -30,8 +30,8 @@ func (r *disableSubscriptionRequest) CheckInput() error {
 
 type disabled struct {
 	Email         core.Email `json:"email"`
-	Disabled      bool       `json:"disabled"`
-	Subscriptions int        `json:"subscriptions"`
+	Disabled      bool       `json:"disabled" about:"Always true"`
+	Subscriptions int        `json:"subscriptions" about:"Number of subscriptions that were ended"`
 }
 
 // The values of the setting disable_scope in [newsletter], and of the field disable_scope in a request.

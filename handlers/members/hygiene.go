@@ -41,9 +41,9 @@ func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) 
 
 // askInput is the body of POST /api/admin/newsletter-lists/{id}/ask-again.
 type askInput struct {
-	Who    string `json:"who" is:"required" enum:"unconfirmed|silent"`
+	Who    string `json:"who" is:"required" enum:"unconfirmed|silent" about:"unconfirmed: people who haven't confirmed; silent: inactive people, see months"`
 	Months *int   `json:"months" min:"3" max:"12"`
-	After  string `json:"after" is:"uuid"` // next of an earlier response
+	After  string `json:"after" is:"uuid" about:"next of the previous response; absent in the first request"`
 }
 
 // CheckInput returns an error if the number of months is too small or too large.
@@ -51,8 +51,8 @@ func (in *askInput) CheckInput() error { return checkMonths(in.Months) }
 
 // askAnswer is the response with the number of people who were asked.
 type askAnswer struct {
-	Asked int64  `json:"asked"`
-	Next  string `json:"next,omitempty"` // start of the next request; absent after the last one
+	Asked int64  `json:"asked" about:"Number of people who get an email"`
+	Next  string `json:"next,omitempty" about:"after of the next request; absent: everyone was asked"`
 }
 
 // askAgain asks people who never confirmed or are inactive whether they want the emails of a list.
@@ -70,8 +70,8 @@ func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) 
 
 // silentAnswer is the response with the number of people who were unsubscribed.
 type silentAnswer struct {
-	Unsubscribed int64 `json:"unsubscribed"`
-	More         bool  `json:"more"` // send the request again for the rest
+	Unsubscribed int64 `json:"unsubscribed" about:"Number of people who were unsubscribed"`
+	More         bool  `json:"more" about:"Whether to send the request again for the rest"`
 }
 
 // unsubscribeSilent unsubscribes people who were asked again and have not answered.
@@ -82,8 +82,8 @@ func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, e
 
 // removedAnswer is the response with the number of people who were removed.
 type removedAnswer struct {
-	Removed int64 `json:"removed"`
-	More    bool  `json:"more"` // send the request again for the rest
+	Removed int64 `json:"removed" about:"Number of people who were removed"`
+	More    bool  `json:"more" about:"Whether to send the request again for the rest"`
 }
 
 // removeUnconfirmed removes people who never confirmed and have no valid link to do so.

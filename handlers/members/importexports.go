@@ -118,7 +118,7 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 
 // pictureFilter filters the pictures of an import.
 type pictureFilter struct {
-	State string `query:"state" enum:"listed|waiting|stored|failed|removing"`
+	State string `query:"state" enum:"listed|waiting|stored|failed|removing" about:"Only images in this state"`
 }
 
 func (a importsAPI) pictures(c *web.Call, in pictureFilter, page core.Page) ([]core.ImportedPicture, error) {

@@ -16,9 +16,9 @@ const shownFaults = 5
 
 // importFault is a line with an error.
 type importFault struct {
-	Line  int    `json:"line"` // of the file; its first line is 1
+	Line  int    `json:"line" about:"Number of the line in the file, from 1"`
 	File  string `json:"file,omitempty" about:"Name of the file in the archive, if its files were merged"`
-	Error string `json:"error"`
+	Error string `json:"error" about:"What is wrong with the line"`
 }
 
 // firstFaults reads the first faulty lines of an import if they are still stored.

@@ -104,23 +104,16 @@ func (in *importedFile) CheckInput() error { return web.CheckText("name", in.Nam
 // importRecord is an import with the meaning of its columns, while its file exists.
 type importRecord struct {
 	core.ImportJob
-	Rows    int64                  `json:"rows"` // lines processed
-	Columns []subscribercsv.Column `json:"columns"`
-	Samples [][]string             `json:"samples"` // first 200 characters of the cells of the first lines
-	// reason why the names don't identify the columns: the run then needs a mapping
-	Problem string `json:"problem,omitempty"`
-	// columns that may show who unsubscribed: a run is refused until the mapping contains each of them
-	Questions []subscribercsv.Question `json:"questions,omitempty"`
-	// according to every row, the person unsubscribed, bounced or is blocked, so the import subscribes no one
-	AllLeft bool `json:"all_left,omitempty"`
-	// the first faulty lines, while they are stored; GET …/faults returns all
-	Faults []importFault `json:"faults"`
-	// people who unsubscribed according to the file and are still subscribed, at most 20, for a week after the import
-	StillSubscribed []stillSubscribed `json:"still_subscribed,omitempty"`
-	// whether there are more of them
-	StillMore bool `json:"still_more,omitempty"`
-	// images of posts in the archive, while the posts are stored
-	Copies core.PictureCounts `json:"image_copies"`
+	Rows            int64                    `json:"rows" about:"Number of rows processed so far"`
+	Columns         []subscribercsv.Column   `json:"columns" about:"Columns of the file, while it is stored"`
+	Samples         [][]string               `json:"samples" about:"First lines of the file; cells are cut to 200 characters"`
+	Problem         string                   `json:"problem,omitempty" about:"Why the columns can't be recognized, so the import needs mapping; absent: they can"`
+	Questions       []subscribercsv.Question `json:"questions,omitempty" about:"Columns that may show who unsubscribed; mapping must contain each of them"`
+	AllLeft         bool                     `json:"all_left,omitempty" about:"Every row is unsubscribed, bounced or blocked, so the import subscribes no one"`
+	Faults          []importFault            `json:"faults" about:"The first lines with errors, while they are stored"`
+	StillSubscribed []stillSubscribed        `json:"still_subscribed,omitempty" about:"Up to 20 people who unsubscribed according to the file but are still subscribed; kept for a week"`
+	StillMore       bool                     `json:"still_more,omitempty" about:"Whether there are more of them"`
+	Copies          core.PictureCounts       `json:"image_copies" about:"Images of published posts, by progress"`
 }
 
 // stillSubscribed is a person on the list.

@@ -21,11 +21,10 @@ type listExtras struct {
 
 // leaveReason is a reason for unsubscribing and the number of people who gave it.
 type leaveReason struct {
-	Reason  string       `json:"reason"` // empty: no reason was given
-	Leavers int64        `json:"leavers"`
-	LastAt  core.Instant `json:"last_at"`
-	// newest text of a person who unsubscribed; absent for callers who may not read addresses
-	LastWords string `json:"last_words,omitempty"`
+	Reason    string       `json:"reason" about:"Reason for unsubscribing; empty: none was given"`
+	Leavers   int64        `json:"leavers" about:"Number of people who gave it"`
+	LastAt    core.Instant `json:"last_at" about:"When someone last gave it"`
+	LastWords string       `json:"last_words,omitempty" about:"Newest comment with this reason; absent: none, or you may not see people"`
 }
 
 // listRoutes adds the routes for further information on a list.
@@ -98,7 +97,7 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 
 // growthQuery holds the number of days for which to return counts.
 type growthQuery struct {
-	Days *int `query:"days" min:"1" max:"366"`
+	Days *int `query:"days" min:"1" max:"366" about:"Number of days, up to today; default 30"`
 }
 
 const defaultGrowth, maxGrowth = 30, 366
@@ -122,7 +121,7 @@ func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error
 
 // driftQuery holds the maximum number of differing subscriptions to return.
 type driftQuery struct {
-	Sample *int `query:"sample" min:"0" max:"100"`
+	Sample *int `query:"sample" min:"0" max:"100" about:"Maximum number of differing subscriptions to return; default 10"`
 }
 
 const defaultSample, maxSample = 10, 100
@@ -155,8 +154,8 @@ func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) 
 
 // listForm is a signup form for the tenant's own site.
 type listForm struct {
-	HTML       string `json:"html"`
-	ArchiveURL string `json:"archive_url,omitempty"` // empty if the list has no archive
+	HTML       string `json:"html" about:"HTML of a signup form for your site"`
+	ArchiveURL string `json:"archive_url,omitempty" about:"Public URL of the list's archive; absent: it has none"`
 }
 
 func (a listExtras) form(c *web.Call, id string) (listForm, error) {
@@ -181,13 +180,13 @@ type syncState struct {
 	ID         string       `json:"sync_id"`
 	TenantID   string       `json:"tenant_id"`
 	ListID     string       `json:"list_id"`
-	State      string       `json:"state" enum:"waiting|running|finished|failed"`
-	BatchTotal int          `json:"batch_total"` // 0: not planned yet
-	Done       int          `json:"done"`        // batches delivered
+	State      string       `json:"state" enum:"waiting|running|finished|failed" about:"State of the sync"`
+	BatchTotal int          `json:"batch_total" about:"Number of batches in the sync; 0: not planned yet"`
+	Done       int          `json:"done" about:"Number of delivered batches"`
 	StartedAt  core.Instant `json:"started_at"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
-	FailedAt   core.Instant `json:"failed_at,omitzero"`
-	Reason     string       `json:"reason,omitempty"`
+	FailedAt   core.Instant `json:"failed_at,omitzero" about:"Time of the failure; absent: it didn't fail"`
+	Reason     string       `json:"reason,omitempty" about:"Why the sync failed; absent: it didn't"`
 }
 
 func (s syncState) key() string { return s.ID }

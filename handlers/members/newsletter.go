@@ -248,7 +248,7 @@ type listAndEmailQuery struct {
 }
 
 type unsubscribeToken struct {
-	Token string `json:"unsubscribe_token"`
+	Token string `json:"unsubscribe_token" about:"Token for an unsubscribe link; unsubscribes this address from the list"`
 }
 
 const (
@@ -375,7 +375,7 @@ type syncStarted struct {
 
 // fullSyncInput is the body of POST /api/admin/newsletter-lists/:id/full-sync.
 type fullSyncInput struct {
-	TakeOver bool `json:"take_over"` // also for a list that another webhook client has filled
+	TakeOver bool `json:"take_over" about:"Also sync a list that another webhook source feeds, and replace that source"`
 }
 
 // fullSync starts a copy of the whole list to the send service.

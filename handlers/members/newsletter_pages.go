@@ -164,8 +164,8 @@ func leftSince(c *web.Call) error {
 
 type leaveForm struct {
 	Token  string `form:"token" is:"required"`
-	Reason string `form:"reason" enum:"too_many|content|never_asked|other"`
-	Words  string `form:"words"`
+	Reason string `form:"reason" enum:"too_many|content|never_asked|other" about:"Reason for unsubscribing; optional"`
+	Words  string `form:"words" about:"Comment in the person's own words; optional"`
 }
 
 // why returns the reason for unsubscribing, as recorded in the consent ledger.

@@ -46,7 +46,7 @@ type heldRow struct {
 
 type preferencesQuery struct {
 	Token string `query:"token"`
-	List  string `query:"list"`
+	List  string `query:"list" about:"ID of the list; used without a token"`
 }
 
 func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.HTML, error) {
@@ -319,7 +319,7 @@ func (p newsletterPages) askMoved(c *web.Call, in movedPath) (web.HTML, error) {
 
 type movedPath struct {
 	Tool string `path:"tool,text"`
-	List string `query:"list"` // for tenants without a host of their own
+	List string `query:"list" about:"ID of the list, for tenants without their own domain"`
 }
 
 // linkRequest is the Data of handlers/page/pages/asklink.html.
@@ -404,7 +404,7 @@ func withoutKeepers(data *core.PersonData) {
 
 type eraseForm struct {
 	Token string `form:"token" is:"required"`
-	Sure  string `form:"sure"`
+	Sure  string `form:"sure" about:"Must be yes"`
 }
 
 // erase deletes the tenant's data about the subscriber.

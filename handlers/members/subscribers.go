@@ -23,13 +23,13 @@ type subscribers struct{ *Room }
 type subscriberFilter struct {
 	TenantID    string     `query:"tenant_id"`
 	ListID      string     `query:"list_id,uuid"`
-	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed" about:"Only subscribers with this status"`
 	Email       core.Email `query:"email"`
 	EmailPrefix string     `query:"email_prefix"`
 	Search      string     `query:"search"`
-	Field       string     `query:"field"`
-	Value       string     `query:"value"`
-	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at"`
+	Field       string     `query:"field" about:"Custom field to filter by"`
+	Value       string     `query:"value" about:"Value that the field must have"`
+	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at" about:"Order of the rows; a minus reverses it"`
 }
 
 // filterRefusals describes what subscriberFilter.CheckInput refuses.
@@ -118,19 +118,16 @@ func (f *subscriberFilter) searches() bool {
 
 // subscriber is a subscription in the form for people who manage lists.
 type subscriber struct {
-	ID       string     `json:"id"` // a different one for callers who may not read addresses
-	TenantID string     `json:"tenant_id"`
-	ListID   string     `json:"list_id"`
-	Email    core.Email `json:"email"` // masked for callers who may not read addresses
-	Status   string     `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
-	// absent for callers who may not read addresses
-	Preferences core.Preferences `json:"preferences,omitempty"`
+	ID          string           `json:"id" about:"ID of the subscription; a different one if you may not see addresses"`
+	TenantID    string           `json:"tenant_id"`
+	ListID      string           `json:"list_id"`
+	Email       core.Email       `json:"email" about:"Email address; masked if you may not see addresses"`
+	Status      string           `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed" about:"Status; a block comes before the status of the subscription"`
+	Preferences core.Preferences `json:"preferences,omitempty" about:"Custom fields of the subscriber; absent if you may not see addresses"`
 	CreatedAt   core.Instant     `json:"created_at"`
 	StatusAt    core.Instant     `json:"status_at"`
-	// block that keeps the address from getting email of this list; absent if there is none
-	Block string `json:"block,omitempty" enum:"bounced|complaint|suppressed"`
-	// names of the tags, in lists; absent for callers who may not read addresses
-	Tags []string `json:"tags,omitempty"`
+	Block       string           `json:"block,omitempty" enum:"bounced|complaint|suppressed" about:"Why the address isn't emailed; absent: no block"`
+	Tags        []string         `json:"tags,omitempty" about:"Names of the tags; absent if you may not see addresses"`
 }
 
 // shown returns a subscription in the form that the caller may see.
@@ -243,9 +240,9 @@ func (a subscribers) found(c *web.Call) *people.ListedSubscription {
 type subscriberRecord struct {
 	subscriber
 	ListName string         `json:"list_name"`
-	Means    string         `json:"means"`    // how the status was proved
-	Consents []core.Consent `json:"consents"` // the consent history, oldest first
-	Blocks   []block        `json:"blocks"`   // blocks of the address
+	Means    string         `json:"means"`
+	Consents []core.Consent `json:"consents"`
+	Blocks   []block        `json:"blocks"`
 	Tags     []string       `json:"tags" about:"Names of the person's tags; empty without people.read"`
 }
 
@@ -292,8 +289,8 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 type newSubscriber struct {
 	ListID string     `json:"list_id" is:"required,uuid"`
 	Email  core.Email `json:"email" is:"required"`
-	Status string     `json:"status" enum:"pending|active"`
-	Source string     `json:"source" like:"line" max:"255"`
+	Status string     `json:"status" enum:"pending|active" about:"pending (default): gets a confirmation email; active: has agreed already"`
+	Source string     `json:"source" like:"line" max:"255" about:"Where the subscription comes from, for the consent history"`
 
 	Preferences core.Preferences `json:"preferences"`
 }

@@ -18,16 +18,14 @@ import (
 type exported struct {
 	ListID      string     `query:"list_id,uuid"`
 	TenantID    string     `query:"tenant_id"`
-	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed" about:"Only subscribers with this status"`
 	Email       core.Email `query:"email"`
 	EmailPrefix string     `query:"email_prefix"`
 	Search      string     `query:"search"`
-	Field       string     `query:"field"`
-	Value       string     `query:"value"`
-	// preferences (default): one column with JSON. fields: one column for each field.
-	Columns string `query:"columns" enum:"preferences|fields"`
-	// for spreadsheet programs: with a byte order mark, and this character between cells
-	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
+	Field       string     `query:"field" about:"Custom field to filter by"`
+	Value       string     `query:"value" about:"Value that the field must have"`
+	Columns     string     `query:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
+	Spreadsheet string     `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
 // CheckInput returns an error if the export names neither a list nor a tenant, or if its filters are invalid.
@@ -178,11 +176,11 @@ type subscriberSearchRequest struct {
 	ListID      string        `json:"list_id" is:"uuid"`
 	Rule        core.RuleText `json:"rule"`
 	SegmentID   string        `json:"segment_id" is:"uuid"`
-	Status      string        `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Status      string        `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed" about:"Only subscribers with this status"`
 	EmailPrefix string        `json:"email_prefix" max:"254"`
 	Search      string        `json:"search" max:"254"`
-	Field       string        `json:"field"`
-	Value       string        `json:"value"`
+	Field       string        `json:"field" about:"Custom field to filter by"`
+	Value       string        `json:"value" about:"Value that the field must have"`
 }
 
 // JudgeKeys returns an error for unknown keys. Otherwise, a rule under a misspelled key would be ignored, and the list

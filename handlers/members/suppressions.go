@@ -16,9 +16,9 @@ type suppressions struct{ store *store.Store }
 
 // block is an entry that blocks an address.
 type block struct {
-	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left"`
-	TenantID   string       `json:"tenant_id,omitempty"` // empty: at all tenants
-	ListID     string       `json:"list_id,omitempty"`   // empty: on all lists
+	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left" about:"disabled: blocked on request; left: erased, so no import adds the address again"`
+	TenantID   string       `json:"tenant_id,omitempty" about:"Tenant of the block; absent: it applies to all tenants"`
+	ListID     string       `json:"list_id,omitempty" about:"List of the block; absent: it applies to all lists"`
 	Reason     string       `json:"reason"`
 	DisabledBy string       `json:"disabled_by,omitempty"`
 	OccurredAt core.Instant `json:"occurred_at"`
@@ -36,7 +36,7 @@ func blockOf(c *web.Call, s *core.Suppressed) block {
 
 // suppression is a block with its address.
 type suppression struct {
-	Email core.Email `json:"email"` // folded
+	Email core.Email `json:"email" about:"Email address in lower case"`
 	block
 }
 
@@ -85,8 +85,8 @@ func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 // suppressionPart selects a part of the suppression list.
 type suppressionPart struct {
 	TenantID string `query:"tenant_id"`
-	Kind     string `query:"kind" enum:"disabled|bounced|complaint|suppressed"`
-	ImportID string `query:"import_id,uuid"` // only addresses that this import added
+	Kind     string `query:"kind" enum:"disabled|bounced|complaint|suppressed" about:"Only blocks of this kind"`
+	ImportID string `query:"import_id,uuid" about:"Only addresses that this import added"`
 }
 
 // suppressionFilter filters the suppression list.
@@ -168,7 +168,7 @@ const maxSuppressionCount = 50_000
 
 // suppressionCount is the number of addresses in a part of the suppression list.
 type suppressionCount struct {
-	Addresses int64 `json:"addresses"`
+	Addresses int64 `json:"addresses" about:"Number of addresses"`
 	More      bool  `json:"more" about:"Not all addresses were read, so the number is a lower limit"`
 }
 
@@ -199,8 +199,8 @@ func (in *newSuppression) CheckInput() error { return web.CheckText("reason", in
 // suppressedAddress is the result of blocking an address.
 type suppressedAddress struct {
 	Email         core.Email `json:"email"`
-	Disabled      bool       `json:"disabled"`
-	Subscriptions int        `json:"subscriptions"` // number of ended subscriptions
+	Disabled      bool       `json:"disabled" about:"Always true"`
+	Subscriptions int        `json:"subscriptions" about:"Number of subscriptions that were ended"`
 }
 
 func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddress, err error) {
@@ -251,10 +251,10 @@ type whyQuery struct {
 // whyAnswer holds the reasons why an address got no email.
 type whyAnswer struct {
 	Email         core.Email             `json:"email"`
-	Subscriptions []core.WhySubscription `json:"subscriptions"`
-	Blocks        []block                `json:"blocks"`    // blocks of the address
-	Mails         []core.WhyMail         `json:"mails"`     // transactional emails, the newest first
-	Campaigns     []core.Mailed          `json:"campaigns"` // emails of campaigns, the newest first
+	Subscriptions []core.WhySubscription `json:"subscriptions" about:"Subscriptions of the address"`
+	Blocks        []block                `json:"blocks"`
+	Mails         []core.WhyMail         `json:"mails" about:"Transactional emails to the address, newest first"`
+	Campaigns     []core.Mailed          `json:"campaigns" about:"Emails of campaigns to the address, newest first"`
 }
 
 // why returns everything that explains why an address got no email.

@@ -44,9 +44,9 @@ const ReviewPath = "/review"
 
 // ReviewLink holds the query of ReviewPath.
 type ReviewLink struct {
-	Campaign string `query:"campaign"`
-	Mend     string `query:"mend"` // set in emails about links, so that the page leads to the report
-	Open     string `query:"open"` // set in emails about a decision, so that the page leads to the campaign
+	Campaign string `query:"campaign" about:"ID of the campaign"`
+	Mend     string `query:"mend" about:"Any value: open the campaign's report instead"`
+	Open     string `query:"open" about:"Any value: open the campaign instead"`
 }
 
 // Path returns the path of the page with its query. At most one of Mend and Open is set.

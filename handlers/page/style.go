@@ -37,7 +37,7 @@ func tenantStyle(color string) string {
 }
 
 type styleRequest struct {
-	Color string `query:"color"`
+	Color string `query:"color" about:"Brand color, six hex digits without #; absent: newsletterd's own colors"`
 }
 
 // ServeStyle responds with the stylesheet of all pages: with a color in the design of a tenant's emails, and without

@@ -17,7 +17,7 @@ const (
 // bulkInput is the body of POST /api/bulk-actions.
 type bulkInput struct {
 	ListID    string        `json:"list_id" is:"required,uuid"`
-	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag"`
+	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag" about:"What to do with each subscriber"`
 	Tag       string        `json:"tag" about:"Name or ID of the tag, for the actions tag and untag"`
 	Rule      core.RuleText `json:"rule"`
 	SegmentID string        `json:"segment_id" is:"uuid"`

@@ -185,9 +185,9 @@ func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
 type segmentField struct {
 	Name    string   `json:"name" about:"Name of the field, as in a rule"`
 	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
-	Type    string   `json:"type" enum:"text|choice|boolean"`
+	Type    string   `json:"type" enum:"text|choice|boolean" about:"text, choice or boolean, as in the lists' fields"`
 	SetBy   string   `json:"set_by" enum:"subscriber|team|mixed" about:"Who can set it: mixed if only the team can, but not on all lists of the tenant. A list that doesn't have the field lets subscribers set it"`
-	Options []string `json:"options"` // options of all the lists
+	Options []string `json:"options" about:"Options of a choice in any of the lists"`
 	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
 

@@ -28,16 +28,16 @@ type dkimKeys struct {
 // dkimKey is a key without its private part, with the record to publish in the DNS.
 type dkimKey struct {
 	core.DKIMKey
-	Record dkimRecord `json:"record"`
+	Record dkimRecord `json:"record" about:"DNS record to publish"`
 }
 
 // dkimRecord is the DNS record of a key with its state.
 type dkimRecord struct {
-	Name   string `json:"name"`
-	Type   string `json:"type" enum:"TXT"`
-	Value  string `json:"value"`
-	State  string `json:"state" enum:"published|missing|other|unknown"`
-	Reason string `json:"reason,omitempty"` // why the record is not published
+	Name   string `json:"name" about:"Full name of the record"`
+	Type   string `json:"type" enum:"TXT" about:"Always TXT"`
+	Value  string `json:"value" about:"Value of the record"`
+	State  string `json:"state" enum:"published|missing|other|unknown" about:"Whether DNS has the record"`
+	Reason string `json:"reason,omitempty" about:"Why the record is not published; absent: it is"`
 }
 
 // dkimRoutes adds the routes for DKIM keys.
@@ -125,11 +125,11 @@ func (a dkimKeys) list(c *web.Call, in web.TenantFilter, page core.Page) ([]dkim
 
 // newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant, the key belongs to the server.
 type newDKIMKey struct {
-	TenantID  string `json:"tenant_id"`
+	TenantID  string `json:"tenant_id" about:"Tenant of the key; empty, for server administrators: the server's own key"`
 	Domain    string `json:"domain" is:"required" min:"1" about:"Domain of the sender addresses; one of the tenant's"`
 	Selector  string `json:"selector" like:"selector" max:"100"`
-	Algorithm string `json:"algorithm" enum:"rsa|ed25519"`
-	Status    string `json:"status" enum:"active|inactive"`
+	Algorithm string `json:"algorithm" enum:"rsa|ed25519" about:"Type of the key: rsa (default), or ed25519 (RFC 8463)"`
+	Status    string `json:"status" enum:"active|inactive" about:"active (default): signs emails from the domain; inactive: doesn't"`
 }
 
 func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
@@ -198,7 +198,7 @@ func (a dkimKeys) show(c *web.Call, id string) (dkimKey, error) {
 
 // dkimChange is the body of PUT /api/admin/dkim-keys/:id. It activates or deactivates a key.
 type dkimChange struct {
-	Status *string `json:"status" enum:"active|inactive"`
+	Status *string `json:"status" enum:"active|inactive" about:"active: signs emails from the domain; inactive: doesn't"`
 }
 
 func (a dkimKeys) update(c *web.Call, in dkimChange) (dkimKey, error) {

@@ -369,7 +369,7 @@ func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, er
 
 // recordsLink holds the URL of a page that shows the records of a domain to everyone who has the URL.
 type recordsLink struct {
-	URL       string       `json:"url"`
+	URL       string       `json:"url" about:"Public URL of a page with the records, for the person who manages your DNS"`
 	ExpiresAt core.Instant `json:"expires_at"`
 }
 

@@ -16,22 +16,22 @@ type endpoints struct{ *Room }
 type endpoint struct {
 	ID             string       `json:"id"` // X-Client-Id of its requests
 	TenantID       string       `json:"tenant_id"`
-	ListID         string       `json:"list_id,omitempty"` // list whose events it gets; empty: every list
+	ListID         string       `json:"list_id,omitempty" about:"List whose events it gets; absent: all lists"`
 	Name           string       `json:"name"`
-	URL            string       `json:"url"`
-	Events         []string     `json:"events"` // types of events that it gets; empty: all
+	URL            string       `json:"url" about:"URL that receives the events"`
+	Events         []string     `json:"events" about:"Event types that it gets; empty: all"`
 	OldSecretUntil core.Instant `json:"old_secret_until,omitzero"`
-	FailingSince   core.Instant `json:"failing_since,omitzero"`
+	FailingSince   core.Instant `json:"failing_since,omitzero" about:"Time since which deliveries fail; absent: they don't"`
 	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
-	DisabledReason string       `json:"disabled_reason,omitempty"`
+	DisabledReason string       `json:"disabled_reason,omitempty" about:"Why it was disabled; absent: it is enabled"`
 	CreatedBy      string       `json:"created_by,omitempty"`      // creator, in the form of the audit log
 	CreatedByName  string       `json:"created_by_name,omitempty"` // name or address of the user, or name of the client
 	Keepers        core.Strings `json:"keepers"`                   // actors who created it or changed its url or secret
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
-	Waiting        int64        `json:"waiting"` // number of events to deliver
-	WaitingBytes   int64        `json:"waiting_bytes"`
-	Dropping       bool         `json:"dropping"` // events were dropped; the event about it was not tried yet
+	Waiting        int64        `json:"waiting" about:"Number of events to deliver"`
+	WaitingBytes   int64        `json:"waiting_bytes" about:"Size of these events in bytes"`
+	Dropping       bool         `json:"dropping" about:"Whether events were dropped because too many wait"`
 	Secret         string       `json:"secret,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (a endpoints) list(c *web.Call, in web.TenantFilter, page core.Page) ([]end
 type newEndpoint struct {
 	TenantID string   `json:"tenant_id"`
 	Name     string   `json:"name" like:"line" max:"100"`
-	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
+	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000" about:"URL that receives the events"`
 	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`
 	Events   []string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled bool     `json:"disabled"` // whether nothing is sent until it is enabled
@@ -156,7 +156,7 @@ func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
 // endpointChange is the body of PUT /api/admin/webhook-endpoints/:id. Absent fields stay unchanged.
 type endpointChange struct {
 	Name     *string   `json:"name" like:"line" max:"100"`
-	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000"`
+	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000" about:"URL that receives the events"`
 	ListID   *string   `json:"list_id" about:"Only events of this list; all lists if empty"`
 	Events   *[]string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled *bool     `json:"disabled"`
@@ -192,13 +192,13 @@ func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
 
 // attempt is an entry of a webhook's log.
 type attempt struct {
-	At        core.Instant `json:"at"`
+	At        core.Instant `json:"at" about:"Time of the attempt"`
 	EventID   string       `json:"event_id"`
 	EventType string       `json:"event_type"`
-	Outcome   string       `json:"outcome" enum:"delivered|retry|dead"`
-	Status    int          `json:"status"` // status of the response; 0: no response
+	Outcome   string       `json:"outcome" enum:"delivered|retry|dead" about:"delivered; retry: will be tried again; dead: won't"`
+	Status    int          `json:"status" about:"HTTP status of the response; 0: no response"`
 	TookMS    int64        `json:"took_ms"`
-	Reason    string       `json:"reason"`
+	Reason    string       `json:"reason" about:"Why the attempt failed; empty: it didn't"`
 
 	no int64
 }
@@ -207,7 +207,7 @@ func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
 // logFilter filters the log of a webhook.
 type logFilter struct {
-	Failed bool `query:"failed"` // whether to show only failed deliveries
+	Failed bool `query:"failed" about:"Only failed attempts"`
 }
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {

@@ -60,20 +60,19 @@ func (a outbox) find(c *web.Call) error {
 type outboxEvent struct {
 	ID             string       `json:"event_id"`
 	Type           string       `json:"event_type"`
-	State          string       `json:"state" enum:"waiting|dead"`
+	State          string       `json:"state" enum:"waiting|dead" about:"waiting: will be delivered; dead: won't, unless you retry it"`
 	TenantID       string       `json:"tenant_id"`
 	ListID         string       `json:"list_id"`
 	SubscriptionID string       `json:"subscription_id"`
-	EndpointID     string       `json:"endpoint_id,omitempty"` // webhook that receives it; absent: the send service
+	EndpointID     string       `json:"endpoint_id,omitempty" about:"Webhook endpoint that receives it; absent: the send service"`
 	OccurredAt     core.Instant `json:"occurred_at"`
 	DueAt          core.Instant `json:"due_at"`
 	Tries          int          `json:"tries"`
-	DeadAt         core.Instant `json:"dead_at,omitzero"`
-	RevivedAt      core.Instant `json:"revived_at,omitzero"` // time of the last retry from the dead letters
+	DeadAt         core.Instant `json:"dead_at,omitzero" about:"Time when newsletterd gave up; absent: it didn't"`
+	RevivedAt      core.Instant `json:"revived_at,omitzero" about:"Time of the last retry after newsletterd had given up; absent: never"`
 	LastError      string       `json:"last_error,omitempty"`
 
-	// body of the event; only in the response for a single event
-	Event json.RawMessage `json:"event,omitempty"`
+	Event json.RawMessage `json:"event,omitempty" about:"Body of the event; only in the response for a single event"`
 
 	no int64
 }
@@ -92,9 +91,9 @@ func outboxEventOf(e *core.OutboxEvent) outboxEvent {
 type outboxFilter struct {
 	TenantID   string `query:"tenant_id"`
 	ListID     string `query:"list_id"`
-	EndpointID string `query:"endpoint_id"`
+	EndpointID string `query:"endpoint_id" about:"Only events for this webhook endpoint"`
 	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone|bulk_action.ended"`
-	State      string `query:"state" enum:"waiting|dead"`
+	State      string `query:"state" enum:"waiting|dead" about:"Only events in this state"`
 }
 
 // numberOf returns the number in a row's key. If there is none, it returns 0, which no row has.
@@ -112,7 +111,7 @@ func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEven
 
 // oneReceiver filters the deliveries of an event by endpoint.
 type oneReceiver struct {
-	EndpointID string `query:"endpoint_id"`
+	EndpointID string `query:"endpoint_id" about:"Only the delivery to this webhook endpoint"`
 }
 
 // show returns the undelivered rows of an event, one for each receiver.
@@ -127,13 +126,13 @@ func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 
 // revived holds the number of events or emails that are sent again.
 type revived struct {
-	Retried int64 `json:"retried"`
-	More    bool  `json:"more"` // whether there are more, so that the request should be sent again
+	Retried int64 `json:"retried" about:"Number of events or emails that will be tried again"`
+	More    bool  `json:"more" about:"Whether to send the request again for the rest"`
 }
 
 // retryEvent is the body of POST /api/admin/outbox/:id/retry.
 type retryEvent struct {
-	EndpointID string `json:"endpoint_id"`
+	EndpointID string `json:"endpoint_id" about:"Only for this webhook endpoint; empty: all receivers"`
 }
 
 func (a outbox) retry(c *web.Call, in retryEvent) (r revived, err error) {
@@ -149,10 +148,10 @@ func (a outbox) retry(c *web.Call, in retryEvent) (r revived, err error) {
 
 // retryEvents is the body of POST /api/admin/outbox/retry. It filters the dead letters; an empty body means all.
 type retryEvents struct {
-	TenantID   string `json:"tenant_id"`
-	ListID     string `json:"list_id"`
-	EndpointID string `json:"endpoint_id"`
-	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone|bulk_action.ended"`
+	TenantID   string `json:"tenant_id" about:"Only events of this tenant; empty: all tenants"`
+	ListID     string `json:"list_id" about:"Only events of this list; empty: all lists"`
+	EndpointID string `json:"endpoint_id" about:"Only events for this webhook endpoint; empty: all receivers"`
+	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone|bulk_action.ended" about:"Only events of this type; empty: all types"`
 }
 
 func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
@@ -175,8 +174,8 @@ func revive(retry func(limit int) (int64, error)) (r revived, err error) {
 // mailFilter filters the list of emails.
 type mailFilter struct {
 	TenantID string `query:"tenant_id"`
-	Kind     string `query:"kind"`
-	State    string `query:"state" enum:"waiting|failed"`
+	Kind     string `query:"kind" about:"Only emails of this kind, such as confirm or reset"`
+	State    string `query:"state" enum:"waiting|failed" about:"Only emails in this state"`
 }
 
 func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.QueuedMail, error) {
@@ -188,8 +187,8 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 // an empty body means all of them.
 type retryMails struct {
 	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
-	TenantID string `json:"tenant_id"`
-	Kind     string `json:"kind"`
+	TenantID string `json:"tenant_id" about:"Only emails of this tenant; empty: all"`
+	Kind     string `json:"kind" about:"Only emails of this kind, such as confirm or reset; empty: all kinds"`
 }
 
 // CheckInput returns an error for a request that names an email and also has a filter.

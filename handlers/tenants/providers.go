@@ -19,18 +19,17 @@ type providers struct{ *Room }
 // provider is a mail provider in the form that operators see. Its secret is set only in the response to the request
 // that generated it.
 type provider struct {
-	Name       string       `json:"name"`
-	Kind       string       `json:"kind"`
-	TenantID   string       `json:"tenant_id,omitempty"` // tenant for which it can report; absent: every tenant
-	Topics     []string     `json:"topics,omitempty"`    // topics of a provider of kind ses
-	Source     string       `json:"source" enum:"database|configuration"`
-	URL        string       `json:"url"` // URL of its webhook
-	DisabledAt core.Instant `json:"disabled_at,omitzero"`
-	CreatedAt  core.Instant `json:"created_at,omitzero"` // set for providers in the database
-	UpdatedAt  core.Instant `json:"updated_at,omitzero"`
-	Secret     string       `json:"secret,omitempty"`
-	// newest event; absent: no recent event was accepted
-	LastEvent *core.LastEvent `json:"last_event,omitempty"`
+	Name       string          `json:"name" about:"Name in its webhook path, /webhooks/NAME"`
+	Kind       string          `json:"kind" about:"Kind of provider, such as ses or postmark"`
+	TenantID   string          `json:"tenant_id,omitempty" about:"Tenant for which it can report; absent: every tenant"`
+	Topics     []string        `json:"topics,omitempty"` // topics of a provider of kind ses
+	Source     string          `json:"source" enum:"database|configuration" about:"Where the provider is set"`
+	URL        string          `json:"url" about:"URL of its webhook"`
+	DisabledAt core.Instant    `json:"disabled_at,omitzero"`
+	CreatedAt  core.Instant    `json:"created_at,omitzero" about:"Creation time; absent if set in the configuration file"`
+	UpdatedAt  core.Instant    `json:"updated_at,omitzero"`
+	Secret     string          `json:"secret,omitempty"`
+	LastEvent  *core.LastEvent `json:"last_event,omitempty" about:"Newest accepted event; absent: none recently"`
 }
 
 // mailProviderRoutes adds the routes for mail providers.
@@ -187,8 +186,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 // kind allows that.
 type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
-	Kind     string   `json:"kind" like:"provider"`
-	TenantID string   `json:"tenant_id"`
+	Kind     string   `json:"kind" like:"provider" about:"Kind of provider; generic is newsletterd's own format"`
+	TenantID string   `json:"tenant_id" about:"Tenant for which it can report; empty: every tenant"`
 	Topics   []string `json:"topics"`
 	Secret   string   `json:"secret" like:"provider_secret"`
 }
@@ -239,7 +238,7 @@ func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, er
 // providerChange is the body of PUT /api/admin/mail-providers/:provider. Absent fields stay unchanged.
 type providerChange struct {
 	providerName
-	TenantID *string   `json:"tenant_id"` // tenant for which it can report; empty: every tenant
+	TenantID *string   `json:"tenant_id" about:"Tenant for which it can report; empty: every tenant"`
 	Topics   *[]string `json:"topics"`
 	Disabled *bool     `json:"disabled"`
 }
@@ -272,7 +271,7 @@ func (a providers) remove(c *web.Call, in providerName) (web.None, error) {
 // anotherSecret is the body of POST /api/admin/mail-providers/:provider/rotate-secret.
 type anotherSecret struct {
 	providerName
-	Secret string `json:"secret"`
+	Secret string `json:"secret" about:"New secret from the provider; generated if left out for generic, postmark and mailjet"`
 }
 
 // rotate sets a new secret for a provider. The previous secret stays valid until endOld, and no third secret can be set

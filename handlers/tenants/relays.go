@@ -64,10 +64,9 @@ func (a relays) show(c *web.Call) (core.RelayState, error) {
 
 // newRelayTest is the body of POST /api/admin/relay/test.
 type newRelayTest struct {
-	TenantID string `json:"tenant_id"` // empty, for operators: the server's own relay
-	// a relay of the tenant; empty: its first relay or, if it has none, the server's own
-	RelayID string     `json:"relay_id"`
-	Email   core.Email `json:"email" is:"required"`
+	TenantID string     `json:"tenant_id" about:"Tenant of the mail server; empty, for server administrators: the server's own"`
+	RelayID  string     `json:"relay_id" about:"Mail server of the tenant to test; empty: its first, or the server's own"`
+	Email    core.Email `json:"email" is:"required" about:"Address that gets the test email"`
 }
 
 // Limits for tests, because each test can send an email to any address.
@@ -269,9 +268,9 @@ func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tena
 
 // newMailServer is the body of PUT /api/admin/relay.
 type newMailServer struct {
-	Relay  core.Relay `json:"relay" is:"required"`
-	From   core.Email `json:"from" is:"required"`
-	TestTo core.Email `json:"test_to" is:"required"`
+	Relay  core.Relay `json:"relay" is:"required" about:"Mail server to use"`
+	From   core.Email `json:"from" is:"required" about:"Sender of emails about accounts, and of tenants without mail_from"`
+	TestTo core.Email `json:"test_to" is:"required" about:"Address that gets a test email; the server is saved only if it accepts the email"`
 }
 
 // setServer tests a mail server, and stores it if it accepts the test email.

@@ -98,7 +98,7 @@ func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.S
 // newSenderDomain is the body of POST /api/admin/sender-domains.
 type newSenderDomain struct {
 	TenantID string `json:"tenant_id"`
-	Domain   string `json:"domain" is:"required" min:"1"`
+	Domain   string `json:"domain" is:"required" min:"1" about:"Domain to send from, such as example.org"`
 }
 
 func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderDomainView, err error) {

@@ -140,7 +140,7 @@ func memberFault(err error) error {
 
 // templateRemoval states whether to delete a template that is still in use.
 type templateRemoval struct {
-	Force bool `query:"force"`
+	Force bool `query:"force" about:"Delete the template even if a record uses it"`
 }
 
 func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {

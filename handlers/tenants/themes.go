@@ -89,8 +89,8 @@ func (a themes) remove(c *web.Call, id string) (web.None, error) {
 // themePreview is a newsletter in a theme.
 type themePreview struct {
 	drafts.Preview
-	Warnings []string             `json:"warnings"` // one sentence for each element of Adjusted
-	Adjusted []core.AdjustedColor `json:"adjusted"` // unreadable colors, with the colors that emails use instead
+	Warnings []string             `json:"warnings" about:"One sentence for each color in adjusted"`
+	Adjusted []core.AdjustedColor `json:"adjusted" about:"Unreadable colors, with the colors that emails use instead"`
 }
 
 func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {

@@ -14,7 +14,7 @@ type webhookClients struct{ store *store.Store }
 // webhookClient is a webhook source. Its secret is set only in the response to the request that created the secret.
 type webhookClient struct {
 	ID         string       `json:"id"`
-	TenantID   string       `json:"tenant_id,omitempty"` // tenant for which it can report; empty: every tenant
+	TenantID   string       `json:"tenant_id,omitempty" about:"Tenant for which it can report; absent: every tenant"`
 	Name       string       `json:"name"`
 	DisabledAt core.Instant `json:"disabled_at,omitzero"`
 	CreatedAt  core.Instant `json:"created_at"`

@@ -63,7 +63,7 @@
 // CheckInput() error, it runs last and returns core.Invalidf("field", "field must …").
 //
 // Other tags add to the documents what the type doesn't express. Package core enforces the rules. They are only for
-// inputs:
+// inputs, except about:
 //
 //	is:"needed"        required; a check of the whole value enforces it
 //	min:"1" max:"200"  limits of a text's length, a list's length, or a number

@@ -272,9 +272,11 @@ func (f *field) parameter(in string, names *describer) obj {
 	if f.required && schema["type"] == "string" && f.enum == nil {
 		schema["minLength"] = 1
 	}
-	p := obj{"name": f.name, "in": in, "required": f.required, "schema": names.limited(schema, f.tag)}
-	if words := names.api.FieldWords[f.name]; words != "" {
+	schema = names.worded(f.name, f.tag, names.limited(schema, f.tag))
+	p := obj{"name": f.name, "in": in, "required": f.required, "schema": schema}
+	if words := schema["description"]; words != nil {
 		p["description"] = words
+		delete(schema, "description")
 	}
 	return p
 }
@@ -322,7 +324,7 @@ func (r *Route) responses(names *describer) obj {
 
 // schema returns the schema of errors in the dialect.
 func (d Dialect) schema(names *describer) obj {
-	text := obj{"type": "string"}
+	text := obj{"type": "string", "description": "Like message, for OAuth libraries"}
 	code := obj{"type": "string", "description": "Machine-readable code"}
 	message := obj{"type": "string", "description": "Human-readable message"}
 	id := obj{"type": "string", "description": "Request ID, also in the X-Request-Id header and the log"}

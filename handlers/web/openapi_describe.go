@@ -272,10 +272,12 @@ func pathWords(name string) string {
 	return "The " + strings.ReplaceAll(name, "_", " ")
 }
 
-// worded adds the description of a field to its schema. A reference is left unchanged because its target has a
-// description.
-func (names *describer) worded(name string, s obj) obj {
-	if words := names.api.FieldWords[name]; words != "" && s["$ref"] == nil {
+// worded adds the description of a field to its schema: from its tag, from the form that its tag names, or that of all
+// fields with this name.
+func (names *describer) worded(name string, tag reflect.StructTag, s obj) obj {
+	if words := tag.Get("about"); words != "" {
+		s["description"] = words
+	} else if words := names.api.FieldWords[name]; words != "" && s["description"] == nil {
 		s["description"] = words
 	}
 	return s

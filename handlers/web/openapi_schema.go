@@ -30,7 +30,7 @@ func inputSchema(fields []field, names *describer) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
 		f := &fields[i]
-		props[f.name] = names.limited(names.worded(f.name, f.schema(names)), f.tag)
+		props[f.name] = names.worded(f.name, f.tag, names.limited(f.schema(names), f.tag))
 		if f.required || f.needed {
 			required = append(required, f.name)
 		}
@@ -55,9 +55,6 @@ func (names *describer) limited(s obj, tag reflect.StructTag) obj {
 	}
 	if words := tag.Get("oneof"); words != "" {
 		s["enum"] = strings.Split(words, "|")
-	}
-	if words := tag.Get("about"); words != "" {
-		s["description"] = words
 	}
 	return s
 }
@@ -177,10 +174,7 @@ func structSchema(t reflect.Type, names *describer) obj {
 		if nullable && s["type"] != nil {
 			s["type"] = []any{s["type"], "null"}
 		}
-		props[name] = names.worded(name, s)
-		if words := sf.Tag.Get("about"); words != "" && s["$ref"] == nil {
-			s["description"] = words
-		}
+		props[name] = names.worded(name, sf.Tag, s)
 		if !optional {
 			required = append(required, name)
 		}

@@ -13,42 +13,41 @@ import (
 
 // Overview is the state of the server as shown to an operator.
 type Overview struct {
-	DaemonRuns bool                `json:"daemon_runs"`
-	Schema     int                 `json:"schema"` // number of the newest migration
-	Disk       DiskState           `json:"disk"`
-	Outbox     tenants.OutboxState `json:"outbox"`    // events for the send service
-	Endpoints  tenants.OutboxState `json:"endpoints"` // events for tenants' endpoints, once per endpoint
-	Mails      QueueState          `json:"mails"`     // transactional emails
-	Jobs       []JobState          `json:"jobs"`      // jobs that have not ended
-	JobCounts  []StatusCount       `json:"job_counts"`
-	Restored   int64               `json:"restored_jobs"` // jobs paused in a copied or restored file
-	Records    RecordCounts        `json:"records"`
-	Lists      []tenants.ListState `json:"lists"`
+	DaemonRuns bool                `json:"daemon_runs" about:"Whether newsletterd serves the database"`
+	Schema     int                 `json:"schema" about:"Number of the newest migration"`
+	Disk       DiskState           `json:"disk" about:"Sizes of the database and its disk"`
+	Outbox     tenants.OutboxState `json:"outbox" about:"Events for the send service"`
+	Endpoints  tenants.OutboxState `json:"endpoints" about:"Events for webhook endpoints, counted once per endpoint"`
+	Mails      QueueState          `json:"mails" about:"Transactional emails"`
+	Jobs       []JobState          `json:"jobs" about:"Send jobs that have not ended"`
+	JobCounts  []StatusCount       `json:"job_counts" about:"Numbers of send jobs by status"`
+	Restored   int64               `json:"restored_jobs" about:"Send jobs paused because the database was copied or restored"`
+	Records    RecordCounts        `json:"records" about:"Numbers of main records"`
+	Lists      []tenants.ListState `json:"lists" about:"Newsletter lists with their counts"`
 }
 
 // DiskState is the size of the database and of its disk, in bytes.
 type DiskState struct {
-	Database int64 `json:"database"`
-	WAL      int64 `json:"wal"`
-	Free     int64 `json:"free"`
-	Total    int64 `json:"total"`
-	ReadOnly bool  `json:"read_only"`
+	Database int64 `json:"database" about:"Size of the database in bytes"`
+	WAL      int64 `json:"wal" about:"Size of the write-ahead log in bytes"`
+	Free     int64 `json:"free" about:"Free space on the disk in bytes"`
+	Total    int64 `json:"total" about:"Size of the disk in bytes"`
+	ReadOnly bool  `json:"read_only" about:"Whether the disk is read-only"`
 }
 
 // QueueState counts the transactional emails.
 type QueueState struct {
-	Waiting int64 `db:"waiting"   json:"waiting"`
-	Failed  int64 `db:"failed"    json:"failed"`
-	// time of the oldest queued email; 0 if there is none
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"`
+	Waiting  int64        `db:"waiting"   json:"waiting" about:"Emails to send"`
+	Failed   int64        `db:"failed"    json:"failed" about:"Emails that failed permanently"`
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable" about:"Creation time of the oldest waiting email; null: none waits"`
 }
 
 // JobState is a job that has not ended.
 type JobState struct {
 	ID         string       `db:"id"         json:"id"`
-	Name       string       `db:"name"       json:"name"`
-	Status     string       `db:"status"     json:"status"`
-	DueAt      core.Instant `db:"due_at"     json:"due_at"`
+	Name       string       `db:"name"       json:"name" about:"Name of the campaign"`
+	Status     string       `db:"status"     json:"status" about:"Status of the job"`
+	DueAt      core.Instant `db:"due_at"     json:"due_at" about:"Time from which the job may send"`
 	Recipients int64        `db:"recipients" json:"recipients"`
 	Sent       int64        `db:"sent"       json:"sent"`
 	Failed     int64        `db:"failed"     json:"failed"`
@@ -61,15 +60,15 @@ type JobState struct {
 
 // StatusCount is the number of jobs with a status.
 type StatusCount struct {
-	Status string `db:"status" json:"status"`
-	Count  int64  `db:"count"  json:"count"`
+	Status string `db:"status" json:"status" about:"Status of the jobs"`
+	Count  int64  `db:"count"  json:"count" about:"Number of jobs"`
 }
 
 // RecordCounts holds the numbers of main records.
 type RecordCounts struct {
-	Tenants int64 `db:"tenants" json:"tenants"`
-	Lists   int64 `db:"lists"   json:"lists"`
-	Users   int64 `db:"users"   json:"users"`
+	Tenants int64 `db:"tenants" json:"tenants" about:"Number of tenants"`
+	Lists   int64 `db:"lists"   json:"lists" about:"Number of newsletter lists"`
+	Users   int64 `db:"users"   json:"users" about:"Number of users"`
 }
 
 // overviewLists is the maximum number of lists in an overview. It contains the lists with the most mailable

@@ -21,21 +21,17 @@ const (
 
 // Column describes how an import uses a column.
 type Column struct {
-	Name string `json:"name"`
-	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
-	// name of the preference or, for evidence, the column's name in a mapping
-	Becomes string `json:"becomes,omitempty"`
-	// order of day and month that follows from all dates of the column
-	Dates DateOrder `json:"dates,omitempty" enum:"dmy|mdy|ambiguous"`
-	// use of the column according to its name, without a mapping
-	ByName ColumnMeaning `json:"by_name"`
+	Name    string        `json:"name" about:"Name of the column in the file"`
+	Use     string        `json:"use" enum:"email|status|evidence|preference|preferences|tags|none" about:"How the column is used; evidence: proof of a consent in another system"`
+	Becomes string        `json:"becomes,omitempty" about:"Field that the column is imported into; for evidence, its name in mapping"`
+	Dates   DateOrder     `json:"dates,omitempty" enum:"dmy|mdy|ambiguous" about:"Order of day and month in the column's dates; absent: it has no dates"`
+	ByName  ColumnMeaning `json:"by_name" about:"How the column would be used without mapping"`
 }
 
 // ColumnMeaning is the use of a column according to its name.
 type ColumnMeaning struct {
-	Use string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
-	// name of the preference or, for evidence, the column's name in a mapping
-	Becomes string `json:"becomes,omitempty"`
+	Use     string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none" about:"How the column is used; evidence: proof of a consent in another system"`
+	Becomes string `json:"becomes,omitempty" about:"Field that the column is imported into; for evidence, its name in mapping"`
 }
 
 // Columns returns the use of each column of the file. After a MappingError, it returns only the use of status,

@@ -13,12 +13,10 @@ import (
 // Question is a column that the user must explain before the import, because some of its cells can mean that a person
 // is not a subscriber.
 type Question struct {
-	Column string  `json:"column"`
-	Values []Value `json:"values"` // such cells, at most shownValues
-	Rows   int64   `json:"rows"`   // number of rows with any such cell, including those not in Values
-	// whether the column is probably a status column: its name suggests it, or at least half of its cells are status
-	// words
-	Likely bool `json:"likely"`
+	Column string  `json:"column" about:"Name of the column"`
+	Values []Value `json:"values" about:"Values that can mean that a person isn't a subscriber"`
+	Rows   int64   `json:"rows" about:"Number of rows with such a value, including values not shown"`
+	Likely bool    `json:"likely" about:"Whether the column probably holds the subscription status"`
 }
 
 // shownValues is the maximum number of different cells shown with a question.

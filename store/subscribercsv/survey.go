@@ -62,10 +62,10 @@ type ColumnSurvey struct {
 
 // Value is a cell and the number of rows that have it in a column.
 type Value struct {
-	Text  string `json:"text"` // spelling of the first such cell
-	Word  string `json:"word"` // the text, folded by foldCell
-	Rows  int64  `json:"rows"`
-	First int    `json:"first"` // line of the first such cell
+	Text  string `json:"text" about:"The value, as in its first row"`
+	Word  string `json:"word" about:"The value in lower case, without quotes and symbols around it"`
+	Rows  int64  `json:"rows" about:"Number of rows with this value"`
+	First int    `json:"first" about:"Line of the first such row"`
 }
 
 // Limits of a Survey.

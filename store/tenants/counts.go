@@ -230,5 +230,5 @@ func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 type ListState struct {
 	ID     string          `db:"id" json:"id"`
 	Name   string          `db:"name" json:"name"`
-	Counts core.ListCounts `db:"counts" json:"counts"`
+	Counts core.ListCounts `db:"counts" json:"counts" about:"Numbers of subscriptions and subscribers by status"`
 }

@@ -158,9 +158,9 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 
 // OutboxState holds the counts of the outbox for one kind of receiver.
 type OutboxState struct {
-	Waiting  int64        `db:"waiting" json:"waiting"`
-	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // time of the oldest event; 0 means none
+	Waiting  int64        `db:"waiting" json:"waiting" about:"Events to deliver"`
+	Dead     int64        `db:"dead" json:"dead" about:"Events that newsletterd gave up on"`
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable" about:"Time of the oldest waiting event; null: none waits"`
 }
 
 // OutboxState returns the counts of events for the send service. The only error is core.ErrStorage.
