@@ -44,7 +44,7 @@ func (r *Room) campaignRoutes(t *web.Table) {
 		Limits(asRead).
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
-	t.Add("PATCH", item, write, web.Send, update, "Same with PATCH").Named("patchCampaign").
+	t.Add("PATCH", item, write, web.Send, update, "Update a campaign, as with PUT").Named("patchCampaign").
 		Limits(asRead).
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)

@@ -33,7 +33,7 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 	jobs := sendjobs{r}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
-		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
+		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job for a list").
 		Named("createJob").
 		Limits(hasContent).
 		Example(web.Object{

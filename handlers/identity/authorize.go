@@ -35,7 +35,7 @@ func (r *Room) authorizeRoutes(t *web.Table) {
 	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
 		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").
 			Fails(core.Invalid),
-		"Same with POST; redirects to GET").Named("authorizeByForm")
+		"Request an authorization code with a form; redirects to GET").Named("authorizeByForm")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
 }

@@ -235,7 +235,7 @@ func (r *Room) logoutRoutes(t *web.Table) {
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
 		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").
 			Fails(core.Invalid),
-		"Same with POST; redirects to GET").Named("endSessionByForm")
+		"Sign a user out with a form; redirects to GET").Named("endSessionByForm")
 }
 
 func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {

@@ -23,7 +23,7 @@ func (r *Room) providerRoutes(t *web.Table) {
 		open(web.Get(e.userinfo)), "Show claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
 	t.Add("POST", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID).InForm(), web.Member,
 		open(web.Get(e.userinfo)).MaxBody(web.MaxForm).Fails(core.Invalid),
-		"Same with POST; the token can be a form field").Named("getUserInfoByForm")
+		"Show claims about the user; the token can be a form field").Named("getUserInfoByForm")
 	t.Add("POST", "/api/oauth/revoke", web.Public(), web.OAuth,
 		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated),
 		"Revoke a token and all other tokens of its sign-in (RFC 7009)").

@@ -54,7 +54,7 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 	t.Add("POST", "/preferences", web.Public(), web.Page,
 		web.Values(mailed.changePreferences).
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),
-		"Update the account")
+		"Save the preference page; without a token, email a link to it")
 	t.Add("POST", "/preferences/export", web.Public(), web.Page,
 		web.Form(mailed.export).Answers("application/json").Fails(core.Forbidden, core.NotFound),
 		"Download a subscriber's data")

@@ -79,7 +79,7 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 		)
 	s.tagRoutes(t, item)
 	t.Add("POST", item+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member,
-		one(web.Path(s.unsubscribe)), "Unsubscribe").Named("unsubscribeSubscriber")
+		one(web.Path(s.unsubscribe)), "Unsubscribe a subscriber from the list").Named("unsubscribeSubscriber")
 	t.Add("POST", all+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
 		"Unsubscribe an address from all lists of a tenant").Named("unsubscribeEverywhere").
 		Example(web.Object{"email": "reader@example.org", "tenant_id": web.ExampleID}).
