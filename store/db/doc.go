@@ -8,6 +8,7 @@
 //	       └ writer.run                  one goroutine takes the queue: up to 256 operations and one bulk operation
 //	            ├ begin                  BEGIN IMMEDIATE; retries while another process holds the lock
 //	            ├ SAVEPOINT, fn(*Tx)     each operation separately; a failed one is rolled back alone
+//	            ├ join                   takes the operations that have arrived in the meantime
 //	            ├ keep                   data that rooms have collected: counts of lists, pending events
 //	            ├ COMMIT                 with fsync
 //	            ├ announce               empties caches, wakes loops, changes Departures
@@ -58,5 +59,5 @@
 // error for a row that doesn't exist is core.ErrNotFound. A key that is already in use is a conflict (core.ErrConflict,
 // code already_exists). Secrets need the master key; without the right one, the error is [ErrMasterKey].
 //
-// Decisions are in docs/decisions, numbers 0180 to 0193 and 0040, 0041, 0061.
+// Decisions are in docs/decisions, numbers 0180 to 0193 and 0040, 0041, 0061, 0881.
 package db

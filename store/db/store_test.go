@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -243,54 +244,60 @@ func TestSecretsAtRest(t *testing.T) {
 }
 
 // TestAFailureAmongOperationsThatMayRunAgain checks that the failure of an operation without a savepoint doesn't affect
-// other operations: the batch runs again, one operation at a time.
+// other operations: the batch runs again, one operation at a time. It makes no difference whether the operations start
+// a transaction or join one.
 func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	var runs [6]atomic.Int32
-	errs := make([]error, len(runs))
-	insert := func(i int) func(*Tx) error {
-		return func(tx *Tx) error {
-			runs[i].Add(1)
-			if _, err := tx.Exec("INSERT INTO mark (name, value) VALUES (?, 'x')",
-				fmt.Sprint("again", i)); err != nil || i != 2 {
-				return err
+	for _, joining := range []bool{false, true} {
+		var runs [6]atomic.Int32
+		errs := make([]error, len(runs))
+		insert := func(i int) func(*Tx) error {
+			return func(tx *Tx) error {
+				runs[i].Add(1)
+				if _, err := tx.Exec("INSERT INTO mark (name, value) VALUES (?, 'x')",
+					fmt.Sprint("again", joining, i)); err != nil || i != 2 {
+					return err
+				}
+				return core.ErrConflict
 			}
-			return core.ErrConflict
 		}
-	}
-	var wg sync.WaitGroup
-	err := s.Update(t.Context(), func(*Tx) error { // holds the writer until all other operations wait
+		before := s.Stats().Batches
+		var wg sync.WaitGroup
+		queue := sync.OnceFunc(func() { // holds the writer until all other operations wait
+			for i := range runs {
+				do := s.UpdateRepeatable
+				if i%2 == 1 {
+					do = s.Update
+				}
+				wg.Go(func() { errs[i] = do(t.Context(), insert(i)) })
+			}
+			for len(s.writer.interactive) < len(runs) {
+				runtime.Gosched()
+			}
+		})
+		if joining {
+			must(t, s.UpdateRepeatable(t.Context(), func(*Tx) error { queue(); return nil }))
+		} else {
+			s.writer.checkpointRequests <- queue
+			queue() // returns when all of them wait
+		}
+		wg.Wait()
 		for i := range runs {
-			do := s.UpdateRepeatable
-			if i%2 == 1 {
-				do = s.Update
+			var n int
+			must(t, s.Get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name = ?", fmt.Sprint("again", joining, i)))
+			if failed := errors.Is(errs[i], core.ErrConflict); failed != (i == 2) || failed == (n == 1) {
+				t.Errorf("operation %d: %v, %d rows", i, errs[i], n)
 			}
-			wg.Go(func() { errs[i] = do(t.Context(), insert(i)) })
+			if i%2 == 1 && runs[i].Load() != 1 {
+				t.Errorf("operation %d may run once, and ran %d times", i, runs[i].Load())
+			}
 		}
-		for len(s.writer.interactive) < len(runs) {
-			runtime.Gosched()
+		if runs[2].Load() != 2 {
+			t.Errorf("the one that failed ran %d times", runs[2].Load())
 		}
-		return nil
-	})
-	wg.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range runs {
-		var n int
-		if err := s.Get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name = ?",
-			fmt.Sprint("again", i)); err != nil {
-			t.Fatal(err)
+		if n := s.Stats().Batches - before; n != 1 {
+			t.Errorf("%d commits instead of 1", n)
 		}
-		if failed := errors.Is(errs[i], core.ErrConflict); failed != (i == 2) || failed == (n == 1) {
-			t.Errorf("operation %d: %v, %d rows", i, errs[i], n)
-		}
-		if i%2 == 1 && runs[i].Load() != 1 {
-			t.Errorf("operation %d may run once, and ran %d times", i, runs[i].Load())
-		}
-	}
-	if runs[2].Load() != 2 {
-		t.Errorf("the one that failed ran %d times", runs[2].Load())
 	}
 }
 
@@ -358,6 +365,46 @@ func TestOperationsJoinABulkOne(t *testing.T) {
 			s.Count("SELECT count(*) FROM mark WHERE value = '' AND name LIKE ?", fmt.Sprint(want, "%")) != marks {
 			t.Errorf("%v: %d commits", err, s.Stats().Batches-before)
 		}
+	}
+}
+
+// TestOperationsJoinBeforeTheLateOne checks that an operation that arrives during a bulk operation joins its commit even
+// if the commit has a late operation, which still comes last.
+func TestOperationsJoinBeforeTheLateOne(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	before := s.Stats().Batches
+	var wg sync.WaitGroup
+	var order []string
+	did := func(name string) func(*Tx) error {
+		return func(*Tx) error { order = append(order, name); return nil }
+	}
+	must(t, s.Update(t.Context(), func(*Tx) error { // the next commit has a bulk and a late operation
+		wg.Add(1)
+		if err := s.UpdateLate(did("late"), func(err error) { must(t, err); wg.Done() }); err != nil {
+			t.Error(err)
+		}
+		wg.Go(func() {
+			must(t, s.Bulk(t.Context(), func(*Tx) error {
+				for i := range 2 {
+					wg.Go(func() { must(t, s.Update(t.Context(), did("joined"))) })
+					for len(s.writer.interactive) <= i {
+						runtime.Gosched()
+					}
+				}
+				return did("bulk")(nil)
+			}))
+		})
+		for len(s.writer.bulk) < 1 {
+			runtime.Gosched()
+		}
+		return nil
+	}))
+	wg.Wait()
+	if want := []string{"bulk", "joined", "joined", "late"}; !slices.Equal(order, want) {
+		t.Errorf("%v instead of %v", order, want)
+	}
+	if n := s.Stats().Batches - before; n != 2 {
+		t.Errorf("%d commits instead of 2", n)
 	}
 }
 

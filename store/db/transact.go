@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -32,23 +33,23 @@ func (w *writer) transact() error {
 	return err
 }
 
-// joinBulk adds the interactive operations that arrived while a bulk operation ran. They neither wait for its commit
-// nor need a commit of their own. It adds none after a late operation, which is the last of its transaction.
-func (w *writer) joinBulk() (joined []*op) {
-	bulk := false
-	for _, o := range w.batch {
-		if o.done == nil {
-			return nil
-		}
-		bulk = bulk || o.bulk
-	}
-	if !bulk {
-		return nil
-	}
-	n := len(w.batch)
+// join adds the interactive operations that have arrived since the batch was taken, at index at. They neither wait for
+// its commit nor need a commit of their own. They come before the late operation, which stays the last of its
+// transaction. join returns the number of them that may run without a savepoint, if all operations before them did.
+func (w *writer) join(at int) (bare int) {
+	n, late := len(w.batch), slices.Clone(w.batch[at:])
 	w.fill(nil, nil, nil)
 	w.take(n)
-	return w.batch[n:]
+	joined := w.batch[n:]
+	for i, o := range joined {
+		if o.repeatable {
+			joined[i], joined[bare] = joined[bare], o
+			bare++
+		}
+	}
+	copy(w.batch[at:], joined)
+	copy(w.batch[at+len(joined):], late)
+	return bare
 }
 
 // attempt runs one transaction. The first bare operations run without savepoints.
@@ -80,15 +81,19 @@ func (w *writer) attempt(bare int) error {
 			ok++
 		}
 	}
-	for i := 0; i < len(w.batch) && err == nil; i++ {
-		run(w.batch[i], i < bare, len(w.batch) == 1)
-	}
-	if err == nil && ok > 0 { // a lone operation that failed has left its changes in the transaction
-		for _, o := range w.joinBulk() {
-			if err == nil {
-				run(o, false, false)
+	alone, late := len(w.batch) == 1, false
+	for i := 0; err == nil; i++ {
+		// An operation that failed alone has left its changes in the transaction.
+		if ok > 0 && !late && (i == len(w.batch) || w.batch[i].done == nil) {
+			if more := w.join(i); bare == i {
+				bare += more
 			}
 		}
+		if i == len(w.batch) {
+			break
+		}
+		late = w.batch[i].done == nil
+		run(w.batch[i], i < bare, alone && i == 0)
 	}
 	if err == nil && ok > 0 {
 		err = w.keep(time.Now())
