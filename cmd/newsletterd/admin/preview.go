@@ -148,8 +148,8 @@ func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) e
 	if err != nil {
 		return err
 	}
-	if opener := p.opener(); opener != "" {
-		if err := exec.Command(opener, f.Name()).Start(); err != nil {
+	if open := opener(p.Env); open != "" {
+		if err := exec.Command(open, f.Name()).Start(); err != nil {
 			fmt.Fprintln(p.Err, "warning:", err)
 		}
 	}
@@ -160,12 +160,13 @@ func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) e
 	return err
 }
 
-// opener returns the program that opens files in the browser; empty if there is none. On Linux it needs a display.
-func (p commands) opener() string {
+// opener returns the program that opens files in the browser, or "" if there is none. On Linux, env must name a
+// display.
+func opener(env []string) string {
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"
-	} else if !slices.ContainsFunc(p.Env, func(kv string) bool {
+	} else if !slices.ContainsFunc(env, func(kv string) bool {
 		name, value, _ := strings.Cut(kv, "=")
 		return (name == "DISPLAY" || name == "WAYLAND_DISPLAY") && value != ""
 	}) {
