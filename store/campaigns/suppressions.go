@@ -28,8 +28,13 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 	error,
 ) {
 	var d []core.Suppressed
-	err := s.All(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
-		ORDER BY email_key, tenant_id LIMIT +?4`, after.Email, after.TenantID, tenantID, limit)
+	if tenantID == "" {
+		err := s.All(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2)
+			ORDER BY email_key, tenant_id LIMIT +?3`, after.Email, after.TenantID, limit)
+		return d, err
+	}
+	err := s.All(ctx, &d, disabledColumns+`INDEXED BY disabled_tenant WHERE tenant_id = ?1 AND tenant_id > ''
+		AND email_key > ?2 ORDER BY email_key LIMIT +?3`, tenantID, after.Email, limit)
 	return d, err
 }
 
@@ -40,8 +45,13 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 	error,
 ) {
 	var d []core.Suppressed
-	err := s.All(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
-		ORDER BY tenant_id, email_key LIMIT +?4`, after.TenantID, after.Email, tenantID, limit)
+	if tenantID == "" {
+		err := s.All(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2)
+			ORDER BY tenant_id, email_key LIMIT +?3`, after.TenantID, after.Email, limit)
+		return d, err
+	}
+	err := s.All(ctx, &d, suppressionColumns+`WHERE tenant_id = ?1 AND email_key > ?2
+		ORDER BY email_key LIMIT +?3`, tenantID, after.Email, limit)
 	return d, err
 }
 
