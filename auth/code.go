@@ -73,8 +73,8 @@ var (
 	}
 	errVerifier = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "code_verifier does not match code_challenge. Send the verifier that belongs to the authorization " +
-			"request.",
+		Message: "code_verifier is missing or does not match code_challenge. Send the verifier that belongs to the " +
+			"authorization request.",
 		Field: "code_verifier",
 	}
 )
