@@ -21,8 +21,8 @@ type CampaignFinding struct {
 	Where    FindingPlace `json:"where" about:"Place in the campaign that the finding is about"`
 	Hint     string       `json:"hint,omitempty"` // what to do
 
-	// Name is the field, merge tag or image that the finding is about; empty: none. Write is the placeholder to use
-	// instead; empty: there is none.
+	// Name is the field, merge tag, image, link or question that the finding is about; empty: none. Write is the
+	// placeholder to use instead; empty: there is none.
 	Name  string `json:"name,omitempty"`
 	Write string `json:"write,omitempty"`
 

@@ -154,7 +154,7 @@ func PollNumber(body string) int {
 func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant) (all []CampaignFinding) {
 	add := func(severity, code string, i int, hint string, said *Error) {
 		all = append(all, CampaignFinding{
-			Severity: severity, Code: code, Message: said.Message, Hint: hint, fault: said,
+			Severity: severity, Code: code, Message: said.Message, Hint: hint, Name: f.Polls[i].Question, fault: said,
 			Where: FindingPlace{Field: "polls[" + strconv.Itoa(i) + "]"},
 		})
 	}

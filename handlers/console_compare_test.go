@@ -120,6 +120,24 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 	})
 }
 
+// Details of checks on German pages are names, not the API's messages in English.
+func TestConsoleChecksInGerman(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		e.lang = "de"
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content.Kind = core.ContentHTML
+			f.Content.Source = `<p><a href="shop/roses">Roses</a>` +
+				`<img src="https://x.example/wide.png" alt="" width="900"></p>`
+			f.Polls = []core.Poll{{Question: "Which rose?", Options: []string{"Red", "White"}}}
+		})
+		e.shows(e.path(""), http.StatusOK, "Ein Link ist unvollständig.", ">shop/roses<", "Ein Bild ist breiter",
+			">https://x.example/wide.png<", "Eine Umfrage", ">Which rose?<", "-The URL", "-The image", "-in the text")
+		e.lang = "en"
+		e.shows(e.path(""), http.StatusOK, "The image https://x.example/wide.png is 900 pixels wide")
+	})
+}
+
 // Checks use the label of a field, or a description of it. A field that some subscribers lack is one finding.
 func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -149,7 +149,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[core.CampaignFinding](): {
 		"code":  {"description": "Machine-readable code"},
 		"hint":  {"description": "How to fix it"},
-		"name":  {"description": "The field, merge tag or image that the finding is about"},
+		"name":  {"description": "The field, merge tag, image, link or question that the finding is about"},
 		"write": {"description": "The placeholder to use instead"},
 	},
 	reflect.TypeFor[core.FindingPlace](): {

@@ -77,10 +77,17 @@ func (i *inspector) warn(code, field, hint, format string, args ...any) {
 	i.add(core.Warningf(code, core.FindingPlace{Field: field}, hint, format, args...))
 }
 
+// embedded is the beginning of the URL of an image within the text.
+const embedded = "data:"
+
 // at is like warn, for a problem at a position in the content.
 func (i *inspector) at(text, code, hint, format string, args ...any) {
 	if i.places++; i.places <= maxPlaces && len(i.all) < maxFindings {
-		i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
+		f := core.Warningf(code, i.in.Place(text), hint, format, args...)
+		if text != embedded {
+			f.Name = clip(text)
+		}
+		i.add(f)
 	}
 }
 

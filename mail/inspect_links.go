@@ -190,8 +190,8 @@ func (i *inspector) picture(t *html.Token, column int) {
 	}
 	u, err := url.Parse(src)
 	switch {
-	case strings.HasPrefix(strings.ToLower(src), "data:"):
-		i.at("data:", "image_embedded", "Upload the image and link to it.",
+	case strings.HasPrefix(strings.ToLower(src), embedded):
+		i.at(embedded, "image_embedded", "Upload the image and link to it.",
 			"An image is embedded in the email (data:). Gmail and Outlook remove it.")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		i.malformed(src, "The image URL %s is incomplete.", clip(src))

@@ -73,7 +73,8 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 // noURL is the API's message for a link without a URL. FindingText already says all of that.
 const noURL = "A link has no URL."
 
-// FindingDetail returns the API's message if it has more details than FindingText, or else an empty string.
+// FindingDetail returns the API's message if it has more details than FindingText, or else an empty string. Pages in
+// other languages show the name that the message contains, since messages are in English.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // the text lacks only the name in the message
 		return f.Name
@@ -86,6 +87,9 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		"sender_", "poll_",
 	} {
 		if strings.HasPrefix(f.Code, prefix) && f.Code != "content_missing" {
+			if p.Lang != languages[0] && f.Name != "" {
+				return f.Name
+			}
 			return f.Message
 		}
 	}

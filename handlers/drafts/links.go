@@ -106,8 +106,9 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 			code, hint = "link_not_public", "Use a link that subscribers can open."
 		}
 		if problems[i] != "" {
-			all = append(all, core.Warningf(code, placeIn(&l.Draft.Fields, address), hint, "%s %s.", shorter(address),
-				problems[i]))
+			f := core.Warningf(code, placeIn(&l.Draft.Fields, address), hint, "%s %s.", shorter(address), problems[i])
+			f.Name = shorter(address)
+			all = append(all, f)
 		}
 	}
 	return out, all
