@@ -40,7 +40,7 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	}
 	for _, layout := range localLayouts {
 		wall, err := time.Parse(layout, text)
-		if err != nil {
+		if err != nil || len(text) != len(layout) { // Parse also takes hours of one digit, and fractions
 			continue
 		}
 		if zone == nil {

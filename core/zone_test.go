@@ -16,6 +16,9 @@ func TestTimesAreReadInAZone(t *testing.T) {
 		{"", "2026-12-01T08:00:00+02:00", "2026-12-01T06:00:00.000Z"},
 		{"", "2026-12-01T08:00", "has no time zone"},
 		{"Europe/Berlin", "tomorrow", "RFC 3339"},
+		{"Europe/Berlin", "2026-12-01T8:00", "RFC 3339"},
+		{"Europe/Berlin", "2026-12-01T08:00:00.5", "RFC 3339"},
+		{"Europe/Berlin", "2026-12-01T08:00:00,5", "RFC 3339"},
 		{"Europe/Berlin", "1969-12-01T08:00", "1970"},
 		// Clocks are put forward on 29 March and back on 25 October.
 		{"Europe/Berlin", "2026-03-29T01:59:59", "2026-03-29T00:59:59.000Z"},
