@@ -35,16 +35,18 @@ func (s *Store) SuppressedOnce(ctx context.Context, tenantID, kind, after string
 	error,
 ) {
 	var d []core.Suppressed
-	err := s.All(ctx, &d, `SELECT d.email_key AS email, 'disabled' AS kind, d.tenant_id, '' AS list_id, d.reason,
-			d.disabled_by, d.occurred_at
-		FROM disabled AS d INDEXED BY disabled_tenant
-		WHERE d.tenant_id = ?1 AND d.tenant_id > '' AND d.email_key > ?3 AND (?2 = 'disabled' OR ?2 = '' AND
-			NOT EXISTS (SELECT 1 FROM suppression AS p WHERE p.tenant_id = d.tenant_id AND p.email_key = d.email_key
-				AND p.kind <> 'suppressed'))
-		UNION ALL SELECT p.email_key, p.kind, p.tenant_id, '', p.reason, '', p.created_at FROM suppression AS p
-		WHERE p.tenant_id = ?1 AND p.email_key > ?3 AND ?2 IN ('', p.kind) AND (?2 <> '' OR p.kind <> 'suppressed' OR
-			NOT EXISTS (SELECT 1 FROM disabled AS d WHERE d.email_key = p.email_key AND d.tenant_id = p.tenant_id))
-		ORDER BY email LIMIT +?4`, tenantID, kind, after, limit)
+	err := s.All(ctx, &d, `WITH k (email) AS (SELECT email_key FROM disabled INDEXED BY disabled_tenant
+			WHERE tenant_id = ?1 AND tenant_id > '' AND email_key > ?3 AND ?2 IN ('', 'disabled')
+			UNION SELECT email_key FROM suppression
+			WHERE tenant_id = ?1 AND email_key > ?3 AND ?2 <> 'disabled' AND ?2 IN ('', kind)
+			ORDER BY 1 LIMIT +?4)
+		SELECT k.email, iif(p.kind IS NULL, 'disabled', p.kind) AS kind, ?1 AS tenant_id, '' AS list_id,
+			iif(p.kind IS NULL, d.reason, p.reason) AS reason, iif(p.kind IS NULL, d.disabled_by, '') AS disabled_by,
+			iif(p.kind IS NULL, d.occurred_at, p.created_at) AS occurred_at
+		FROM k LEFT JOIN disabled AS d ON d.email_key = k.email AND d.tenant_id = ?1
+			LEFT JOIN suppression AS p ON p.tenant_id = ?1 AND p.email_key = k.email AND ?2 <> 'disabled'
+				AND (?2 <> '' OR p.kind <> 'suppressed' OR d.email_key IS NULL)
+		ORDER BY k.email`, tenantID, kind, after, limit)
 	return d, err
 }
 
