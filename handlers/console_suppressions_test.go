@@ -65,6 +65,9 @@ func TestConsoleExportsTheSuppressionList(t *testing.T) {
 		e.must(err)
 		_, err = e.store.ErasePerson(t.Context(), core.Person{Email: "gone@reader.example"}, "test", e.seed.Time())
 		e.must(err)
+		e.seed.Active(e.list.ID, "list@reader.example")
+		e.seed.Deliver()
+		e.seed.Tell(e.list, core.StatusBounced, "list@reader.example")
 		const (
 			bob  = "b@reader.example Bounced bounced\n"
 			dora = "d@reader.example Marked as spam complaint\n"
@@ -77,6 +80,7 @@ func TestConsoleExportsTheSuppressionList(t *testing.T) {
 			{"q=b@reader.example", bob},
 			{"q=d@reader.example", dora},
 			{"q=else@reader.example", ""},
+			{"q=list@reader.example", ""}, // bounced on one list only
 			{of, bob + dora},
 			{of + "&kind=complaint", dora},
 			{"kind=disabled", "d@reader.example Blocked disabled\njoan@reader.example Blocked disabled\n"},
@@ -85,7 +89,7 @@ func TestConsoleExportsTheSuppressionList(t *testing.T) {
 				t.Errorf("%s: got\n%swant\n%s", tt.query, got, tt.want)
 			}
 		}
-		if n := e.seed.Audited("suppression.export"); n != 7 {
+		if n := e.seed.Audited("suppression.export"); n != 8 {
 			t.Errorf("%d exports in the audit log", n)
 		}
 		e.shows("/settings/audit", http.StatusOK, "exported the suppression list.")

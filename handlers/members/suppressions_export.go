@@ -67,9 +67,12 @@ func (a suppressions) once(c *web.Call, in *suppressionExport, tenant string, pa
 }
 
 // strictest returns one entry of a kind for an address, or none. An empty kind means all kinds; then a bounce or a
-// complaint precedes other entries, as in store.SuppressedOnce.
+// complaint precedes other entries, as in store.SuppressedOnce. Blocks of a single list aren't part of an export, since
+// an import of its file would block the address on all lists.
 func strictest(found []core.Suppressed, kind string) []core.Suppressed {
-	found = slices.DeleteFunc(found, func(s core.Suppressed) bool { return kind != "" && s.Kind != kind })
+	found = slices.DeleteFunc(found, func(s core.Suppressed) bool {
+		return s.ListID != "" || kind != "" && s.Kind != kind
+	})
 	i := slices.IndexFunc(found, func(s core.Suppressed) bool {
 		return s.Kind == string(core.StatusBounced) || s.Kind == string(core.StatusComplaint)
 	})
