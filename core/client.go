@@ -26,7 +26,7 @@ type Client struct {
 	Scopes       Strings `json:"scopes" db:"scopes"`
 	GrantTypes   Strings `json:"grant_types" db:"grant_types"`
 	// empty means Basic or post
-	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method"`
+	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method" about:"none for public clients; client_secret_basic or client_secret_post for confidential ones; absent: both"`
 	PostLogoutRedirectURIs Strings `json:"post_logout_redirect_uris" db:"post_logout_redirect_uris"`
 	FirstParty             bool    `json:"first_party" db:"first_party"`
 	IDTokenAlg             string  `json:"id_token_signed_response_alg" db:"id_token_signed_response_alg" enum:"RS256|ES256"`

@@ -58,8 +58,8 @@ type DomainRecords struct {
 	HostName    string         `json:"host_name,omitempty" about:"Name of the DNS provider; absent: unknown"`
 	Records     []DomainRecord `json:"records" about:"Records that the domain needs"`
 	SPF         string         `json:"spf" enum:"needed|not_needed|unknown" about:"Whether the SPF record must include your mail servers"`
-	Complete    bool           `json:"complete" about:"Whether all records are correct"`
-	Refusal     string         `json:"refusal,omitempty" enum:"quarantine|reject" about:"What receivers do with emails that fail DMARC, as these do now; absent: nothing"`
+	Complete    bool           `json:"complete" about:"Whether the domain is verified, a DKIM key is active, and every needed record is found; records of inactive keys aren't needed"`
+	Refusal     string         `json:"refusal,omitempty" enum:"quarantine|reject" about:"What the DMARC policy asks receivers to do with emails that fail it, as yours do now; absent: nothing, or yours may pass"`
 	CheckedAt   Instant        `json:"checked_at"`
 }
 

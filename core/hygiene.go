@@ -41,8 +41,8 @@ type Hygiene struct {
 	Complaint     int64 `json:"complaint" about:"Subscribers not emailed because they marked an email as spam"`
 	Suppressed    int64 `json:"suppressed" about:"Subscribers not emailed because they are on the suppression list"`
 	Pending       int64 `json:"pending" about:"Subscribers who haven't confirmed yet"`
-	AskPending    int64 `json:"ask_pending" about:"Pending subscribers who may be reminded"`
-	RemovePending int64 `json:"remove_pending" about:"Pending subscribers who may be removed, because all their links have expired"`
+	AskPending    int64 `json:"ask_pending" about:"Pending subscribers who may be reminded; at most 20,000 are counted"`
+	RemovePending int64 `json:"remove_pending" about:"Pending subscribers who may be removed, because all their links have expired; at most 20,000 are counted"`
 
 	Silence Silence `json:"silence" about:"Subscribers without an open or click"`
 	Asked   Asked   `json:"asked" about:"Subscribers who were asked whether they want to stay, by outcome"`
@@ -52,7 +52,7 @@ type Hygiene struct {
 type Silence struct {
 	Months   int     `json:"months" about:"Length of the period in months"`
 	Since    Instant `json:"since" about:"Start of the period"`
-	Known    bool    `json:"known" about:"Whether enough tracked campaigns were sent in the period; otherwise the counts are 0"`
+	Known    bool    `json:"known" about:"Whether enough tracked campaigns were sent in the period; otherwise looked, silent and ask are 0"`
 	Mailings int     `json:"mailings" about:"Tracked campaigns in the period"`
 	Mailable int64   `json:"mailable" about:"Subscribers who get emails"`
 	Looked   int64   `json:"looked" about:"Number of them that were checked, practically at random"`

@@ -122,7 +122,7 @@ type ImportCounts struct {
 	Tagged             int64  `db:"tagged" json:"tagged" about:"People who got a new tag"`
 	NewTags            int64  `db:"new_tags" json:"new_tags" about:"Tags created"`
 	TagsSkipped        int64  `db:"tags_skipped" json:"tags_skipped" about:"Invalid tags, or too many"`
-	SyncID             string `db:"sync_id" json:"sync_id,omitempty"` // full sync that announces the import
+	SyncID             string `db:"sync_id" json:"sync_id,omitempty" about:"Full sync that announces the import; absent: none"` // full sync that announces the import
 }
 
 // Rows returns the number of processed lines.

@@ -8,7 +8,7 @@ const (
 
 // ImportUndo is the progress of undoing an import.
 type ImportUndo struct {
-	Brought        int64   `db:"brought" json:"brought" about:"People whom an undo would remove or unconfirm"`
+	Brought        int64   `db:"brought" json:"brought" about:"Subscribers whom the import added, or whose status it changed"`
 	UndoUntil      Instant `db:"undo_until" json:"undo_until,omitzero" about:"Absent: it can't be undone"`
 	UndoStatus     string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
 	UndoRemoved    int64   `db:"undo_removed" json:"undo_removed,omitempty" about:"Removed from the list"`
@@ -28,7 +28,7 @@ type ImportUndo struct {
 
 // ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
 type ImportUndoPlan struct {
-	Brought int64 `json:"brought" about:"Subscribers whom the import added or changed"`
+	Brought int64 `json:"brought" about:"Subscribers whom the import added, or whose status it changed"`
 	Looked  int64 `json:"looked" about:"How many of them were checked; remove to said count only these"`
 	Remove  int64 `json:"remove" about:"Would be removed from the list"`
 	Pending int64 `json:"pending" about:"Would wait for confirmation again"`

@@ -18,5 +18,5 @@ func (i *Invitation) Offers() Role { return Role{Role: i.Role, TenantID: i.Tenan
 type InvitationInput struct {
 	Email    Email  `json:"email" is:"required"`
 	Role     string `json:"role" is:"required" enum:"viewer|editor|publisher|tenant_admin|operator"`
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" about:"Tenant of the role; left out for operator"`
 }

@@ -48,7 +48,7 @@ type PollResult struct {
 // individual subscribers, it is also absent while the poll has fewer than FewAnswers answers in total.
 type PollOption struct {
 	Text    string `json:"text" db:"text" about:"Text of the answer"`
-	Answers *int64 `json:"answers,omitempty" db:"answers" about:"Number of people; absent before sending, or if you see no individuals and answers are few"`
+	Answers *int64 `json:"answers,omitempty" db:"answers" about:"Number of people who chose it; absent before sending, or if few answered and you may not see individuals"`
 }
 
 // ErrPollNotFound is returned if a campaign has no such poll.

@@ -61,13 +61,13 @@ func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
 // SendLimits limits how many emails are sent in a period and per day. 0 means no limit.
 type SendLimits struct {
-	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0 means no limit"`
+	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"Emails per second; 0: no limit"`
 	// in any PeriodSeconds (a sliding window)
-	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"0 means no limit"`
+	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"Emails in period_seconds; 0: no limit"`
 	// 1 to 86400
-	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Period in seconds; required with per_period"`
+	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Length of the period in seconds; required with per_period"`
 	// for each UTC day, counted across restarts
-	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0 means no limit"`
+	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"Emails per UTC day; 0: no limit"`
 }
 
 // Column returns the value to store in the database column.

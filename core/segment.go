@@ -35,7 +35,7 @@ type Segment struct {
 	TenantID  string   `json:"tenant_id" db:"tenant_id"`
 	Name      string   `json:"name" db:"name"`
 	Rule      RuleText `json:"rule" db:"rule"`
-	Revision  int64    `json:"revision" db:"revision" about:"Number of changes, from 1"`
+	Revision  int64    `json:"revision" db:"revision" about:"1 when created, one more after each change"`
 	CreatedBy string   `json:"created_by,omitempty" db:"created_by" about:"Who created it, such as user:ID; absent: erased"`
 	CreatedAt Instant  `json:"created_at" db:"created_at"`
 	ChangedBy string   `json:"changed_by,omitempty" db:"changed_by" about:"Who changed it last, such as user:ID; absent: erased"`

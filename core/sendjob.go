@@ -76,8 +76,8 @@ type Stats struct {
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened" about:"Part of opened: automated opens only"`
 	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked" about:"Part of clicked: automated clicks only"`
 
-	Opens  *OpenFigures  `db:"-" json:"opens,omitempty" about:"Opens by people, without automated ones"`
-	Clicks *ClickFigures `db:"-" json:"clicks,omitempty" about:"Clicks by people, without automated ones"`
+	Opens  *OpenFigures  `db:"-" json:"opens,omitempty" about:"Opens, split into people, image proxies and link scanners"`
+	Clicks *ClickFigures `db:"-" json:"clicks,omitempty" about:"Clicks, split into people and link scanners"`
 }
 
 // SendJob is one send of a campaign to one or more lists.

@@ -227,7 +227,7 @@ type Consent struct {
 	Proof          string  `db:"means" json:"means" about:"How it was proved: response, mailed, import, admin, undo or left"`
 	Origin
 	TextVersion string `db:"text_version" json:"text_version" about:"Version of the consent text; empty: no form of newsletterd was used"`
-	Generation  int64  `db:"generation" json:"generation" about:"Counts how often the person subscribed again, from 1"`
+	Generation  int64  `db:"generation" json:"generation" about:"1 for the first subscription, one more each time the person subscribes again"`
 	// number of the job whose email contained the unsubscribe link; 0: none or unknown
 	JobNo        int64   `db:"job_no" json:"-"`
 	Reason       string  `db:"reason" json:"reason,omitempty" about:"Reason for unsubscribing; of an import, the consent as the other system recorded it"`

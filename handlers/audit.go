@@ -13,7 +13,7 @@ type audit struct{ store *store.Store }
 
 // auditFilter filters the entries of the audit log.
 type auditFilter struct {
-	TenantID string       `query:"tenant_id"`
+	TenantID string       `query:"tenant_id" about:"Only changes of this tenant; empty: your only tenant or, for server administrators, all tenants"`
 	Actor    string       `query:"actor" about:"Only changes by this actor, such as user:ID"`
 	Action   string       `query:"action" about:"Only this action, such as list.update, or all of a kind, such as list"`
 	Object   string       `query:"object" about:"Only changes of the record with this ID"`

@@ -18,7 +18,8 @@ const apiVersion = "0.1.0"
 var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
 	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
-	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords,
+	TextParameters: textParameters, PathWords: pathWords, RecordWords: recordWords, FieldWords: fieldWords,
+	TagWords:    tagWords,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: web.ExampleID,
 }
 

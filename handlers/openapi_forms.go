@@ -41,6 +41,7 @@ var inputForms = map[string]web.Object{
 	"time": {"pattern": `^((19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}` +
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
+	"tenant":   {"description": "ID of the tenant; required unless you have a role in only one"},
 	"uuid":     {"format": "uuid"}, // in the form of ids from other services
 	"segment": {
 		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",

@@ -155,7 +155,17 @@ func TestDocumentsAreComplete(t *testing.T) {
 	}
 }
 
-// Every parameter and every property of a request or response has a description in short sentences.
+// saysNothing reports whether a description only repeats the name of what it describes.
+func saysNothing(words, name string) bool {
+	words = strings.ToLower(strings.Trim(words, "."))
+	for _, article := range []string{"the ", "a ", "an "} {
+		words = strings.TrimPrefix(words, article)
+	}
+	return words == "" || words == strings.ToLower(strings.ReplaceAll(name, "_", " "))
+}
+
+// Every parameter and every property of a request or response has a description in short sentences that says more than
+// its name.
 func TestDocumentsDescribeEachProperty(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -165,8 +175,8 @@ func TestDocumentsDescribeEachProperty(t *testing.T) {
 	check := func(where string, of map[string]any) {
 		seen++
 		words, _ := of["description"].(string)
-		if words == "" {
-			t.Errorf("%s has no description: add the tag about, or a word for all fields of this name", where)
+		if saysNothing(words, where[strings.LastIndexAny(where, ".?")+1:]) {
+			t.Errorf("%s has no description but %q: add the tag about, or a word for all fields of this name", where, words)
 		}
 		for sentence := range strings.SplitSeq(strings.ReplaceAll(words, "; ", ". "), ". ") {
 			if n := len(strings.Fields(sentence)); n > 20 {
@@ -205,11 +215,81 @@ func TestDocumentsDescribeEachProperty(t *testing.T) {
 		if err := json.Unmarshal(h.Document(d.Name), &doc); err != nil {
 			t.Fatal(err)
 		}
-		delete(doc["components"].(map[string]any)["schemas"].(map[string]any), "Rule") // docs/segment-rules.md
 		visit(d.Name, doc)
 	}
 	if seen < 2000 {
 		t.Errorf("%d properties", seen)
+	}
+}
+
+// The description of a path parameter names the kind of record or what the text means. Only ids are UUIDs.
+func TestDocumentsDescribePaths(t *testing.T) {
+	seen := map[string]bool{}
+	for name, doc := range described() {
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				for _, p := range op.Parameters {
+					if p.Value.In != "path" {
+						continue
+					}
+					words := p.Value.Description
+					seen[words] = true
+					if saysNothing(words, p.Value.Name) || strings.HasSuffix(words, " record") {
+						t.Errorf("%s: %s %s: {%s} has the description %q", name, method, path, p.Value.Name, words)
+					}
+					if isID := strings.HasPrefix(words, "ID of the "); isID != (p.Value.Schema.Value.Format == "uuid") {
+						t.Errorf("%s: %s %s: {%s} has the format %q, but is described as %q", name, method, path, p.Value.Name,
+							p.Value.Schema.Value.Format, words)
+					}
+				}
+			}
+		}
+	}
+	for _, words := range []string{"ID of the campaign", "ID of the OAuth client", "Number of the link, from 1"} {
+		if !seen[words] {
+			t.Errorf("no parameter has the description %q", words)
+		}
+	}
+}
+
+// Responses leave out empty values of optional properties, so their descriptions say what it means if they are absent.
+func TestDocumentsDescribeAbsence(t *testing.T) {
+	seen, absent, ofEmpty := map[*openapi3.Schema]bool{}, 0, regexp.MustCompile("if empty|empty(:| means)")
+	var visit func(where string, s *openapi3.SchemaRef)
+	visit = func(where string, s *openapi3.SchemaRef) {
+		if s == nil || seen[s.Value] {
+			return
+		}
+		seen[s.Value] = true
+		visit(where, s.Value.Items)
+		for name, p := range s.Value.Properties {
+			words := p.Value.Description
+			if p.Ref != "" {
+				words, _ = p.Extensions["description"].(string)
+			}
+			optional := !slices.Contains(s.Value.Required, name)
+			if optional && ofEmpty.MatchString(words) {
+				t.Errorf("%s.%s is left out, but described as %q", where, name, words)
+			}
+			if optional && strings.Contains(words, "absent") {
+				absent++
+			}
+			visit(where+"."+name, p)
+		}
+	}
+	for _, doc := range described() {
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				for status, res := range op.Responses.Map() {
+					for _, m := range res.Value.Content {
+						visit(method+" "+path+" "+status, m.Schema)
+					}
+				}
+			}
+		}
+	}
+	if absent < 50 {
+		t.Errorf("%d optional properties", absent)
 	}
 }
 

@@ -22,6 +22,35 @@ var tagWords = map[string]string{
 	"segment-fields": "Custom fields that rules can use.",
 }
 
+// textParameters lists the path parameters that are not UUIDs, in paths whose operations have no input type.
+var textParameters = []string{"provider", "list", "issue", "digits", "name"}
+
+// pathWords holds the descriptions of path parameters by name.
+var pathWords = map[string]string{
+	"digits":     "First 32 hex digits of the SHA-256 of the file",
+	"file":       "Token of the email, followed by .gif",
+	"issue":      "Slug of the issue",
+	"list":       "Slug or ID of the newsletter list",
+	"name":       "File name, with the extension of the file's type",
+	"no":         "Number of the link, from 1",
+	"number":     "Number of the poll, from 1",
+	"passkey_id": "ID of the passkey",
+	"provider":   "Name of the mail provider",
+	"share_id":   "ID of the share",
+	"slug":       "Slug of the imported issue",
+	"subscriber": "ID of the subscriber",
+	"token":      "Token from the link in the email",
+	"tool":       "Tool that the newsletter moved from, such as substack",
+	"version":    "Number of the version, from 1",
+}
+
+// recordWords holds the kinds of records by the segment of their paths, where these are not the same words.
+var recordWords = map[string]string{
+	"dkim-keys": "DKIM key", "l": "newsletter list", "media": "media file", "oauth-clients": "OAuth client",
+	"outbox": "event", "syncs": "full sync", "team": "user", "tokens": "access token",
+	"webhook-clients": "webhook source",
+}
+
 // sampleTexts holds sample values of properties by name.
 var sampleTexts = map[string]string{
 	"grant_type":        "refresh_token",
@@ -120,10 +149,10 @@ var fieldWords = map[string]string{
 	"occurred_at":           "Time of the event",
 	"subject":               "The subject, with placeholders; at most 998 characters",
 	"body_html":             "The HTML part, with placeholders",
-	"body_text":             "The text part; generated from the HTML if left out",
+	"body_text":             "The text part; empty: generated from the HTML",
 	"scheduled_at":          "Earliest start; absent: immediately",
 	"window_start":          "Sending doesn't start before this time",
-	"window_end":            "End of sending; later recipients get no email",
+	"window_end":            "End of sending; recipients not reached by then get no email",
 	"tracking":              "totals: only numbers; persons: also who, with tracking_consent only if they agreed",
 	"event_id":              "Unique ID of the event",
 	"event_type":            "Type of the event",
@@ -172,18 +201,16 @@ var fieldWords = map[string]string{
 	"bytes":                 "Size in bytes",
 	"width":                 "Width in pixels",
 	"height":                "Height in pixels",
-	"language":              "Language, such as de; empty means the default",
 	"list_ids":              "IDs of the newsletter lists",
 	"exclude_list_ids":      "Subscribers of these lists get no email",
 	"exclude_campaign_ids":  "Recipients of these campaigns get no email",
 	"exclude_segment_ids":   "People in these segments get no email",
 	"preheader":             "Text that inboxes show next to the subject",
-	"from_name":             "Name of the sender; empty means the default",
-	"from_email":            "Address of the sender; empty means the default",
-	"reply_to":              "Address for replies; empty means the default",
-	"test_addresses":        "Recipients of test emails; empty means the default",
+	"from_name":             "Name of the sender; empty: the tenant's",
+	"reply_to":              "Address for replies; empty: the sender's address",
+	"test_addresses":        "Recipients of test emails that name no address",
 	"postal_address":        "Shown in the footer of emails, as many countries require",
-	"public_url":            "Origin of the tenant's pages and links; empty means the server's",
+	"public_url":            "Origin of the tenant's pages and links; empty: the server's",
 	"totals_only":           "Opens and clicks are counted only in total, not for each subscriber",
 	"no_tracking":           "Opens and clicks are never tracked",
 	"approval":              "Whether a second person must approve campaigns",
@@ -195,9 +222,9 @@ var fieldWords = map[string]string{
 	"subscriber_status":     "For new subscribers; pending ones get a confirmation email first",
 	"undo_status":           "Absent: not undone",
 
-	"subscribe_redirect_url":   "Page shown after a signup; empty means newsletterd's own",
-	"confirm_redirect_url":     "Page shown after the confirmation; empty means newsletterd's own",
-	"unsubscribe_redirect_url": "Page shown after unsubscribing; empty means newsletterd's own",
+	"subscribe_redirect_url":   "Page shown after a signup; empty: newsletterd's own",
+	"confirm_redirect_url":     "Page shown after the confirmation; empty: newsletterd's own",
+	"unsubscribe_redirect_url": "Page shown after unsubscribing; empty: newsletterd's own",
 
 	"post_logout_redirect_uri": "Registered URI to return to after signing out; needs client_id or id_token_hint",
 
@@ -219,7 +246,7 @@ var fieldWords = map[string]string{
 	"updated_by":      "Who changed it last, such as user:ID",
 	"created_by_name": "Name or address of the user, or name of the client, that created it",
 	"keepers":         "Who created it or changed its secret, addresses or permissions, such as user:ID",
-	"secret":          "Secret that signs the requests; only in the response to the request that created it",
+	"secret":          "Secret that signs the requests; only in the response that creates or rotates it",
 	"disabled":        "true: disable it; false: enable it",
 	"role":            "operator: a server administrator; the other roles belong to a tenant",
 	"rule":            "Rule that selects subscribers",
@@ -239,11 +266,12 @@ var fieldWords = map[string]string{
 	"first_party":                  "Skips the consent page, except for the scope admin; server administrators set it",
 	"grant_types":                  "Ways in which the client can get tokens",
 	"id_token_claims":              "Whether the ID token has the name and email claims; userinfo always has them",
-	"id_token_signed_response_alg": "Signature algorithm of the ID token",
+	"id_token_signed_response_alg": "Signature algorithm of the ID token; default RS256",
 	"post_logout_redirect_uris":    "At most 20; where people can be sent after signing out",
 	"require_pkce":                 "Whether PKCE (RFC 7636) is required; always true for public clients",
 	"scopes":                       "Scopes that the client can request",
-	"token_endpoint_auth_method":   "How the client authenticates: public clients don't, so it is none for them",
+	"token_endpoint_auth_method": "none for public clients; client_secret_basic or client_secret_post for confidential " +
+		"ones; empty: both",
 
 	"fields":               "Custom fields that people are asked for",
 	"domains":              "Domains that the tenant may send from",
@@ -259,11 +287,11 @@ var fieldWords = map[string]string{
 	"brand_logo_url":      "https URL of the logo",
 	"brand_dark_logo_url": "https URL of the logo for dark backgrounds; empty: the logo",
 	"mail_from":           "Sender address, in one of the tenant's domains; empty: the server's",
-	"mail_from_name":      "Name of the sender; empty: the server's",
+	"mail_from_name":      "Name of the sender; empty: brand_name or, without it, name",
 	"privacy_url":         "Privacy policy that pages link to",
-	"time_zone":           "IANA time zone for times without an offset; if empty, those times are rejected",
+	"time_zone":           "IANA time zone for times without an offset; empty: such times are rejected",
 	"tracking_consent":    "Opens and clicks identify only subscribers who agreed",
-	"first_few":           "Whether large sends go to 500 recipients first",
+	"first_few":           "Whether sends to more than 2,000 subscribers go to 500 of them first",
 	"relays":              "The tenant's own mail servers; the first that works is used; empty: the server's",
 	"send_limits":         "Limits of the sending rate; empty: none",
 

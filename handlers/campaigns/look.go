@@ -135,7 +135,7 @@ type audience struct {
 	Warnings []string     `json:"warnings" about:"Problems with the selection of recipients; empty: none"`
 	BestAt   core.Instant `json:"best_at,omitzero" about:"Next hour in which the tenant's subscribers usually open most emails; absent: unknown"`
 
-	IsCoarse bool `json:"coarse,omitempty" about:"Whether counts are rounded, because you may not see people and segments select them"`
+	IsCoarse bool `json:"coarse,omitempty" about:"Whether counts are rounded, because segments select the recipients and you may not see individuals"`
 }
 
 // audienceOf returns the counts of a version's audience in the form that the caller may see.

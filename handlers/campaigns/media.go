@@ -79,7 +79,7 @@ func (a media) find(c *web.Call) error {
 
 // mediaFilter filters the list of images.
 type mediaFilter struct {
-	TenantID string `query:"tenant_id"`
+	TenantID string `query:"tenant_id" like:"tenant"`
 	Q        string `query:"q" max:"200" about:"Text in the name or the alternative text"`
 }
 
@@ -136,7 +136,7 @@ func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
 
 // mediaQuery holds the details of an image in the query. Parts of a multipart body take precedence.
 type mediaQuery struct {
-	TenantID    string  `query:"tenant_id"`
+	TenantID    string  `query:"tenant_id" like:"tenant"`
 	Name        *string `query:"name"`
 	Alt         *string `query:"alt" about:"Alternative text, for people who don't see the image"`
 	Decorative  *bool   `query:"decorative" about:"Whether the image needs no alternative text; alt must then be empty"`

@@ -209,7 +209,7 @@ type campaignSending struct {
 	draftApproval
 	ScheduledAt string `json:"scheduled_at" like:"time" about:"Start of sending; without an offset, in time_zone"`
 	WindowStart string `json:"window_start" like:"time" about:"Sending doesn't start before this time"`
-	WindowEnd   string `json:"window_end" like:"time" about:"Sending stops at this time"`
+	WindowEnd   string `json:"window_end" like:"time" about:"End of sending; recipients not reached by then get no email; empty: no end"`
 	// time zone of times without an offset; empty: the tenant's
 	TimeZone string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600" about:"Seconds in which the send can be undone before it starts; default 0"`

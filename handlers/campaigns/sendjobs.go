@@ -348,7 +348,7 @@ func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) 
 type jobTimes struct {
 	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Start; now if empty; without an offset, in time_zone"`
 	WindowStart *string `json:"window_start" like:"time" about:"Sending waits until this time; no limit if empty"`
-	WindowEnd   *string `json:"window_end" like:"time" about:"Sending stops at this time; no limit if empty"`
+	WindowEnd   *string `json:"window_end" like:"time" about:"End of sending; recipients not reached by then get no email; empty: no end"`
 	TimeZone    string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 }
 

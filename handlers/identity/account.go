@@ -123,7 +123,7 @@ func (a account) reset(c *web.Call, in resetRequest) (web.None, error) {
 }
 
 type logoutRequest struct {
-	RefreshToken string `json:"refresh_token"`
+	RefreshToken string `json:"refresh_token" about:"Refresh token of the sign-in to end; without it, nothing is revoked"`
 }
 
 // logout succeeds whether or not there was a session to end.

@@ -57,7 +57,7 @@ type clients struct{ store *store.Store }
 // secret. The type is exported because the OpenAPI document takes its schema's name from it.
 type OAuthClientWithSecret struct {
 	core.Client
-	Secret   string   `json:"client_secret,omitempty"`
+	Secret   string   `json:"client_secret,omitempty" about:"New secret, shown only once; absent: none was created"`
 	Warnings []string `json:"warnings,omitempty" about:"Settings that have no effect, and why; absent: none"`
 }
 

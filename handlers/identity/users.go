@@ -403,7 +403,7 @@ func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Tea
 
 // teamQuery holds the tenant, for callers with a role in several.
 type teamQuery struct {
-	TenantID string `query:"tenant_id"`
+	TenantID string `query:"tenant_id" like:"tenant"`
 	// also disable the OAuth clients of the tenant that the person created
 	DisableClients bool `query:"disable_clients"`
 }
@@ -447,8 +447,8 @@ func (a team) teammate(c *web.Call, named string) (string, error) {
 
 // teamChange is the body of PUT /api/admin/team/:id.
 type teamChange struct {
-	TenantID string `json:"tenant_id"`
-	Role     string `json:"role" is:"required" enum:"tenant_admin|publisher|editor|viewer"`
+	TenantID string `json:"tenant_id" like:"tenant"`
+	Role     string `json:"role" is:"required" enum:"tenant_admin|publisher|editor|viewer" about:"New role in the tenant"`
 }
 
 func (a team) update(c *web.Call, in teamChange) (core.Teammate, error) {

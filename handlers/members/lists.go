@@ -183,7 +183,7 @@ type syncState struct {
 	State      string       `json:"state" enum:"waiting|running|finished|failed" about:"State of the sync"`
 	BatchTotal int          `json:"batch_total" about:"Number of batches in the sync; 0: not planned yet"`
 	Done       int          `json:"done" about:"Number of delivered batches"`
-	StartedAt  core.Instant `json:"started_at"`
+	StartedAt  core.Instant `json:"started_at" about:"Time up to which the sync contains all changes"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
 	FailedAt   core.Instant `json:"failed_at,omitzero" about:"Time of the failure; absent: it didn't fail"`
 	Reason     string       `json:"reason,omitempty" about:"Why the sync failed; absent: it didn't"`

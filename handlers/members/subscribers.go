@@ -361,7 +361,7 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 // unsubscribe it from.
 type everywhere struct {
 	Email    core.Email `json:"email" is:"required"`
-	TenantID string     `json:"tenant_id"`
+	TenantID string     `json:"tenant_id" like:"tenant"`
 }
 
 // unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns these subscriptions.

@@ -16,7 +16,7 @@ type suppressions struct{ store *store.Store }
 
 // block is an entry that blocks an address.
 type block struct {
-	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left" about:"disabled: blocked on request; left: erased, so no import adds the address again"`
+	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left" about:"disabled: blocked on request; suppressed: by an import or mail provider; left: erased, so no import adds the address again"`
 	TenantID   string       `json:"tenant_id,omitempty" about:"Tenant of the block; absent: it applies to all tenants"`
 	ListID     string       `json:"list_id,omitempty" about:"List of the block; absent: it applies to all lists"`
 	Reason     string       `json:"reason"`
@@ -84,7 +84,6 @@ func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 
 // suppressionPart selects a part of the suppression list.
 type suppressionPart struct {
-	TenantID string `query:"tenant_id"`
 	Kind     string `query:"kind" enum:"disabled|bounced|complaint|suppressed" about:"Only blocks of this kind"`
 	ImportID string `query:"import_id,uuid" about:"Only addresses that this import added"`
 }
@@ -93,6 +92,18 @@ type suppressionPart struct {
 type suppressionFilter struct {
 	suppressionPart
 	Email core.Email `query:"email"`
+}
+
+// suppressionQuery filters the suppression list of one tenant or, for operators, of all tenants.
+type suppressionQuery struct {
+	TenantID string `query:"tenant_id" about:"Tenant of the blocks; empty: your only tenant or, for server administrators, all tenants"`
+	suppressionFilter
+}
+
+// countedSuppressions selects the part of a tenant's suppression list to count.
+type countedSuppressions struct {
+	TenantID string `query:"tenant_id" like:"tenant"`
+	suppressionPart
 }
 
 // check returns an error for filters that can't be combined.
@@ -112,7 +123,7 @@ const (
 // list returns the addresses that get no email from any list of a tenant: first the blocked ones, then those that the
 // send side has suppressed. It leaves out blocks on a single list, which are a status of the subscriber. Rows are
 // ordered by part, tenant and address.
-func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (rows []suppression, next string,
+func (a suppressions) list(c *web.Call, in suppressionQuery, page core.Page) (rows []suppression, next string,
 	err error,
 ) {
 	tenant, err := web.TheTenant(c, in.TenantID)
@@ -172,7 +183,7 @@ type suppressionCount struct {
 	More      bool  `json:"more" about:"Not all addresses were read, so the number is a lower limit"`
 }
 
-func (a suppressions) count(c *web.Call, in suppressionPart) (n suppressionCount, err error) {
+func (a suppressions) count(c *web.Call, in countedSuppressions) (n suppressionCount, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return n, err
@@ -184,7 +195,7 @@ func (a suppressions) count(c *web.Call, in suppressionPart) (n suppressionCount
 // suppressionInput names an address and a tenant; without a tenant it concerns all tenants, for operators.
 type suppressionInput struct {
 	Email    core.Email `json:"email" is:"required"`
-	TenantID string     `json:"tenant_id"`
+	TenantID string     `json:"tenant_id" about:"Tenant of the block; empty: your only tenant or, for server administrators, all tenants"`
 }
 
 // newSuppression is the body of POST /api/admin/suppressions.

@@ -12,6 +12,7 @@ import (
 
 // suppressionExport holds the query of an export of the suppression list.
 type suppressionExport struct {
+	TenantID string `query:"tenant_id" like:"tenant"`
 	suppressionFilter
 	// for spreadsheet programs: with a byte order mark, and this character between cells
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`

@@ -35,7 +35,7 @@ const (
 
 // newSegment is the body of POST /api/segments.
 type newSegment struct {
-	TenantID string        `json:"tenant_id"`
+	TenantID string        `json:"tenant_id" like:"tenant"`
 	Name     *string       `json:"name" like:"name" max:"200"`
 	Rule     core.RuleText `json:"rule"`
 }

@@ -14,7 +14,7 @@ type tagInput struct {
 
 // newTag is the body of POST /api/tags.
 type newTag struct {
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" like:"tenant"`
 	tagInput
 }
 

@@ -104,7 +104,7 @@ func (a endpoints) list(c *web.Call, in web.TenantFilter, page core.Page) ([]end
 
 // newEndpoint is the body of POST /api/admin/webhook-endpoints.
 type newEndpoint struct {
-	TenantID string   `json:"tenant_id"`
+	TenantID string   `json:"tenant_id" like:"tenant"`
 	Name     string   `json:"name" like:"line" max:"100"`
 	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000" about:"URL that receives the events"`
 	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`

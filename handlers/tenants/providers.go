@@ -28,7 +28,7 @@ type provider struct {
 	DisabledAt core.Instant    `json:"disabled_at,omitzero"`
 	CreatedAt  core.Instant    `json:"created_at,omitzero" about:"Creation time; absent if set in the configuration file"`
 	UpdatedAt  core.Instant    `json:"updated_at,omitzero"`
-	Secret     string          `json:"secret,omitempty"`
+	Secret     string          `json:"secret,omitempty" about:"Secret that newsletterd generated; only in the response that creates or rotates it; for postmark and mailjet: name:password; for generic: key that signs the webhooks"`
 	LastEvent  *core.LastEvent `json:"last_event,omitempty" about:"Newest accepted event; absent: none recently"`
 }
 
@@ -186,7 +186,7 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 // kind allows that.
 type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
-	Kind     string   `json:"kind" like:"provider" about:"Kind of provider; generic is newsletterd's own format"`
+	Kind     string   `json:"kind" like:"provider" about:"Kind of provider; generic (default): newsletterd's own format"`
 	TenantID string   `json:"tenant_id" about:"Tenant for which it can report; empty: every tenant"`
 	Topics   []string `json:"topics"`
 	Secret   string   `json:"secret" like:"provider_secret"`

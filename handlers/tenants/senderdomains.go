@@ -97,7 +97,7 @@ func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.S
 
 // newSenderDomain is the body of POST /api/admin/sender-domains.
 type newSenderDomain struct {
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" like:"tenant"`
 	Domain   string `json:"domain" is:"required" min:"1" about:"Domain to send from, such as example.org"`
 }
 

@@ -15,7 +15,7 @@ type templates struct{ store *store.Store }
 
 // TemplateInput is the body of a new or changed template. Missing fields stay unchanged.
 type TemplateInput struct {
-	TenantID string  `json:"tenant_id"` // only for a new template
+	TenantID string  `json:"tenant_id" like:"tenant"` // only for a new template
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
 	BodyHTML *string `json:"body_html"`

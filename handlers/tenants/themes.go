@@ -57,7 +57,7 @@ func (a themes) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.T
 
 // newTheme is the body of POST /api/admin/themes.
 type newTheme struct {
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" like:"tenant"`
 	core.ThemeInput
 }
 

@@ -65,7 +65,7 @@ func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) (
 // newWebhookClient is the body of POST /api/admin/webhook-clients. Operators can leave out the tenant, so that the
 // source can report for all tenants.
 type newWebhookClient struct {
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id" about:"Tenant for which it can report; empty: your only tenant or, for server administrators, every tenant"`
 	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
 }
 

@@ -28,6 +28,8 @@ type API struct {
 	Twinned        []string
 	TextParameters []string // path parameters that are not UUIDs and have no input type
 
+	PathWords     map[string]string // descriptions of path parameters by name, except for id
+	RecordWords   map[string]string // kinds of records by the path segment before their id, if the words differ
 	FieldWords    map[string]string // descriptions of fields by name
 	TagWords      map[string]string // descriptions of groups of operations
 	SampleTexts   map[string]string // sample values of properties by name
@@ -237,7 +239,7 @@ func (r *Route) parameters(names *describer) (out []obj) {
 			}
 			out = append(out, obj{
 				"name": name, "in": "path", "required": true, "schema": schema,
-				"description": pathWords(name),
+				"description": names.pathWords(r.Path, name),
 			})
 		}
 	}

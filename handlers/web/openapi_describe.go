@@ -264,12 +264,19 @@ func (names *describer) sampleText(name string, format any) string {
 	return "text"
 }
 
-// pathWords returns the description of a path parameter.
-func pathWords(name string) string {
-	if name == "id" {
-		return "ID of the record"
+// pathWords returns the description of a parameter of a path. For an id, it names the kind of record, which it takes
+// from the path.
+func (names *describer) pathWords(path, name string) string {
+	if name != "id" {
+		return names.api.PathWords[name]
 	}
-	return "The " + strings.ReplaceAll(name, "_", " ")
+	before, _, _ := strings.Cut(path, "/:id")
+	segment := before[strings.LastIndexByte(before, '/')+1:]
+	record := names.api.RecordWords[segment]
+	if record == "" {
+		record = strings.ReplaceAll(strings.TrimSuffix(segment, "s"), "-", " ")
+	}
+	return "ID of the " + record
 }
 
 // worded adds the description of a field to its schema: from its tag, from the form that its tag names, or that of all

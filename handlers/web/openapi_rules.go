@@ -28,24 +28,35 @@ func (names *describer) rule() obj {
 	number := butNot(obj{"pattern": `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`}, nil, "boolean", "array", "object", "null")
 	const domain = `^\s*@?([^\s@.]+\.)+[^\s@.]*[^\s@.0-9][^\s@.]*\s*$`
 	date := obj{"type": "string", "format": "date"}
-	days := obj{"type": "integer", "minimum": 0, "maximum": core.MaxRuleDays}
+	days := func(words string) obj {
+		return obj{"type": "integer", "minimum": 0, "maximum": core.MaxRuleDays, "description": words}
+	}
 	yes := obj{"type": "boolean", "enum": []any{true}}
 	id := obj{"type": "string", "minLength": 1, "maxLength": core.MaxRuleField, "pattern": `\S`}
 	engaged := testSchema(obj{
-		"last": obj{"type": "integer", "minimum": 1, "maximum": core.MaxRuleLast}, "within_days": days,
+		"last": obj{
+			"type": "integer", "minimum": 1, "maximum": core.MaxRuleLast,
+			"description": "The campaign is one of this many newest that the subscriber received",
+		},
+		"within_days": days("The subscriber received the campaign today or at most this many days ago"),
 	})
-	moment := testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date})
+	moment := testSchema(obj{
+		"within_days": days("Today, or at most this many days ago"), "before_days": days("More than this many days ago"),
+		"before": about(date, "Before this day"), "after": about(date, "After this day"),
+	})
 	tag := obj{"type": "string", "minLength": 1, "maxLength": core.MaxTagName, "pattern": `\S`}
 	language := butNot(obj{
 		"pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
 		"items":   obj{"type": "string", "enum": core.Languages}, "minItems": 1, "maxItems": core.MaxRuleValues,
 	}, nil, "number", "boolean", "object", "null")
-	link := partOfCampaign(id, "link", obj{"type": "integer", "minimum": 1})
-	poll := partOfCampaign(id, "number", obj{"type": "integer", "minimum": 1, "maximum": core.MaxPolls})
+	link := partOfCampaign(id, "link", obj{"type": "integer", "minimum": 1, "description": "Number of the link, from 1"})
+	poll := partOfCampaign(id, "number", obj{
+		"type": "integer", "minimum": 1, "maximum": core.MaxPolls, "description": "Number of the poll, from 1",
+	})
 	group := obj{"type": "array", "items": ref, "minItems": 1, "maxItems": core.MaxRuleLeaves}
 	tests := obj{
 		"is": values, "is_not": values, "contains": text, "starts_with": text, "less": number, "more": number,
-		"before": date, "after": date, "within_days": days, "exists": yes, "missing": yes,
+		"before": date, "after": date, "within_days": days(""), "exists": yes, "missing": yes,
 		"on_day": obj{"type": "string", "pattern": "^(today|(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$"},
 	}
 	props := obj{
@@ -63,11 +74,27 @@ func (names *describer) rule() obj {
 		}, nil, "number", "boolean", "object", "null"),
 		"received": id, "on_list": id, "segment": id,
 	}
+	wrong := wrongRules(props, tests)
+	maps.Copy(props, tests)
+	for name, schema := range props {
+		props[name] = about(schema.(obj), ruleWords[name])
+	}
+	names.schemas[ruleName] = obj{
+		"type": "object", "properties": props, "additionalProperties": false, "maxProperties": 2,
+		"not": obj{"anyOf": wrong}, "examples": []any{obj{"field": "city", "is": []any{"Berlin"}}},
+		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field " +
+			"or a poll has exactly one test, such as is or contains",
+	}
+	return maps.Clone(ref) // the caller adds a description
+}
+
+// wrongRules returns schemas of the wrong combinations of conditions and tests.
+func wrongRules(conditions, tests obj) []obj {
 	// A field and a poll have one test. Every other key must be the only one.
 	heads, wrong := []obj{}, []obj{
 		{"required": []string{"field"}, "maxProperties": 1}, {"required": []string{"poll"}, "maxProperties": 1},
 	}
-	for _, name := range slices.Sorted(maps.Keys(props)) {
+	for _, name := range slices.Sorted(maps.Keys(conditions)) {
 		heads = append(heads, obj{"required": []string{name}})
 		if name != "field" && name != "poll" {
 			wrong = append(wrong, obj{"required": []string{name}, "minProperties": 2})
@@ -78,22 +105,54 @@ func (names *describer) rule() obj {
 		if !slices.Contains([]string{"is", "is_not", "exists", "missing"}, name) {
 			wrong = append(wrong, obj{"required": []string{"poll", name}})
 		}
-		props[name] = tests[name]
 	}
-	wrong = append(wrong, obj{"required": []string{"field", "poll"}})
-	names.schemas[ruleName] = obj{
-		"type": "object", "properties": props, "additionalProperties": false, "maxProperties": 2,
-		"not": obj{"anyOf": wrong}, "examples": []any{obj{"field": "city", "is": []any{"Berlin"}}},
-		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field " +
-			"or a poll has exactly one test, such as is or contains",
-	}
-	return ref
+	return append(wrong, obj{"required": []string{"field", "poll"}})
+}
+
+// ruleWords holds the descriptions of the conditions and tests of a rule.
+var ruleWords = map[string]string{
+	"all":          "Matches subscribers who match every one of these conditions",
+	"any":          "Matches subscribers who match at least one of these conditions",
+	"not":          "Matches subscribers who don't match this condition",
+	"field":        "Key of a custom field; the same object has one test, which its value must pass",
+	"poll":         "Poll in a campaign; the same object has one test, which the subscriber's answer must pass",
+	"joined":       "When the subscriber was added to the list; for imported people, by the import",
+	"consented":    "When the subscriber signed up, by the newest consent of the current subscription",
+	"source":       "Source of the current subscription in the consent history, or several, one of which it has",
+	"language":     "Language of the list, or several, one of which it has",
+	"tag":          "Name or ID of a tag that the person has",
+	"domain":       "Domain of the address, or several, one of which it has; a subdomain is another domain",
+	"received":     "ID of a campaign that was sent to the subscriber",
+	"on_list":      "ID of a list to which the address is also subscribed",
+	"segment":      "ID of a segment to which the subscriber belongs",
+	"opened":       "The subscriber opened a campaign of the list that passes this test; a click counts as an open",
+	"clicked":      "The subscriber clicked a link in a campaign of the list that passes this test",
+	"clicked_link": "Link in a campaign that the subscriber clicked",
+	"is":           "The value equals this one, or one of these; case is ignored",
+	"is_not":       "The value is missing or differs from this one, or from all of these; case is ignored",
+	"contains":     "The value contains this text; case is ignored",
+	"starts_with":  "The value starts with this text; case is ignored",
+	"less":         "The value is a number below this one",
+	"more":         "The value is a number above this one",
+	"before":       "The value is a date before this day",
+	"after":        "The value is a date after this day",
+	"within_days":  "The value is a date, today or at most this many days ago",
+	"on_day":       "The value is a date on this day of any year: today, or a day such as 12-24",
+	"exists":       "The value is present",
+	"missing":      "The value is missing or blank",
+}
+
+// about returns a copy of a schema with a description.
+func about(schema obj, words string) obj {
+	schema = maps.Clone(schema)
+	schema["description"] = words
+	return schema
 }
 
 // partOfCampaign returns the schema of an object with the id of a campaign and the number of one of its parts.
 func partOfCampaign(id obj, part string, number obj) obj {
 	return obj{
-		"type": "object", "properties": obj{"campaign": id, part: number},
+		"type": "object", "properties": obj{"campaign": about(id, "ID of the campaign"), part: number},
 		"required": []string{"campaign", part}, "additionalProperties": false,
 	}
 }

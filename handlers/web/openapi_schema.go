@@ -175,6 +175,9 @@ func structSchema(t reflect.Type, names *describer) obj {
 			s["type"] = []any{s["type"], "null"}
 		}
 		props[name] = names.worded(name, sf.Tag, s)
+		if words, ok := s["description"].(string); ok && optional {
+			s["description"] = strings.ReplaceAll(words, "; empty: ", "; absent: ") // an empty value is left out
+		}
 		if !optional {
 			required = append(required, name)
 		}

@@ -8,7 +8,7 @@ import (
 
 // SecretOverlap sets how long the previous secret stays valid. If Seconds is nil, the default of the endpoint applies.
 type SecretOverlap struct {
-	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000" about:"How long the previous secret still works, in seconds, at most 30 days"`
+	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000" about:"Seconds for which the previous secret also works; default 0 for OAuth clients and 86,400 for webhook endpoints"`
 }
 
 // CheckInput returns an error if the time is negative or too long.
