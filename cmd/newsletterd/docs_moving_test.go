@@ -74,7 +74,7 @@ func TestMovingGuides(t *testing.T) {
 	for name, tool := range moved {
 		t.Run(name, func(t *testing.T) {
 			daemontest.Parallel(t)
-			script := commandsOf(guide(t, name))
+			script := commandsIn(t, name)
 			if strings.Count(script, "newsletterd admin subscriber import") != 2 {
 				t.Fatalf("the guide has other commands:\n%s", script)
 			}

@@ -16,9 +16,8 @@ import (
 func TestTortureInstallation(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl", "jq", "sed", "cmp")
-	_, rest, found := strings.Cut(guide(t, "install.md"), "```sh install\n")
-	script, _, _ := strings.Cut(rest, "```\n")
-	if !found || !strings.Contains(script, "newsletterd restore") {
+	script := commandsIn(t, "install.md")
+	if !strings.Contains(script, "newsletterd restore") {
 		t.Fatal("docs/install.md does not show an installation")
 	}
 	dir, bin := t.TempDir(), t.TempDir()

@@ -97,7 +97,7 @@ func TestOutputsOfTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := run("set -euo pipefail\n" + commandsOf(now) + "echo \"all done\""); !strings.HasSuffix(out,
+	if out := run("set -euo pipefail\n" + commandsIn(t, "operation.md") + "echo \"all done\""); !strings.HasSuffix(out,
 		"all done\n") {
 		t.Errorf("a command of the guide fails:\n%s", out)
 	}

@@ -14,13 +14,11 @@ import (
 func TestWebsiteGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl", "jq")
-	script := commandsOf(guide(t, "website.md"))
+	script := commandsIn(t, "website.md")
 	if strings.Count(script, "\ncurl ") < 2 {
 		t.Fatalf("only these commands were found:\n%s", script)
 	}
-	runGuide(t, `TENANT=$(newsletterd admin tenant create --name Acme --json | jq -r .id)
-LIST=$(newsletterd admin list create --tenant $TENANT --name "Monthly news" --json | jq -r .id)
-`+script+`
+	runGuide(t, quickStart(t)+script+`
 newsletterd admin list form --id $LIST > form.html
 grep -q '<select name="city" required>' form.html
 until ls mail/*.eml 2>/dev/null; do sleep 0.1; done
