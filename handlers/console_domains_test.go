@@ -155,8 +155,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
 				[]string{
 					"DMARC policy Don't send yet",
-					"Don't send yet. Your domain's rule for unsigned emails (DMARC) asks receiving servers to reject " +
-						"them or treat them as spam", "Turn on DKIM signing before you send",
+					"Don't send yet. Your domain's DMARC policy asks receiving servers to reject emails without a " +
+						"signature or treat them as spam", "Turn on DKIM signing before you send",
 				},
 			},
 			"a strict policy, for others": {
@@ -444,7 +444,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		e.asks(z, tenants.DNSOptions{BounceDomain: ""})
-		e.shows(page, "can't check your SPF record, the list of servers")
+		e.shows(page, "can't check your SPF record")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, tenants.DNSOptions{BounceDomain: "bounces.example"})
 		got := e.shows(page, "Several records", ">v=spf1 include:old.example include:new.example ~all<")
@@ -490,7 +490,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 			all.Go(func() { e.page("GET", page, nil) })
 		}
 		all.Wait()
-		e.shows(page, "Your domain's provider didn't respond")
+		e.shows(page, "couldn't be looked up")
 		if n := asked.Load(); n != 5 { // verification, key, SPF, DMARC, and name servers of the zone
 			t.Errorf("%d questions", n)
 		}

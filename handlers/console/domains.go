@@ -178,8 +178,8 @@ func (p *Page) describe(d *domainPage, id string) {
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
 			row.Badge = Badge{p.T("Don't send yet"), "bad"}
-			row.Note = p.T("Your policy asks them to reject emails without a signature. Turn on DKIM signing before " +
-				"you send.")
+			row.Note = p.T("Your policy asks receiving servers to reject emails without a signature or treat them " +
+				"as spam. Turn on DKIM signing before you send.")
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -267,7 +267,7 @@ func (p *Page) recordNote(r *core.DomainRecord) (note string) {
 	case r.State == core.RecordOther:
 		note = p.T("A record with this name has a different value. Change it to the value shown.")
 	case r.State == core.RecordUnknown:
-		note = p.T("Your domain's provider didn't respond. newsletterd retries automatically.")
+		note = p.T("This record couldn't be looked up. newsletterd retries automatically.")
 	case r.Purpose == core.RecordDKIM && r.State == core.RecordFound && !r.Active:
 		note = p.T("The record is published, but the key isn't active yet.")
 	case r.Purpose == core.RecordDKIM && r.State != core.RecordFound && r.Active:
@@ -301,8 +301,8 @@ func (p *Page) domainState(d *domainPage) string {
 	case d.Complete:
 		return p.T("Setup complete. Emails from this domain are signed with DKIM.")
 	case d.Refusal != "":
-		return p.T("Don't send yet. Your domain's rule for unsigned emails (DMARC) asks receiving servers to reject " +
-			"them or treat them as spam.")
+		return p.T("Don't send yet. Your domain's DMARC policy asks receiving servers to reject emails without a " +
+			"signature or treat them as spam.")
 	case d.Start:
 		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")
 	case d.Trusted:
@@ -442,9 +442,10 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Verified():
 		return ""
 	case d.Check == core.DomainFault:
-		return p.T("Your domain's provider returned an error. Try again later, or contact it.")
+		return p.T("Looking up the domain failed. Try again later. If it keeps failing, contact your domain's " +
+			"provider.")
 	case d.Check == core.DomainTimeout:
-		return p.T("Your domain's provider didn't respond in time. Try again later.")
+		return p.T("The domain's DNS records couldn't be read. Try again later.")
 	case d.Check == core.DomainTaken:
 		return p.T("Record found, but another newsletter on this server uses the domain. Contact the server " +
 			"administrator.")

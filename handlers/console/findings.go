@@ -47,16 +47,16 @@ var findingTexts = map[string]string{
 	"link_mixed_scripts":     "A link contains look-alike letters from another alphabet, like phishing links do.",
 	"link_dead":              "A link isn't responding.",
 	"link_not_public":        "A link isn't publicly reachable.",
-	"dkim_missing":           "Emails from your domain have no DKIM signature, which proves that they come from you.",
-	"dkim_unpublished":       "The DNS record for your DKIM signature is missing.",
-	"spf_missing":            "Your domain has no valid SPF record, the list of servers that may send from it.",
-	"dmarc_missing": "Your domain has no valid DMARC record, the rule for forged emails. Gmail and Yahoo " +
-		"require one.",
+	"dkim_missing": "Emails from your domain aren't signed (DKIM), so receiving servers can't verify that they come " +
+		"from you.",
+	"dkim_unpublished": "The DNS record for your DKIM signature is missing.",
+	"spf_missing":      "Your domain has no valid SPF record, the list of servers that may send from it.",
+	"dmarc_missing": "Your domain has no valid DMARC policy. It sets what receiving servers do with forged emails. " +
+		"Gmail and Yahoo require it.",
 	"sender_free_mail": "The sender is a free mailbox address, so newsletters may be rejected. Use your own domain.",
 	"dmarc_misaligned": "Neither SPF (allowed servers) nor DKIM (signature) proves that the email comes from " +
 		"your domain. It may land in spam.",
-	"dns_unanswered": "Your domain's provider didn't respond, so your domain couldn't be checked. Try again " +
-		"later.",
+	"dns_unanswered": "Your domain couldn't be checked, because a DNS lookup failed. Try again later.",
 }
 
 // FindingText returns the text of a finding.
