@@ -163,7 +163,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 		checks, _, _ = strings.Cut(textOf(checks), "Preview as subscriber")
 		for _, want := range []string{
 			"“First name”: click the field and add a fallback",
-			"“Your shoe size” is blank for 3 of 3 recipients and has no fallback, the text shown instead.",
+			"“Your shoe size” is blank for 3 of 3 recipients and has no fallback, so they see a gap.",
 			"“City” is blank for 1 of 3 recipients",
 			"list.nothing",
 		} {

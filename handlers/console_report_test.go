@@ -324,7 +324,7 @@ func TestConsoleReport(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "1 person</span> · ",
 			e.at(e.path("/people?status=machine_clicked"))+`">+1 by a link scanner`,
-			"Link scanners are security programs", "Automated clicks are those of link scanners",
+			"Link scanners are security programs", "Automated clicks come from link scanners",
 			">1 automated<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,

@@ -178,9 +178,8 @@ func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,
 	}
 	if f.Default == "" {
-		return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients and has no fallback, the text shown "+
-			"instead.",
-			pairs[:6]...)
+		return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients and has no fallback, so they see a "+
+			"gap.", pairs[:6]...)
 	}
 	return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients. They see “{{word}}” instead "+
 		"(fallback).", pairs...)

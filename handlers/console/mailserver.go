@@ -239,7 +239,7 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 		Host: host,
 		Port: input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with SSL/TLS.")),
 		TLS: newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-			Help(p.T("How the connection to the mail server is protected. STARTTLS is usual.")),
+			Help(p.T("How the connection to the mail server is protected. Most servers use STARTTLS.")),
 		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
 		Password: password,
 		From: input("from", p.T("From address")).Kind("email").Must().Like("news@acme.example").Help(p.T("Enter only " +

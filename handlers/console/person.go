@@ -362,7 +362,7 @@ func (p *Page) BlockText(b personBlock) string {
 	case core.KindDisabled, string(core.StatusSuppressed):
 		text = p.T("This address is blocked. It doesn't get emails from any of your lists.")
 	case string(core.StatusBounced):
-		text = p.T("This address bounced: an email couldn't be delivered. It gets no more emails.")
+		text = p.T("An email to this address couldn't be delivered (bounced). The address gets no more emails.")
 	case string(core.StatusComplaint):
 		text = p.T("This person marked an email as spam and gets no more emails.")
 	case core.KindLeft:

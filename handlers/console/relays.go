@@ -235,7 +235,7 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 		Port:     labelled{port, of},
 		TLS: labelled{
 			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-				Help(p.T("How the connection to the mail server is protected. STARTTLS is usual.")),
+				Help(p.T("How the connection to the mail server is protected. Most servers use STARTTLS.")),
 			of,
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},

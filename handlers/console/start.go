@@ -231,8 +231,8 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	domain = p.proofStep(sender)
 	domain.may = p.May(core.ActionDomainPropose)
 	if delivered {
-		domain.Text = p.T("Keep your emails out of spam. You can dismiss this if your email provider already did " +
-			"this for your domain.")
+		domain.Text = p.T("Keep your emails out of spam. You can dismiss this step if your email provider has " +
+			"already set up your domain.")
 	}
 	if p.folder() && p.IsOperator() {
 		return domain, step{
