@@ -65,6 +65,27 @@ func TestConsoleImportUndoCountsTaggedPeopleOnce(t *testing.T) {
 	})
 }
 
+// Before an import runs, its page offers to delete the file. While it runs, it offers to cancel it.
+func TestConsoleImportCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		file := []string{"Delete this file?", `data-confirm-no="Keep file"`, "-Cancel import"}
+		at := e.uploads(e.list.ID, "a.csv", "email\nnew@reader.example\n")
+		for _, do := range []string{"try", "run"} {
+			e.shows(at, http.StatusOK, file...)
+			form, _ := e.choices(at)
+			form.Set("agreed", "active")
+			form.Set("do", do)
+			e.sends(at, http.StatusSeeOther, form)
+			if do == "try" {
+				e.shows(at, http.StatusOK, append(file, `data-poll="2"`)...)
+				e.runImports()
+			}
+		}
+		e.shows(at, http.StatusOK, "Cancel this import?", `data-confirm-no="Keep importing"`, `data-poll="2"`, "-Delete file")
+	})
+}
+
 // The first list stays if the file is refused. The form says so, and the next upload goes to that list.
 func TestConsoleImportSaysThatTheFirstListStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

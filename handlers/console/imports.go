@@ -117,6 +117,7 @@ type importData struct {
 	List    core.List   `json:"-"`
 	Live    bool        `json:"-"` // whether it is waiting or running
 	Open    bool        `json:"-"` // whether it waits for the column mapping
+	Imports bool        `json:"-"` // whether it is queued or running, and no dry run
 	Ready   bool        `json:"-"` // whether it was checked in a dry run and is ready to run
 	Faulty  bool        `json:"-"` // whether most lines have an error
 	Counted []resultRow `json:"-"`
@@ -200,6 +201,7 @@ func (p *Page) readImport(d *importData) {
 		d.Status == core.ImportRunning ||
 		d.Status == core.ImportUploading
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
+	d.Imports = !d.DryRun && (d.Status == core.ImportWaiting || d.Status == core.ImportRunning)
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
 	d.Faulty = 2*d.Failed > d.Rows
 	if d.Status != core.ImportUploading {
