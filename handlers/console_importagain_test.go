@@ -65,6 +65,21 @@ func TestConsoleImportUndoCountsTaggedPeopleOnce(t *testing.T) {
 	})
 }
 
+// An import that only unsubscribes people added no one, so its undo doesn't speak of new people.
+func TestConsoleImportUndoOfUnsubscribing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "old@reader.example")
+		e.imports(e.uploads(e.list.ID, "a.csv", "email;status\ndora@reader.example;active\n"), "new subscriber")
+		at := e.uploads(e.list.ID, "b.csv",
+			"email;Tags;status\nold@reader.example;VIP;active\ndora@reader.example;;unsubscribed\n")
+		e.imports(at, "<strong>1</strong> imported as unsubscribed")
+		e.shows(at+"/undo", http.StatusOK, "No one added · 1 person unsubscribed",
+			"<strong>1</strong> subscribed again, as before the import",
+			"<strong>1</strong> lose the tags from the file, unless they got them again since", "-including new people")
+	})
+}
+
 // Before an import runs, its page offers to delete the file. While it runs, it offers to cancel it.
 func TestConsoleImportCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	}
 	if plan.Tagged > 0 {
 		text := p.T("lose the tags from the file, unless they got them again since")
-		if plan.Brought > 0 {
+		if d.Added > 0 {
 			text = p.T("lose the tags from the file, unless they got them again since (including new people)")
 		}
 		d.Rows = append(d.Rows, plannedRow{countedRow{text, plan.Tagged}, false})
@@ -86,8 +86,11 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	if d.Suppress {
 		state = p.N("1 address blocked|{{n}} addresses blocked", d.Barred)
 	}
-	if plan.Brought > 0 {
-		state = p.N("1 person added|{{n}} people added", plan.Brought)
+	if d.Added > 0 {
+		state = p.N("1 person added|{{n}} people added", d.Added)
+	}
+	if d.Unsubscribed > 0 {
+		state += " · " + p.N("1 person unsubscribed|{{n}} people unsubscribed", d.Unsubscribed)
 	}
 	if plan.Replaced > 0 {
 		state += " · " + p.N("1 existing subscriber updated|{{n}} existing subscribers updated", plan.Replaced)
