@@ -23,7 +23,8 @@ func TestConsoleBlocksAPerson(t *testing.T) {
 		e.shows("/suppressions", http.StatusOK, "by ann@user.example", "-user:", stays)
 		at := "/people/" + e.found("joan@reader.example").ID
 		body := e.shows(at, http.StatusOK, "Blocked</span>", "when the address was blocked", "by ann@user.example",
-			"-user:", stays, "saves a JSON file with all data")
+			"-user:", stays)
+		e.shows(at+"/export", http.StatusOK, "The JSON file contains all data about this person")
 		if n := strings.Count(body, "This address is blocked"); n != 1 {
 			t.Errorf("%d banners", n)
 		}

@@ -122,6 +122,12 @@ func (o *Console) getFile(t *web.Table, path string, action core.Action, fn hand
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
 }
 
+// fileData is the Data of templates/file.html.
+type fileData struct {
+	File, Back string // URLs of the file and of the page before
+	Person     bool   // whether the file has the data of one person
+}
+
 // export adds a file export of a tenant and its page, which requires recent reauthentication. find returns the API
 // path of the file.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
@@ -153,7 +159,9 @@ func (o *Console) exportOf(t *web.Table, path string, action core.Action, find f
 		q.Set("file", "1")
 		file := p.Request.URL.EscapedPath() + "?" + q.Encode()
 		return p.Show("file", View{
-			Title: p.T("Your file is ready"), Refresh: file, Data: [2]string{file, beforeExport(p.Request.URL)},
+			Title: p.T("Your file is ready"), Refresh: file, Data: fileData{
+				File: file, Back: beforeExport(p.Request.URL), Person: path == personExportPath,
+			},
 		})
 	}, summary)
 }

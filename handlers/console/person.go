@@ -13,6 +13,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
+const personExportPath = "/people/:id/export"
+
 // personRoutes adds the routes of a person's pages.
 func (o *Console) personRoutes(t *web.Table) {
 	o.get(t, "/people/:id", core.ActionPeopleMasked, o.person, "The console: a person on a list")
@@ -22,7 +24,7 @@ func (o *Console) personRoutes(t *web.Table) {
 		"list")
 	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: confirm erasing a person")
 	o.post(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: erase a person")
-	o.export(t, "/people/:id/export", func(p *Page) (string, error) {
+	o.export(t, personExportPath, func(p *Page) (string, error) {
 		_, err := p.thePerson()
 		return p.personPath("export"), err
 	}, "The console: export a person's data, as JSON")
