@@ -413,7 +413,8 @@ func tryAutosave(t *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// Keys go through the choices of a list. Only the last choice is saved, once the focus leaves the list.
+// Keys go through the segments and tags. Only the last choice is saved, once the focus leaves the list. In other lists,
+// each choice is saved while the focus stays.
 func tryChoicesByKeys(t *testing.T, b *consoleBrowser) {
 	const pass = `waiting.splice(0).forEach(f => f())` // all time that the script waits for
 	b.Eval(`window.waiting = [], window.later = setTimeout, window.setTimeout = f => waiting.push(f)`)
@@ -428,8 +429,14 @@ func tryChoicesByKeys(t *testing.T, b *consoleBrowser) {
 	b.Eval(pass)
 	b.Eval(`window.setTimeout = later`)
 	b.Wait(`document.querySelector("#saved").textContent === "Saved"`)
-	if n, body := b.count("/diary"); n != before+1 || !strings.Contains(body, "to=VIP") {
+	if n, body := b.count("/diary"); n != before+1 || !strings.Contains(body, "segment=VIP") {
 		t.Errorf("%d saves, the last one %s", n-before, body)
+	}
+	b.Do(chromedp.Focus("#font"), key(kb.ArrowDown))
+	b.Wait(fmt.Sprintf(`document.querySelector("#diary").elements.revision.value === "%d"`, before+2))
+	b.expect(focused, "font")
+	if _, body := b.count("/diary"); !strings.Contains(body, "font=Georgia") {
+		t.Error(body)
 	}
 	b.clean()
 }

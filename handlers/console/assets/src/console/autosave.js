@@ -4,7 +4,8 @@
 // its id; of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form
 // sends the next time, or data-fault. <iframe data-preview> is loaded again after each save.
 //
-// While someone goes through the choices of a <select> with keys, nothing is saved until the focus leaves it.
+// While someone goes through the segments and tags of a <select name="segment"> with keys, nothing is saved until the
+// focus leaves it.
 //
 // Where no answer came, the server may have saved what was sent all the same, so that the next revision is its own. The
 // field "lost" says what that was, as JSON: a list of {name: value}. The server takes it for no other person's change.
@@ -21,10 +22,10 @@ function state(form) {
   return states.get(form);
 }
 
-// The list of choices that keys go through. Saving a choice can create what it names, so only the last one is saved.
+// The list of segments and tags that keys go through. Saving a tag creates a segment, so only the last choice is saved.
 let keyed = null;
 addEventListener("keydown", (event) => {
-  if (event.target instanceof HTMLSelectElement) keyed = event.target;
+  if (event.target.matches?.('select[name="segment"]')) keyed = event.target;
 });
 for (const type of ["pointerdown", "focusout"]) addEventListener(type, () => (keyed = null));
 
