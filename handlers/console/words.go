@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
 
@@ -98,7 +99,7 @@ func fillIn(text string, pairs ...any) string {
 			names[i] = "{{" + names[i] + "}}"
 		}
 	}
-	return strings.NewReplacer(names...).Replace(text)
+	return core.Placeholders(names...).Replace(text)
 }
 
 // notices holds the messages about completed actions, keyed by the word in the query.

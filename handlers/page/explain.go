@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -91,7 +90,7 @@ func FillIn(text string, pairs ...any) string {
 			names[i] = "{{" + names[i] + "}}"
 		}
 	}
-	return strings.NewReplacer(names...).Replace(text)
+	return core.Placeholders(names...).Replace(text)
 }
 
 // FaultOf returns the message and the status for an error that the visitor can fix in a form. For other errors, ok is

@@ -171,7 +171,7 @@ func (s *Style) Expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return strings.NewReplacer("{{email}}", string(s.Email), "{{list}}", s.List, "{{tenant}}", s.Tenant, "{{field}}",
+	return core.Placeholders("{{email}}", string(s.Email), "{{list}}", s.List, "{{tenant}}", s.Tenant, "{{field}}",
 		s.Field).Replace(text)
 }
 

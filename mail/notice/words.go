@@ -54,7 +54,7 @@ func filler(w *words.List, d Data) *strings.Replacer {
 	if d.Client.Name != "" && d.Client.By == "" || d.Server != (core.ServerMail{}) && d.Server.By == "" {
 		by = w.Command
 	}
-	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
+	return core.Placeholders("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(core.ListedText(d.Review.Subject, nil)),
 		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", said(w, by, d.Review.Note),
 		"{{wanted}}", wanted(w, &d), "{{client}}", octets.CleanLine(d.Client.Name),
