@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	htmltemplate "html/template"
+	"net/url"
 	texttemplate "text/template"
 	"time"
 
@@ -105,6 +106,7 @@ type view struct {
 	Footer     string
 	Hello      string // empty if the email starts with the tenant's own wording
 	Line       words.Notice
+	OrOpen     string // introduction of the URL in the HTML part
 	Paragraphs []paragraph
 	After      string
 }
@@ -115,7 +117,7 @@ type button struct{ URL, Label, Open, Color, OnColor string }
 // Button returns the link as a button.
 func (v view) Button() button {
 	colors, _ := core.DesignColors(v.Brand.Color)
-	return button{URL: v.URL, Label: v.Line.Button, Open: v.Line.Open, Color: colors.Accent, OnColor: colors.On}
+	return button{URL: v.URL, Label: v.Line.Button, Open: v.OrOpen, Color: colors.Accent, OnColor: colors.On}
 }
 
 // AddressLines returns the lines of the postal address.
@@ -140,6 +142,7 @@ func (v view) OutlookLogo() htmltemplate.HTML {
 
 // Render returns the subject, text and HTML of a notice. It only fails for an unknown kind.
 func (k Kind) Render(d Data) (subject, text, page string, err error) {
+	d.setName() // before the link is replaced
 	if !d.fills() {
 		return k.execute(d)
 	}
@@ -147,16 +150,25 @@ func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	if err != nil {
 		return "", "", "", err
 	}
-	to, url := entities.Replace(d.To), entities.Replace(d.URL)
-	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, url), nil
+	to, link := entities.Replace(d.To), entities.Replace(d.URL)
+	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, link), nil
+}
+
+// setName names a daemon without a brand: after the host of the link, or else "newsletterd".
+func (d *Data) setName() {
+	if d.Brand.Name = octets.CleanLine(d.Brand.Name); d.Brand.Name != "" {
+		return
+	}
+	d.Brand.Name = "newsletterd"
+	if u, err := url.Parse(d.URL); err == nil && u.Hostname() != "" {
+		d.Brand.Name = u.Hostname()
+	}
 }
 
 // execute renders a notice through the templates.
 func (k Kind) execute(d Data) (subject, text, page string, err error) {
-	d.Brand.Name, d.List = octets.CleanLine(d.Brand.Name), octets.CleanLine(d.List)
-	if d.Brand.Name == "" {
-		d.Brand.Name = words.Of(d.Language).Service
-	}
+	d.setName()
+	d.List = octets.CleanLine(d.List)
 	d.Brand.Color = sixDigits(d.Brand.Color)
 	v, err := k.view(d)
 	if err != nil {

@@ -72,3 +72,36 @@ func noticeWithLogo(lang string) Data {
 }
 
 var wordOf = regexp.MustCompile(`[\p{L}\p{N}@./:?=_-]*[\p{L}\p{N}]`)
+
+// TestURLBelowButton checks that the URL below a button isn't introduced as the first way to act, and that the text part
+// without a button keeps its introduction.
+func TestURLBelowButton(t *testing.T) {
+	t.Parallel()
+	for _, lang := range core.Languages {
+		w := words.Of(lang)
+		for n, l := range w.Notices {
+			_, text, page, err := Kind(n).Render(noticeWithLogo(lang))
+			want := w.OrOpen
+			if l.OpenSaysMore {
+				want = l.Open
+			}
+			if err != nil || !strings.Contains(text, l.Open) || !strings.Contains(page, want+"<br>") {
+				t.Errorf("%s %s: %s\n%s, %v", lang, n, text, page, err)
+			}
+		}
+	}
+}
+
+// TestFixedPartsInGerman checks that in German the parts of emails to subscribers that a tenant can't change don't
+// address the reader. They fit any wording, formal or not.
+func TestFixedPartsInGerman(t *testing.T) {
+	t.Parallel()
+	w := words.Of("de")
+	formal := regexp.MustCompile(`\b(Sie|Ihnen|Ihre?[mnrs]?)\b`)
+	for _, k := range []Kind{Confirm, AskAgain, Subscribed, Unsubscribed, Preferences} {
+		l := w.Notices[string(k)]
+		if fixed := l.Open + l.Button + l.After + w.OrOpen + w.Footer; formal.MatchString(fixed) {
+			t.Errorf("%s: %s", k, fixed)
+		}
+	}
+}

@@ -5,20 +5,19 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/mail/internal/words"
 )
 
-// TestUnnamedService checks that a service without a name has a generic name in the language of the email.
+// TestUnnamedService checks that emails of a server without a name contain its host instead.
 func TestUnnamedService(t *testing.T) {
 	for _, language := range core.Languages {
 		subject, text, page, err := Reset.Render(Data{
 			Language: language, To: "ann@example.org",
 			URL: "https://news.test/x",
 		})
-		all := subject + text + page
-		if err != nil || !strings.Contains(all, words.Of(language).Service) || language != "en" &&
-			strings.Contains(all, "our newsletter") {
-			t.Errorf("%s: %s, %v", language, all, err)
+		for _, part := range []string{subject, text, page} {
+			if err != nil || !strings.Contains(strings.ReplaceAll(part, "https://news.test", ""), "news.test") {
+				t.Errorf("%s: %s, %v", language, part, err)
+			}
 		}
 	}
 }

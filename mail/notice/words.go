@@ -104,9 +104,13 @@ func (k Kind) view(d Data) (view, error) {
 	if d.Own.Text != "" {
 		hello = ""
 	}
+	orOpen := w.OrOpen
+	if l.OpenSaysMore {
+		orOpen = l.Open
+	}
 	return view{
 		Hello: hello,
-		Data:  d, Line: l, Footer: fill.Replace(w.Footer), After: fill.Replace(l.After),
+		Data:  d, Line: l, OrOpen: orOpen, Footer: fill.Replace(w.Footer), After: fill.Replace(l.After),
 		Subject:    octets.CleanLine(fill.Replace(cmp.Or(d.Own.Subject, l.Subject))),
 		Paragraphs: paragraphs(fill.Replace(cmp.Or(d.Own.Text, l.Text))),
 	}, nil

@@ -17,12 +17,12 @@ import (
 
 // List holds the texts of one language.
 type List struct {
-	Hello   string `json:"hello"`
-	Service string `json:"service"` // name of a service without a name
-	List    string `json:"list"`    // name of a list without a name
-	Footer  string `json:"footer"`
-	Reason  string `json:"reason"` // reason for getting a newsletter, in its footer
-	Leave   string `json:"leave"`  // label of the unsubscribe link in that footer
+	Hello  string `json:"hello"`
+	List   string `json:"list"`    // name of a list without a name
+	OrOpen string `json:"or_open"` // introduction of the URL below a button
+	Footer string `json:"footer"`
+	Reason string `json:"reason"` // reason for getting a newsletter, in its footer
+	Leave  string `json:"leave"`  // label of the unsubscribe link in that footer
 	// sentence for subscribers who agreed to tracking by name, and the label of the link to withdraw that
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
@@ -49,7 +49,9 @@ type Notice struct {
 	Text    string `json:"text"`   // text before the link; a tenant may have its own
 	Open    string `json:"open"`   // introduction of the link in the text part
 	Button  string `json:"button"` // label of the link
-	After   string `json:"after"`  // text after the link
+	// OpenSaysMore means that the HTML part needs Open too, because it contains more than List.OrOpen.
+	OpenSaysMore bool   `json:"open_says_more"`
+	After        string `json:"after"` // text after the link
 }
 
 //go:embed texts
