@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -189,19 +190,16 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 		rows)
 }
 
-// Reason returns the text of a reason for unsubscribing.
+// Reason returns the text of a reason for unsubscribing, in the words of the unsubscribe page.
 func (p *Page) Reason(word string) string {
+	for _, r := range (&page.Style{Lang: p.Lang}).Words().Reasons() {
+		if r.Word == word {
+			return r.Text
+		}
+	}
 	switch word {
-	case "too_many":
-		return p.T("Too many emails")
-	case "content":
-		return p.T("No longer interested")
-	case "never_asked":
-		return p.T("Never signed up")
 	case core.ReasonNoAnswer:
 		return p.T("Didn't respond to the re-engagement email")
-	case "other":
-		return p.T("Other")
 	case "":
 		return p.T("No reason given")
 	}
