@@ -152,6 +152,8 @@ func TestReaderInABrowser(t *testing.T) {
 			}
 			r.Open(r.d.cfg.Origin() + "/preferences?token=" + token)
 			r.at("preferences-by-newsletter", "manage_title")
+			r.Open(r.d.cfg.Origin() + "/unsubscribe?token=" + token)
+			r.at("unsubscribe-by-newsletter", "leave_title")
 
 			r.byRequestedToken(list)
 			r.takeDataAway(list)

@@ -22,6 +22,7 @@ type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []page.Reason // to choose from
 	Named                       bool          // the subscriber can withdraw consent to tracking per subscriber instead
+	Manage                      string        // URL of the preference page; empty: no link
 }
 
 type linkForm struct {
@@ -111,8 +112,11 @@ func (p newsletterPages) askConfirm(c *web.Call, in tokenQuery) (web.HTML, error
 		return web.HTML{}, leftSince(c)
 	}
 	if was.Done {
-		return page.RenderMessage(c, 0, w.AlreadyTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.AlreadyText)}},
-			page.Brand{})
+		said := page.Note{Lines: []string{page.StyleOf(c).Expand(w.AlreadyText)}}
+		if said.Manage, err = p.manageLink(c, list, was); err != nil {
+			return web.HTML{}, err
+		}
+		return page.RenderMessage(c, 0, w.AlreadyTitle, said, page.Brand{})
 	}
 	return page.Render(c, 0, "press", page.View{Title: w.ConfirmTitle, Data: press{
 		Text: page.StyleOf(c).Expand(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
@@ -150,8 +154,25 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		said.Link, said.LinkText = page.ArchiveURL(list, c.PublicURL()), w.ArchiveRead
 		v.Feed = said.Link + page.FeedName
 	}
+	if said.Manage, err = p.manageLink(c, list, was); err != nil {
+		return web.HTML{}, err
+	}
 	v.Data = said
 	return page.Render(c, 0, "message", v)
+}
+
+// manageLink returns the path of the preference page for the holder of an emailed confirmation link. Like the link in a
+// newsletter, it opens only this subscription. For other tokens, which anyone can request, it returns an empty string.
+func (p newsletterPages) manageLink(c *web.Call, list *core.ListWithTenant, was members.Confirmed) (string, error) {
+	if !was.Mailed {
+		return "", nil
+	}
+	email := page.StyleOf(c).Email
+	token, err := p.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: p.Store.SubscriptionID(list.ID, email.Key()),
+		Email: email, IssuedAt: c.Now,
+	})
+	return preferencesOf(token), err
 }
 
 // leftSince returns the error for a confirmation link whose subscriber has unsubscribed since. The error page links to
@@ -197,13 +218,16 @@ func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, e
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
-	w, to := page.WordsOf(c), ""
+	w, to, manage := page.WordsOf(c), "", ""
 	if list != nil {
 		to = list.UnsubscribeRedirectURL
+		if t.Kind == auth.UnsubscribeMailed { // anyone can request a token of another kind
+			manage = preferencesOf(in.Token)
+		}
 	}
 	return page.Render(c, 0, "press", page.View{Title: w.LeaveTitle, Data: press{
 		Text: page.StyleOf(c).Expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton,
-		Reasons: w.Reasons(), Named: p.named(c, list, t),
+		Reasons: w.Reasons(), Named: p.named(c, list, t), Manage: manage,
 	}}, page.RedirectSource(to)...)
 }
 

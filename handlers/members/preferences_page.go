@@ -32,6 +32,7 @@ type manageData struct {
 	Manages     bool
 	Sent        bool // the link with full access was sent
 	Leave       bool // there is a subscription to end
+	Bare        bool // there is nothing to change but the subscription itself
 	Others      bool // there are several subscriptions to end
 	Subscribe   string
 	Named       bool              // the subscriber agrees to tracking per subscriber
@@ -145,6 +146,13 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 		data.Held = []heldRow{here}
 	}
 	data.Leave, data.Others = here.Active, stays > 1
+	data.Bare = here.Active && len(data.Held) == 1 && len(data.Fields) == 0 && !data.Named && data.Tracking == nil
+	if h.sent {
+		v.Notice = page.StyleOf(c).Expand(w.LinkSent)
+		if here.Active { // the page shows that the address is known
+			v.Notice = page.StyleOf(c).Expand(w.LinkMailed)
+		}
+	}
 	if v.Title = w.AskTitle; !h.manages {
 		v.Title = w.ManageTitle
 		// Other people who have the email must not learn whether this subscriber has more lists. Only whether the
@@ -208,7 +216,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		if err != nil {
 			return web.HTML{}, page.LinkError(c, err)
 		}
-		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
+		return p.left(c, h.UnsubscribeToken, leftAt, preferencesOf(h.token))
 	case actTrack, actUntrack:
 		return p.setTracking(c, h, form["action"], form[core.TrackingMember])
 	case actLeaveAll:
@@ -224,7 +232,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 			return web.HTML{}, err
 		}
 		h.sent = true
-		return p.showPreferences(c, h, page.View{Notice: page.StyleOf(c).Expand(page.WordsOf(c).LinkSent)}, 0, nil, "")
+		return p.showPreferences(c, h, page.View{}, 0, nil, "")
 	}
 	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, track, untrack, link.")
 }
@@ -236,7 +244,7 @@ const undoTokens = 12 * web.KiB
 // leftAll offers to undo everything together: the form contains a token for each list.
 func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
 	w := page.WordsOf(c)
-	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: backTo(h)}
+	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: preferencesOf(h.token)}
 	var tokens strings.Builder
 	for i := range gone {
 		token, err := p.undoToken(c, auth.UnsubscribeToken{
@@ -254,7 +262,8 @@ func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription
 	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
-func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
+// preferencesOf returns the path of the preference page that a token opens.
+func preferencesOf(token string) string { return "/preferences?token=" + url.QueryEscape(token) }
 
 func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]string) (web.HTML, error) {
 	sub, err := p.Store.Subscription(c, h.ListID, h.Email)

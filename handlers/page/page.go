@@ -83,7 +83,8 @@ type Note struct {
 	Hint           string
 	Details        [][2]string
 	Link, LinkText string
-	Quiet          bool // whether the link is shown as text, not as a button
+	Quiet          bool   // whether the link is shown as text, not as a button
+	Manage         string // URL of the preference page; empty: no link
 }
 
 // Render renders a page from one of the templates, with the headers of all pages. targets are further origins to which

@@ -67,6 +67,7 @@ type Words struct {
 	StatusPending      string `json:"status_pending"`
 	StatusUnsubscribed string `json:"status_unsubscribed"`
 	Details            string `json:"details"`
+	NoDetails          string `json:"no_details"`
 	Save               string `json:"save"`
 	Saved              string `json:"saved"`
 	Change             string `json:"change"`
@@ -82,6 +83,7 @@ type Words struct {
 	LinkText           string `json:"link_text"`
 	LinkButton         string `json:"link_button"`
 	LinkSent           string `json:"link_sent"`
+	LinkMailed         string `json:"link_mailed"`
 	AskTitle           string `json:"ask_title"`
 	AskText            string `json:"ask_text"`
 	MovedTitle         string `json:"moved_title"`

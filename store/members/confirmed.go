@@ -15,6 +15,8 @@ const confirmedQuery = `SELECT
 
 // Confirmed is the state of the request that an emailed confirm token belongs to.
 type Confirmed struct {
+	Mailed bool `db:"-"` // whether the token was emailed, so that its holder has the mailbox
+
 	Done bool `db:"done"` // confirmed by an emailed token and still active
 	Left bool `db:"left"` // unsubscribed since; the token does not undo this
 }
@@ -31,5 +33,6 @@ func (s *Store) Confirmed(ctx context.Context, token string) (c Confirmed, err e
 		return c, err
 	}
 	err = s.Get(ctx, &c, confirmedQuery, t.rowID)
+	c.Mailed = err == nil
 	return c, err
 }
