@@ -84,8 +84,9 @@ func (e *reviewEnv) send(action, tag string) (int, core.CampaignState) {
 	})
 	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
 	e.must(err)
-	if c.State == core.CampaignApproved && !strings.Contains(answer, "/campaigns/"+e.campaign.ID+`"`) {
-		e.Errorf("the answer doesn't lead to the campaign: %s", textOf(answer))
+	if c.State == core.CampaignApproved && (!strings.Contains(answer, "/campaigns/"+e.campaign.ID+`/send"`) ||
+		!strings.Contains(answer, `<main class="alone"`)) {
+		e.Errorf("the answer doesn't lead to the page for sending, or has another design: %s", textOf(answer))
 	}
 	return status, c.State
 }

@@ -31,7 +31,7 @@ func (h *Handler) table() []*web.Route {
 		Pictures: o.PictureMemory, Videos: o.Videos,
 	}
 	pages := h.console(sends)
-	sends.ShowReview = pages.ShowReview
+	sends.ShowReview, sends.ShowDecision = pages.ShowReview, pages.ShowDecision
 	if o.Store != nil {
 		h.inside, h.moved = sends.Inside, sends.Moved
 	}

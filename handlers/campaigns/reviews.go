@@ -311,10 +311,14 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		}
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
-	return page.RenderMessage(c, 0, w.ReviewDone, page.Note{
-		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID,
-		LinkText: w.ReviewBack, Quiet: true,
-	}, page.TenantBrand(page.OwnBrand(), &t))
+	said := page.Note{
+		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID, LinkText: w.ReviewBack,
+		Quiet: true,
+	}
+	if in.Action == "approve" && caller.May(core.ActionCampaignSend, of.TenantID) {
+		said.Link, said.LinkText, said.Quiet = said.Link+"/send", w.ReviewToSend, false
+	}
+	return a.ShowDecision(c, who, &t, &page.View{Title: w.ReviewDone, Lang: page.StyleOf(c).Lang, Data: said})
 }
 
 // approveSeen compiles the shown revision for approval by a person who didn't write it.

@@ -42,6 +42,8 @@ type Room struct {
 
 	// ShowReview renders the page for approving a campaign, in the design of the console.
 	ShowReview func(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML, error)
+	// ShowDecision renders the page that follows, with a page.Note.
+	ShowDecision func(c *web.Call, who core.Visitor, t *core.Tenant, v *page.View) (web.HTML, error)
 
 	// Taken has the first part of each path in the table. An issue with such a slug is never at the root of a host.
 	Taken map[string]bool

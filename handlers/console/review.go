@@ -50,3 +50,14 @@ func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *page.Reviewed, s
 		}{v.Data, slices.Concat(d.Faults, d.Warnings)},
 	})
 }
+
+// ShowDecision renders the page after a decision about a tenant's campaign, in the same design as ShowReview. v.Data is
+// for templates/review-done.html.
+func (o *Console) ShowDecision(c *web.Call, who core.Visitor, t *core.Tenant, v *page.View) (web.HTML, error) {
+	p, err := o.page(c, who)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	p.Tenant, p.Lang = *t, v.Lang
+	return p.Show("review-done", View{Title: v.Title, Plain: true, Data: v.Data})
+}

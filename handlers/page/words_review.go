@@ -45,6 +45,7 @@ type reviewWords struct {
 	ReviewProgram     string `json:"review_part_program"`
 	ReviewFaulty      string `json:"review_faulty"`
 	ReviewDone        string `json:"review_done"`
+	ReviewToSend      string `json:"review_to_send"`
 	ReviewApproved    string `json:"review_approved"`
 	ReviewSent        string `json:"review_sent"`
 	ReviewRejected    string `json:"review_rejected"`
