@@ -10,6 +10,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 
 	"newsletterd/core"
@@ -22,7 +23,9 @@ import (
 //go:embed pages/*.html pages/words
 var files embed.FS
 
-var templates = web.NewTemplates(files, "pages", template.FuncMap{"fields": shownFields}, "layout")
+var templates = web.NewTemplates(files, "pages", template.FuncMap{
+	"fields": shownFields, "unbroken": unbroken,
+}, "layout")
 
 // View is the data of a page. Fault describes an error in the submitted form, and Notice a completed action.
 type View struct {
@@ -64,7 +67,12 @@ type Link struct{ Path, Text string }
 func (v View) Wrong(field string) bool { return v.Fault != "" && v.Field == field }
 
 // Expand returns a text with its placeholders replaced.
-func (v View) Expand(text string) string { return v.Style.Expand(text) }
+func (v View) Expand(text string) string { return unbroken(v.Style.Expand(text)) }
+
+var abbreviated = regexp.MustCompile(`(^|\PL)(\pL{1,2}\.) (\pL{1,2}\.)`)
+
+// unbroken prevents a line break within abbreviations such as "e. V.".
+func unbroken(text string) string { return abbreviated.ReplaceAllString(text, "$1$2\u00a0$3") }
 
 // fieldSet is the data of the template for a list's fields.
 type fieldSet struct {

@@ -42,3 +42,24 @@ func TestEveryPageCanBeParsed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A name such as "e. V." is never broken over two lines.
+func TestAbbreviationsStayTogether(t *testing.T) {
+	for text, want := range map[string]string{
+		"Sonnenhang e. V.":          "Sonnenhang e.\u00a0V.",
+		"Sonnenhang e. V., Bonn":    "Sonnenhang e.\u00a0V., Bonn",
+		"News of May. A new season": "News of May. A new season",
+	} {
+		if got := unbroken(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	v := View{Title: "Sonnenhang e. V.", Brand: Brand{Name: "Sonnenhang e. V."}, Data: Note{}}
+	shown, err := Fill(200, "message", v)
+	if err != nil || strings.Contains(strings.SplitAfter(string(shown.Body), "</title>")[1], "e. V.") {
+		t.Errorf("%s, %v", shown.Body, err)
+	}
+	if want := "<title>Sonnenhang e. V.</title>"; !strings.Contains(string(shown.Body), want) {
+		t.Errorf("no %q in %s", want, shown.Body)
+	}
+}
