@@ -101,7 +101,7 @@
 //	list.go listwithtenant.go field.go fieldsetby.go   lists and their fields
 //	counts.go hygiene.go   counts of lists and inactive subscribers
 //	template.go theme.go color.go designcolors.go   parts of emails, and their colors
-//	mailtext.go testgroup.go zone.go   texts of emails; languages; time zones
+//	mailtext.go placeholders.go testgroup.go zone.go   texts of emails; values in texts; languages; time zones
 //	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email
