@@ -79,6 +79,8 @@ type HistoryEntry struct {
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
 	Transport  string  `db:"transport"` // of the job
+	DueAt      Instant `db:"due_at"`
+	WindowEnd  Instant `db:"window_end"` // of the job
 
 	Engagements []PersonOpening `db:"-"`
 }
@@ -100,15 +102,25 @@ type Mailed struct {
 
 	Engagements []PersonOpening `json:"engagements" about:"Opens and clicked links, if the campaign was tracked"`
 
+	NextTryAt Instant `json:"next_try_at,omitzero"`
+	GivesUpAt Instant `json:"gives_up_at,omitzero" about:"Time of the last attempt; absent: none is planned"`
+
 	no int64
 }
 
 // Mailed returns the entry in the form that the API returns.
 func (e *HistoryEntry) Mailed() Mailed {
-	return Mailed{
-		e.JobID, e.TenantID, e.ListID, e.Name, e.Subject, RecipientStates[e.State], e.Reason, e.Tries, e.FinishedAt,
-		e.Marks.Names(), e.Transport, append([]PersonOpening{}, e.Engagements...), e.JobNo,
+	m := Mailed{
+		JobID: e.JobID, TenantID: e.TenantID, ListID: e.ListID, Name: e.Name, Subject: e.Subject,
+		Status: RecipientStates[e.State], Reason: e.Reason, Tries: e.Tries, FinishedAt: e.FinishedAt,
+		Events: e.Marks.Names(), Transport: e.Transport, Engagements: append([]PersonOpening{}, e.Engagements...),
+		no: e.JobNo,
 	}
+	if e.State == RecipientDeferred {
+		m.NextTryAt = e.DueAt
+		m.GivesUpAt = (&SendJob{WindowEnd: e.WindowEnd}).LastTry(e.Tries, e.DueAt)
+	}
+	return m
 }
 
 // Key returns the key by which a history is sorted.

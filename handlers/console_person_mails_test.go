@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/members"
 	"newsletterd/store/tenants"
 )
@@ -41,5 +42,24 @@ func TestConsolePersonsTransactionalEmails(t *testing.T) {
 		theirs := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &other.ID })
 		became(tenants.MailResult{ID: asked(theirs.ID), Reason: "554 theirs"})
 		e.shows(at, http.StatusOK, "550 5.7.1 not you", "-554 theirs")
+	})
+}
+
+// The page of a person shows when an email that was temporarily refused is sent again, and what to do until then.
+func TestConsolePersonsRetriedEmail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		due := e.seed.Time().Add(5 * time.Minute)
+		full := core.Outcome{State: core.RecipientDeferred, Tried: true, Reason: "452 4.2.2 full", DueAt: due}
+		busy := full
+		busy.Reason = "451 4.3.0 busy"
+		j := e.mailing(full, busy)
+		rows, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
+		e.must(err)
+		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK,
+			"The mailbox is full. newsletterd retries until tomorrow, 23:20.",
+			"ask the person for another address.", `<td class="number soft">next attempt today, 01:05</td>`)
+		e.shows("/people/"+rows[1].SubscriberID, http.StatusOK, "newsletterd retries until tomorrow, 23:20.",
+			"-the person for another")
 	})
 }

@@ -20,6 +20,8 @@ type personMail struct {
 	Events      []string             `json:"events"`
 	Transport   string               `json:"transport"`
 	Engagements []core.PersonOpening `json:"engagements"`
+	NextTryAt   core.Instant         `json:"next_try_at"`
+	GivesUpAt   core.Instant         `json:"gives_up_at"`
 }
 
 // has reports whether an event of the email was reported.
@@ -40,6 +42,18 @@ func (m *personMail) saved() bool {
 
 // MailWhy returns the reason why an email was not sent.
 func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
+
+// MailTurn describes what to do about an email that was not sent. why is the result of MailWhy.
+func (p *Page) MailTurn(m personMail, why whyNot) string {
+	switch {
+	case m.GivesUpAt == 0:
+		return p.T(why.Turn)
+	case why.What == refusals["4.2.2"].What:
+		return p.T("newsletterd retries until {{at}}. You don't need to do anything. If the mailbox stays full, ask "+
+			"the person for another address.", "at", p.When(m.GivesUpAt))
+	}
+	return p.T("newsletterd retries until {{at}}. You don't need to do anything.", "at", p.When(m.GivesUpAt))
+}
 
 // MailTook describes which server accepted an email whose delivery is otherwise unknown. For other emails, it returns
 // an empty string.
