@@ -21,8 +21,8 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 			factors, err := p.Factors(ctx, who.User.ID)
 			return err == nil && factors.Proved(who.Browser, now), err
 		},
-		Prove: func(c *web.Call, who core.Visitor, path, form, step string) (web.HTML, error) {
-			return identity.ShowProof(c, p, who, path, form, step)
+		Prove: func(c *web.Call, who core.Visitor, path, form, step, back string) (web.HTML, error) {
+			return identity.ShowProof(c, p, who, path, form, step, back)
 		},
 		Review:       page.ReviewOf,
 		HiddenInDark: sends.HiddenInDark,

@@ -216,7 +216,7 @@ func TestConsoleReportAsAFile(t *testing.T) {
 			`href="`+e.at(e.path("/people"))+`">Back<`,
 			`people-export?file=1">`, "-,sent,")
 		time.Sleep(core.ProofAge + time.Minute)
-		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")
+		e.shows(e.path("/people-export"), http.StatusOK, "password", `href="`+e.at(e.path(""))+`">Cancel<`, "-,sent,")
 	})
 }
 

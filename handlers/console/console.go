@@ -22,8 +22,8 @@ type Options struct {
 	// Proved reports whether, at the time now, the last sign-in of a visitor suffices for sensitive actions.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
 	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, and posts form if that
-	// is not empty. step is the name of the action that follows, if it has one.
-	Prove func(c *web.Call, who core.Visitor, path, form, step string) (web.HTML, error)
+	// is not empty. step is the name of the action that follows, if it has one. back is the page for those who cancel.
+	Prove func(c *web.Call, who core.Visitor, path, form, step, back string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
 	// HiddenInDark reports whether the image at a URL is hard to see in dark mode. It returns false if this is
@@ -299,13 +299,21 @@ func (o *Console) toLogin(c *web.Call) web.HTML {
 }
 
 // here returns the path to which the sign-in page leads back. For a submitted form, this is the page of the form, for
-// which the device keeps the entered data. If the browser doesn't report that page, it is a parent path.
+// which the device keeps the entered data.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
 	}
+	return cameFrom(c)
+}
+
+// cameFrom returns the path of the console's page with the link or the form that led to the request. If the browser
+// doesn't report it, it is a parent path.
+func cameFrom(c *web.Call) string {
 	from := c.Request.Referer()
-	if page, err := url.Parse(from); err == nil && strings.HasPrefix(from, c.PublicURL()+Path+"/") {
+	page, err := url.Parse(from)
+	reloaded := err == nil && c.Request.Method == http.MethodGet && page.Path == c.Request.URL.Path
+	if err == nil && !reloaded && strings.HasPrefix(from, c.PublicURL()+Path+"/") {
 		return page.RequestURI()
 	}
 	path := c.Request.URL.EscapedPath()
@@ -331,7 +339,7 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 	if p.Request.Method == http.MethodPost && form == "" { // a file can't be kept
 		to = p.noticed(p.Request.URL.EscapedPath(), "again")
 	}
-	return o.options.Prove(p.Call, p.Who, to, form, p.nextStep())
+	return o.options.Prove(p.Call, p.Who, to, form, p.nextStep(), cameFrom(p.Call))
 }
 
 // nextStep names the action that requires reauthentication, or returns an empty string.

@@ -55,9 +55,11 @@ func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 }
 
 // ShowProof renders the page that asks a user to reauthenticate. Afterwards, the page leads to path, or posts form
-// there if form is not empty. step is the name of the next step in the user's language, or empty.
-func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step string) (web.HTML, error) {
-	return accountPages{auth: p}.showProof(c, who, purposeOf(path), proofForm{Form: form, Step: step}, nil)
+// there if form is not empty. step is the name of the next step in the user's language, or empty. back is the page of
+// the console to which users who cancel return.
+func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step, back string) (web.HTML, error) {
+	in := proofForm{Form: form, Step: step, Back: back}
+	return accountPages{auth: p}.showProof(c, who, purposeOf(path), in, nil)
 }
 
 // proofForm is a form for reauthenticating with a password or a passkey.
@@ -65,6 +67,7 @@ type proofForm struct {
 	Continue string `form:"continue"`
 	Form     string `form:"form" about:"Form to submit afterwards, as a query string; empty: none"`
 	Step     string `form:"step" about:"Name of the next step, shown on the page; empty: none"`
+	Back     string `form:"back" about:"Page of the console for users who cancel; empty: none"`
 	Password string `form:"password"`
 	Code     string `form:"code" about:"Code from the authenticator app, or a recovery code"`
 	Response string `form:"response"`
@@ -158,7 +161,8 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, in pro
 		return web.HTML{}, err
 	}
 	data := struct {
-		Continue, Form, Step     string
+		Continue, Form           string
+		Step, Back               string
 		Options                  string
 		Email                    core.Email
 		Code, ByPasskey          bool // a code is required, too: a password is not enough
@@ -173,6 +177,9 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, in pro
 	}
 	if data.Options != "" {
 		v.Script = passkeyScript.Address()
+	}
+	if in.Back != "" {
+		data.Back = purposeOf(in.Back).path // a page of this server
 	}
 	v.Data = data
 	return page.Render(c, status, "prove", v)

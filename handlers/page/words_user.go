@@ -195,6 +195,7 @@ type userWords struct {
 	ProveTitle         string `json:"prove_title"`
 	ProveText          string `json:"prove_text"`
 	ProveStep          string `json:"prove_step"`
+	ProveCancel        string `json:"prove_cancel"`
 	ProveButton        string `json:"prove_button"`
 	ProvePasskey       string `json:"prove_passkey"`
 	PasskeySignIn      string `json:"passkey_sign_in"`
