@@ -205,8 +205,11 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
 		e.shows(e.path(""), http.StatusOK, `href="`+e.at(e.path("/people-export"))+`"`, "Export recipients")
 		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
-			",failed,550 5.1.1 no",
-			"-<html", "-,sent,")
+			",failed,550 5.1.1 no", ",Weekly", "-<html", "-,sent,")
+		part := e.ask("GET", e.at(e.path("/people-export?file=1&status=failed&job="+j.ID)), nil)
+		if name := part.Header.Get("Content-Disposition"); !strings.Contains(name, `"May - not delivered.csv"`) {
+			t.Errorf("the file with a part is called %s", name)
+		}
 		e.shows(e.path("/people-export?file=1"), http.StatusOK, ",sent,", ",failed,")
 		res := e.ask("GET", e.at(e.path("/people-export?file=1")), nil)
 		if name := res.Header.Get("Content-Disposition"); name != `attachment; filename="May.csv"` {

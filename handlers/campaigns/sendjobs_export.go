@@ -2,7 +2,9 @@ package campaigns
 
 import (
 	"cmp"
+	"context"
 	"encoding/csv"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -24,7 +26,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		return err
 	}
 	return web.Export[core.Recipient]{
-		Name: cmp.Or(shown.Name, shown.Subject) + ".csv",
+		Name: cmp.Or(shown.Name, shown.Subject) + in.part() + ".csv",
 		Read: func(page core.Page) (rows []core.Recipient, next string, err error) {
 			rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 			if len(rows) == page.Limit {
@@ -33,22 +35,59 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 			return rows, next, err
 		},
 		Note: func() error { return a.Store.NoteJobExport(c, &j, web.Actor(c), c.Now) },
-		Open: recipientWriter,
+		Open: func(out io.Writer) (func(*core.Recipient) error, func() error, error) {
+			return recipientWriter(out, a.listNames(c))
+		},
 	}.Write(c)
 }
 
-// recipientWriter returns functions that write recipients as CSV.
-func recipientWriter(out io.Writer) (write func(*core.Recipient) error, end func() error, err error) {
+// part returns the end of the name of a file with some of the recipients, or an empty string for a file with all.
+func (f *recipientFilter) part() string {
+	what := cmp.Or(f.Event, f.Status)
+	if what == core.RecipientStates[core.RecipientFailed] {
+		what = "not delivered" // as in the console
+	}
+	if what == "" {
+		return ""
+	}
+	return " - " + strings.ReplaceAll(what, "_", " ")
+}
+
+// listNames returns a function that returns the name of a list, or an empty string if it was deleted.
+func (a sendjobs) listNames(ctx context.Context) func(id string) (string, error) {
+	names := map[string]string{}
+	return func(id string) (string, error) {
+		if name, ok := names[id]; ok {
+			return name, nil
+		}
+		l, err := a.Store.List(ctx, id)
+		if errors.Is(err, core.ErrListNotFound) || errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+		names[id] = l.Name
+		return l.Name, err
+	}
+}
+
+// recipientWriter returns functions that write recipients as CSV. listName returns the name of a list.
+func recipientWriter(out io.Writer, listName func(id string) (string, error)) (
+	write func(*core.Recipient) error, end func() error, err error,
+) {
 	w := csv.NewWriter(out)
-	err = w.Write([]string{"email", "list_id", "status", "reason", "tries", "finished_at", "events"})
+	err = w.Write([]string{"email", "list_id", "status", "reason", "tries", "finished_at", "events", "name", "list"})
 	return func(r *core.Recipient) error {
 		at := ""
 		if r.FinishedAt != 0 {
 			at = r.FinishedAt.String()
 		}
+		list, err := listName(r.ListID)
+		if err != nil {
+			return err
+		}
 		return w.Write([]string{
 			subscribercsv.Cell(r.Email), r.ListID, core.RecipientStates[r.State], subscribercsv.Cell(r.Reason),
 			strconv.Itoa(r.Tries), at, strings.Join(r.Marks.Names(), " "),
+			subscribercsv.Cell(r.Name), subscribercsv.Cell(list),
 		})
 	}, func() error { w.Flush(); return w.Error() }, err
 }
