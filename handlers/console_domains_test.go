@@ -70,7 +70,7 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 		e.asks(zone{}, tenants.DNSOptions{})
 		to := e.sends(e.path("settings", "domains"), url.Values{"domain": {"acme.example"}})
 		const made = `role="status" id="done"`
-		if got := e.shows(to, "Created"); !strings.Contains(got, made) {
+		if got := e.shows(to, "Domain added"); !strings.Contains(got, made) {
 			t.Error("no notice")
 		}
 		if got := e.shows(to); strings.Contains(got, made) || strings.Contains(got, "Created") {

@@ -101,10 +101,10 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 			"Fehlt in den Newslettern von 1 Mandant, zum Beispiel Acme",
 			"Versuchen Sie es noch einmal", "The relay is away.")
 		e.lang = ""
-		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=created" {
+		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=keys-created" {
 			t.Errorf("leads to %q", to)
 		}
-		e.operates("?done=created", http.StatusOK, "Upcoming", "-Create next keys")
+		e.operates("?done=keys-created", http.StatusOK, "Upcoming", "-Create next keys")
 		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}},
 			"The next signing keys already exist. They take over automatically.")
 	})

@@ -358,7 +358,7 @@ func TestConsoleReport(t *testing.T) {
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})
 		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Last edited today")
 		to := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {core.FollowUnopened}})
-		id := strings.TrimSuffix(strings.TrimPrefix(to, "/campaigns/"), "?done=created")
+		id := strings.TrimSuffix(strings.TrimPrefix(to, "/campaigns/"), "?done=campaign-created")
 		c, err := e.store.Campaign(t.Context(), id)
 		e.must(err)
 		_, f, err := e.store.CampaignVersion(t.Context(), &c, 0)

@@ -90,7 +90,7 @@ func TestNoticesGoInABrowser(t *testing.T) {
 	w.Do(chromedp.SendKeys("#f-domain", "roses.invalid\r"), chromedp.WaitVisible("#done"), chromedp.WaitReady("#records-poll"))
 	w.Eval(`document.querySelector("#records-poll").dispatchEvent(new CustomEvent("poll"))`)
 	w.Wait(`!document.querySelector("#done")`)
-	w.leads("?done=created")
+	w.leads("?done=domain-added")
 	w.Do(chromedp.Navigate(w.Eval("location.href")))
 	w.expect(`String(document.querySelector("#done"))`, "null")
 }

@@ -47,7 +47,7 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	key, notice := keys+"/"+url.PathEscape(p.Form["key"]), "saved"
 	switch p.Form["act"] {
 	case "make":
-		err, notice = p.makeKey(&d), "created"
+		err, notice = p.makeKey(&d), "key-created"
 	case "start":
 		err = p.startKey(&d)
 	case "rest":

@@ -91,7 +91,7 @@ func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
 			p.LogError(err)
 		}
 	}
-	return p.Redirect(p.domainPath(made.ID), "created")
+	return p.Redirect(p.domainPath(made.ID), "domain-added")
 }
 
 func (p *Page) domainPath(id string) string { return p.Path("settings", "domains", id) }

@@ -108,7 +108,7 @@ func (o *Console) newList(p *Page) (web.HTML, error) {
 	if err := p.Do("POST", apiLists, body, &made); err != nil {
 		return p.refused(err, show)
 	}
-	return p.Redirect(p.Path("lists", made.ID), "created")
+	return p.Redirect(p.Path("lists", made.ID), "list-created")
 }
 
 // listPage is the shared data of a list's pages.

@@ -76,7 +76,7 @@ func (o *Console) addTemplate(p *Page) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, "/api/admin/templates", body, &made); err != nil {
 		return p.showTemplates(err)
 	}
-	return p.Redirect(p.Path("looks", "templates", made.ID), "created")
+	return p.Redirect(p.Path("looks", "templates", made.ID), "template-created")
 }
 
 // placeholder is a name in a template that is replaced in emails.

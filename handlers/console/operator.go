@@ -283,7 +283,7 @@ func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, "/api/admin/signing-keys/rotate", nil, nil); err != nil {
 		return p.showSystem(err, nil)
 	}
-	return p.Redirect(OperatorPath, "created")
+	return p.Redirect(OperatorPath, "keys-created")
 }
 
 // findingBadge returns the badge for the level of a finding.

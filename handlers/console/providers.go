@@ -151,9 +151,9 @@ func (o *Console) addProvider(p *Page) (web.HTML, error) {
 		return p.refused(err, p.showProviders)
 	}
 	if made.Secret == "" {
-		return p.Redirect(operatorPath("providers", made.Name), "created")
+		return p.Redirect(operatorPath("providers", made.Name), "provider-added")
 	}
-	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Created")})
+	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Provider added")})
 }
 
 // theProvider reads the provider in the path.

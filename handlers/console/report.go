@@ -424,7 +424,7 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("campaigns", made.ID), "created")
+	return p.Redirect(p.Path("campaigns", made.ID), "campaign-created")
 }
 
 // maxCampaignName is the maximum length of a campaign's name in forms, in characters.

@@ -219,7 +219,7 @@ func (o *Console) newSegment(p *Page) (web.HTML, error) {
 		var made core.Segment
 		err := p.Do(http.MethodPost, "/api/segments", body, &made)
 		return made.ID, err
-	}, "created")
+	}, "segment-created")
 }
 
 // fromPeople sets the rows of a new segment: the conditions of the People page's filter, or one empty row.

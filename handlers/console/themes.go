@@ -94,7 +94,7 @@ func (o *Console) addTheme(p *Page) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, "/api/admin/themes", body, &made); err != nil {
 		return p.showThemes(err)
 	}
-	return p.Redirect(p.Path("looks", "themes", made.ID), "created")
+	return p.Redirect(p.Path("looks", "themes", made.ID), "theme-created")
 }
 
 // themeGroup is a section of a theme's form.

@@ -105,7 +105,15 @@ func fillIn(text string, pairs ...any) string {
 // notices holds the messages about completed actions, keyed by the word in the query.
 var notices = map[string]string{
 	"saved":              "Changes saved",
-	"created":            "Created",
+	"list-created":       "List created",
+	"domain-added":       "Domain added",
+	"key-created":        "DKIM key created",
+	"template-created":   "Template created",
+	"theme-created":      "Theme created",
+	"campaign-created":   "Campaign created",
+	"segment-created":    "Segment created",
+	"provider-added":     "Provider added",
+	"keys-created":       "Keys created",
 	"mail-server":        "Mail server saved. Check whether the test email arrived.",
 	"deleted":            "Deleted",
 	"sent":               "Sent",
