@@ -169,7 +169,8 @@ func TestConsoleSegments(t *testing.T) {
 		e.shows("/people", http.StatusOK, `href="`+e.at("/segments")+`"`)
 		e.shows("/segments", http.StatusOK, "No segments yet", "New segment")
 		const here = "/new-segment"
-		form := controls(t, e.shows(here, http.StatusOK, "Complete the conditions", `value="add.with.consented"`,
+		form := controls(t, e.shows(here, http.StatusOK, "Complete the conditions",
+			`value="add.with.consented:within_days"`,
 			"-add.with.joined", "-day of the import"), "segment")
 		form.Set("name", "Yearly")
 		form.Set("c1.of", "field.plan")
@@ -178,7 +179,7 @@ func TestConsoleSegments(t *testing.T) {
 		_, form = e.does(here, "add", form, ">4</strong>", "Incomplete conditions aren't included in the count.")
 		form.Set("c2.of", "joined")
 		_, form = e.does(here, "show", form, `value="30"`, "days ago", "Imported people: the day of the import")
-		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
+		_, form = e.does(here, "count", form, ">3</strong>", "of 7 subscribers match")
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
 		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions",
@@ -191,7 +192,7 @@ func TestConsoleSegments(t *testing.T) {
 		e.sends(here, http.StatusBadRequest, form, "Choose a field for this condition, or remove it.")
 		_, form = e.does(here, "remove.4", form, ">2</strong>", "-Condition 4")
 		form.Set("list", e.list.ID)
-		_, form = e.does(here, "count", form, ">0</strong>", "of 2 people match")
+		_, form = e.does(here, "count", form, ">0</strong>", "of 2 subscribers match")
 		form.Set("list", "")
 		g := e.saves(here, form)
 		if g.Name != "Yearly" || !sameRule(g.Rule, yearlyRule) {
@@ -288,7 +289,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		e.lang = "de"
 		e.shows(at, http.StatusOK, "Alle Bedingungen sind erfüllt:", "Im Segment „Yearly“")
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen",
-			"Andere Bedingung", "von 7 Personen")
+			"Andere Bedingung", "von 7 Abonnenten")
 	})
 }
 

@@ -26,7 +26,7 @@ type segmentFigure struct {
 // figureOf describes a count.
 func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	f := segmentFigure{
-		Of:    p.N("of 1 person matches|of {{n}} people match", c.Of),
+		Of:    p.N("of 1 subscriber matches|of {{n}} subscribers match", c.Of),
 		Whole: c.Of, Exact: c.Exact != nil,
 	}
 	switch {

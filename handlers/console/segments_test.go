@@ -259,12 +259,12 @@ func TestSegmentFigures(t *testing.T) {
 		got  segmentFigure
 		want string
 	}{
-		{en.figureOf(&exact), "1,234 of 5,000 people match 24.7%"},
-		{de.figureOf(&exact), "1.234 von 5.000 Personen 24,7\u00a0%"},
-		{en.figureOf(&about), "About 9,300 of 995,000 people match between 8,900 and 9,700"},
-		{de.figureOf(&both), "Etwa 10.534 von 1.000.000 Personen zwischen 10.134 und 10.934"},
-		{en.figureOf(&few), "Fewer than 20 of 100 people match "},
-		{en.figureOf(&none), "0 of 1 person matches "},
+		{en.figureOf(&exact), "1,234 of 5,000 subscribers match 24.7%"},
+		{de.figureOf(&exact), "1.234 von 5.000 Abonnenten 24,7\u00a0%"},
+		{en.figureOf(&about), "About 9,300 of 995,000 subscribers match between 8,900 and 9,700"},
+		{de.figureOf(&both), "Etwa 10.534 von 1.000.000 Abonnenten zwischen 10.134 und 10.934"},
+		{en.figureOf(&few), "Fewer than 20 of 100 subscribers match "},
+		{en.figureOf(&none), "0 of 1 subscriber matches "},
 	} {
 		if got := strings.Join([]string{c.got.Figure, c.got.Of, c.got.Share}, " "); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)
