@@ -167,8 +167,8 @@ func TestConsolePeopleByTag(t *testing.T) {
 		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK,
 			"only find people with the status")
 		e.shows("/people?"+list+"&tagged="+vip+"&columns=1&column=tags", http.StatusOK, `<td class="soft">VIP</td>`)
-		e.shows("/people?"+list+"&q=ada", http.StatusOK, "clear the search", "-/new-bulk?")
-		e.shows("/people?"+list, http.StatusOK, "filter by", "-/new-bulk?")
+		e.shows("/people?"+list+"&q=ada", http.StatusOK, "-/new-bulk?", "-clear the search")
+		e.shows("/people?"+list, http.StatusOK, "-/new-bulk?", "-on all pages together") // there is one page
 
 		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "Edit all 3 matching people…")
 		e.shows("/new-bulk?"+list+"&q=ada", http.StatusNotFound)

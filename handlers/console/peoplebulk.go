@@ -37,10 +37,10 @@ type moreAct struct {
 
 // MoreActs returns the actions for which the bar of selected people has no room on a phone.
 func (p *Page) MoreActs() (all []moreAct) {
+	all = append(all, moreAct{Value: "untag", Text: p.T("Remove tag"), Icon: "x"})
 	if p.May(core.ActionPeopleChange) {
 		all = append(all, moreAct{Value: "remove", Text: p.T("Remove from list"), Icon: "x"})
 	}
-	all = append(all, moreAct{Value: "untag", Text: p.T("Remove tag"), Icon: "x"})
 	if p.May(core.ActionSuppressionManage) {
 		all = append(all, moreAct{Value: "block", Text: p.T("Block"), Icon: "ban"})
 	}

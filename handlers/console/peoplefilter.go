@@ -135,8 +135,8 @@ func (f *peopleFilter) NotAll(p *Page) string {
 	case f.Text != "":
 		return p.T("To edit everyone, clear the search. You can select the people that it finds.")
 	case f.Status == "" && !f.ruled():
-		return p.T("To edit everyone who matches, filter by “{{status}}”, a segment or a tag.", "status",
-			p.PersonBadge(core.SubscriptionActive).Text)
+		return p.T("To edit people on all pages together, choose the status “{{status}}”, a segment or a tag above.",
+			"status", p.PersonBadge(core.SubscriptionActive).Text)
 	}
 	return ""
 }
