@@ -27,7 +27,7 @@ func TestConsoleWarnsAboutLocalLinks(t *testing.T) {
 			e.must(err)
 			for _, page := range []string{editor, editor + "/send", form} {
 				body := e.shows(page)
-				if got := strings.Contains(body, "only work on this computer"); got != local {
+				if got := strings.Contains(body, "only work on the computer that newsletterd runs on"); got != local {
 					t.Errorf("%s at %s: %v", page, origin, got)
 				}
 				if got := strings.Contains(body, "Change the base URL for links."); got != local {
@@ -49,7 +49,7 @@ func TestConsoleWarnsAboutLocalLinks(t *testing.T) {
 // A server administrator gets a link to the setting, and others read whom to ask.
 func TestConsoleSaysWhereThePublicURLIsSet(t *testing.T) {
 	for role, want := range map[string]string{
-		core.RoleOperator: "Under “Base URL for links”, enter the public address of this server",
+		core.RoleOperator: "ask the person who set up the server.",
 		core.RoleEditor:   "Ask the server administrator to enter the public address",
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestConsoleSaysWhereThePublicURLIsSet(t *testing.T) {
 			e.handler, err = New(o)
 			e.must(err)
 			e.login()
-			e.shows(e.path(""), http.StatusOK, "only work on this computer", want)
+			e.shows(e.path(""), http.StatusOK, "only work on the computer that newsletterd runs on", want)
 		})
 	}
 }

@@ -188,7 +188,8 @@ func (p *Page) serverMatters() (out []matter) {
 	if p.LocalLinks() {
 		advice, mend := p.localAdvice()
 		out = append(out, matter{
-			Text: p.T("Links in this email only work on this computer."), Advice: advice, Mend: mend,
+			Text:   p.T("Links in this email only work on the computer that newsletterd runs on."),
+			Advice: advice, Mend: mend,
 		})
 	}
 	return out

@@ -197,7 +197,9 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 		return p.Redirect(OperatorPath+mailServerPath, "mail-server")
 	}
 	d := mailServerPage{Secret: p.Form["password"] != ""}
-	delete(p.Form, "password")
+	if delete(p.Form, "password"); d.Secret {
+		p.Form[passwordAgain] = "1"
+	}
 	e, _ := errors.AsType[*core.Error](err)
 	if e != nil {
 		if outcome, found := strings.CutPrefix(e.Code, "mail_server_"); found && core.RelayOutcome(outcome) {
@@ -212,12 +214,17 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	})
 }
 
+// passwordAgain is set in the values of a form whose password was submitted. Pages never contain passwords, so visitors
+// enter it again.
+const passwordAgain = "password_again"
+
 // mailServerFields holds the inputs of the form.
 type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
 
+	Own      bool // whether it is a server that isn't in the list: its port and encryption are not advanced
 	Advanced string
-	Open     bool // whether the advanced inputs are shown: for a server that isn't in the list, and after an attempt
+	Open     bool // whether the advanced inputs are shown: after an attempt
 }
 
 func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups bool) mailServerFields {
@@ -226,20 +233,23 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 	password := input("password", cmp.Or(c.Password, p.T("Password"))).Kind("password").Fill("new-password")
 	password.Value = ""
 	switch {
+	case p.Form[passwordAgain] != "":
+		password = password.Help(p.T("Enter the password again. Pages never show it."))
 	case keepsPassword:
 		password = password.Help(p.T("Leave blank to keep the current password."))
 	case inBackups:
 		password = password.Help(p.T("Backups of this server will contain the password."))
 	}
+	own := c.ID == ownServer || c.ID == ""
 	host := input("host", p.T("Host name")).Must().Like("smtp.acme.example")
-	if c.ID == ownServer || c.ID == "" {
+	if own {
 		host = host.Help(p.hostHelp())
 	}
 	return mailServerFields{
 		Host: host,
 		Port: input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with SSL/TLS.")),
 		TLS: newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-			Help(p.T("How the connection to the mail server is protected. Most servers use STARTTLS.")),
+			Help(p.T("How the connection to the mail server is protected. If you aren't sure, choose STARTTLS.")),
 		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
 		Password: password,
 		From: input("from", p.T("From address")).Kind("email").Must().Like("news@acme.example").Help(p.T("Enter only " +
@@ -248,8 +258,9 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 		PerSecond: input("per_second", p.T("Limit per second")).Kind("number").Help(p.T("Leave blank for no " +
 			"limit.")),
 		TestTo:   input("test_to", p.T("Send a test email to")).Kind("email").Must(),
+		Own:      own,
 		Advanced: p.T("Advanced"),
-		Open:     c.ID == ownServer || p.Form["host"] != "",
+		Open:     p.Form["host"] != "",
 	}
 }
 
@@ -279,8 +290,8 @@ func (p *Page) localAdvice() (advice string, mend Link) {
 	case own:
 		return p.T("Ask an administrator of this newsletter to change its base URL for links."), mend
 	case p.IsOperator():
-		advice = p.T("Under “Base URL for links”, enter the public address of this server, for example {{url}}.", "url",
-			"https://news.example.com")
+		advice = p.T("Under “Base URL for links”, enter the public address of this server, for example {{url}}. If "+
+			"you don't know it, ask the person who set up the server.", "url", "https://news.example.com")
 		return advice, Link{p.T("Settings"), p.Path("settings") + "#f-public_url"}
 	}
 	return p.T("Ask the server administrator to enter the public address of this server in the newsletter's settings."),

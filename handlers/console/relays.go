@@ -49,6 +49,10 @@ func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	case core.RelayAuth:
 		return p.T("The mail server rejected the username or password. Some providers require an app password.")
 	case core.RelayTLS:
+		if p.Tenant.ID == "" { // only the server's own mail server may be on the same machine
+			return p.T("Can't connect securely. Under “Encryption”, choose STARTTLS for port 587, SSL/TLS for port " +
+				"465, or None if the mail server runs on this machine.")
+		}
 		return p.T("Can't connect securely. Under “Encryption”, choose STARTTLS for port 587 or SSL/TLS for port 465.")
 	case core.RelayGreeting:
 		return p.T("The mail server rejected the connection or the sender address. See “Details” for its response.")
@@ -235,7 +239,7 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 		Port:     labelled{port, of},
 		TLS: labelled{
 			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")).
-				Help(p.T("How the connection to the mail server is protected. Most servers use STARTTLS.")),
+				Help(p.T("How the connection to the mail server is protected. If you aren't sure, choose STARTTLS.")),
 			of,
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},
