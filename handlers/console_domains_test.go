@@ -382,8 +382,8 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 			"warn\">Records missing"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "Add the records to verify it",
-			"You can already send from this domain.", "Proves that the domain is yours",
+		e.shows(page, "Add the missing records so fewer emails land in spam.",
+			"You can send from this domain without this record.", "Proves that the domain is yours",
 			"Signing starts automatically once the DKIM record is found", "<summary>Advanced</summary><form")
 		first, _, _ := strings.Cut(e.shows(e.path("settings", "domains")), "<h2>Add domain")
 		if !strings.Contains(first, `href="`+page+`"`) {
@@ -398,13 +398,13 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // still the cached state
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Ready", "You can already send from this domain.",
+		e.shows(page, "Ready", "You can send from this domain without this record.",
 			">Active<") // activated automatically
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // a check doesn't activate a key that a person has deactivated
 		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record",
-			"You can already send from this domain.")
+			"You can send from this domain without this record.")
 		if strings.Contains(got, "Records missing") {
 			t.Error("records are missing")
 		}

@@ -173,8 +173,11 @@ func (p *Page) describe(d *domainPage, id string) {
 		row.What, row.Why = p.recordPurpose(r.Purpose)
 		row.Note = p.recordNote(&r)
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
-			trust := p.T("You can already send from this domain.")
+			trust := p.T("You can send from this domain without this record.")
 			row.Note = p.joinedSentences(trust, row.Note)
+			if r.State == core.RecordMissing {
+				row.Badge = Badge{p.T("Optional"), ""}
+			}
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
 			row.Badge = Badge{p.T("Don't send yet"), "bad"}
@@ -305,9 +308,7 @@ func (p *Page) domainState(d *domainPage) string {
 			"signature or treat them as spam.")
 	case d.Start:
 		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")
-	case d.Trusted:
-		return p.T("You can send from this domain. Add the records to verify it and keep your emails out of spam.")
-	case d.Status == core.DomainVerified && d.Signs:
+	case d.Trusted, d.Status == core.DomainVerified && d.Signs:
 		return p.T("You can send from this domain. Add the missing records so fewer emails land in spam.")
 	case d.Status == core.DomainVerified:
 		return p.T("You can send from this domain. Next, turn on DKIM signing: Gmail and Yahoo require it.")
