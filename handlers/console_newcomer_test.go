@@ -112,7 +112,7 @@ func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 func TestConsoleNamesAndNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.shows("/settings", http.StatusOK, "Organization name", "The name your subscribers know", "-Internal name")
+		e.shows("/settings", http.StatusOK, "Organization name", "-Internal name")
 		to := e.sends("/new-person", http.StatusSeeOther, url.Values{
 			"list": {e.list.ID}, "email": {"new@x.example"}, "agreed": {"no"},
 		})

@@ -150,7 +150,7 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
 		got := e.shows("/settings/team", http.StatusOK, "1 member",
 			"Server administrator: full access",
-			"Roles", "There's no role for approving only. Make the person a Publisher. They can then approve "+
+			"Roles", "Make the person a Publisher. They can then approve "+
 				"campaigns from the email they get", "To turn on “Require a second person to approve”, go to",
 			"->Edit<")
 		if strings.Count(got, "<tr>") != 2 {
@@ -198,7 +198,8 @@ func TestConsoleTeam(t *testing.T) {
 			u.Name = "Bob"
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}, {Role: core.RoleViewer, TenantID: e.tenant.ID}}
 		})
-		e.shows(page, "Password only", "Editor: can write campaigns<br>Viewer: can see statistics<")
+		e.shows(page, "No 2FA", "Each member can turn it on",
+			"Editor: can write campaigns<br>Viewer: can see statistics<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
 		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{},

@@ -53,7 +53,8 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 		State: p.T("An organization with its own lists, subscribers and design"),
 	}
 	if d.First {
-		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? You can change everything later.")
+		v.Title, v.State = p.T("Welcome"), p.T("Set up your newsletter with its lists, design and "+
+			"team. Each email you send with it is a campaign. You can change everything later.")
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
