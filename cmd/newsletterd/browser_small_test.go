@@ -36,13 +36,14 @@ const unreachable = `(() => {
 	if (!r) return name + " has no place";
 	const left = Math.max(r.left, 0), right = Math.min(r.right, innerWidth);
 	const top = Math.max(r.top, 0), bottom = Math.min(r.bottom, innerHeight);
-	if (right - left < Math.min(r.width, innerWidth) - 2) return name + " stands out sideways";
+	const most = e.closest(".tabs") ? 34 : innerWidth; // Chrome scrolls a row only if less of the element is visible
+	if (right - left < Math.min(r.width, most) - 2) return name + " stands out sideways";
 	if (bottom - top < Math.min(r.height, 100) - 2) return name + " stands out above or below";
 	const over = [top + 3, (top + bottom) / 2, bottom - 3].map(
 		y => document.elementFromPoint((left + right) / 2, y)).filter(
 		hit => !e.contains(hit) && !e.labels?.[0]?.contains(hit));
-	const most = r.height > 100 ? 2 : 0; // what is tall may end below a bar
-	if (over.length > most && getComputedStyle(e).opacity !== "0")
+	const covered = r.height > 100 ? 2 : 0; // what is tall may end below a bar
+	if (over.length > covered && getComputedStyle(e).opacity !== "0")
 		return name + " is covered by " + over[0]?.outerHTML.slice(0, 80);
 	return "";
 })()`
@@ -172,6 +173,7 @@ func TestSelectedPeopleOnATelephoneInABrowser(t *testing.T) {
 		many := w.Eval(number)
 		w.Open(w.at("/people"), chromedp.WaitVisible(".choose"))
 		w.Do(chromedp.Click(".choose label"), chromedp.WaitVisible(".bulk"))
+		w.expect(number+` > 0 && `+number+` < `+many, "true") // one digit, not two
 		w.expect(`(all => all.length + " " + new Set(all.map(e => Math.round(e.getBoundingClientRect().top))).size + " " +
 			all.every(e => { const r = e.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth && r.height < 50; }))(
 			[...document.querySelectorAll(".bulk > .button, .bulk summary")].filter(e => e.getClientRects().length))`,
@@ -186,4 +188,24 @@ func TestSelectedPeopleOnATelephoneInABrowser(t *testing.T) {
 	}
 	w.Submit(chromedp.Click(".bulk .menu [value=remove]"))
 	w.expect(`document.querySelector(".chosen li").textContent.includes("@reader.example")`, "true")
+}
+
+// TestFixedPartsOnATelephoneInABrowser checks that tabs are one row on a phone, in which the current one is visible. A
+// notice covers no part of the page but the bar with the name. The page ends above the primary button.
+func TestFixedPartsOnATelephoneInABrowser(t *testing.T) {
+	w := newAdmin(t)
+	w.Do(chromedp.EmulateViewport(390, 844))
+	w.Open(w.at("/settings/team"), chromedp.WaitVisible(".tabs"))
+	w.expect(`document.querySelector(".tabs").clientHeight < 60`, "true")
+	w.expect(`(r => r.left >= 0 && r.right <= innerWidth)(
+		document.querySelector(".tabs [aria-current]").getBoundingClientRect())`, "true")
+	w.Open(w.at("/settings/domains"), chromedp.WaitVisible("#f-domain"))
+	w.Do(chromedp.SendKeys("#f-domain", "roses.invalid\r"), chromedp.WaitVisible("#done"))
+	const bottom = `document.querySelector("%s").getBoundingClientRect().bottom`
+	w.expect(fmt.Sprintf(bottom, "#done")+` <= `+fmt.Sprintf(bottom, ".top")+` + 8`, "true")
+	w.expect(`getComputedStyle(document.querySelector(".within li:last-child"), "::before").content`, "none")
+	w.Open(w.at("/lists"), chromedp.WaitVisible(".head .primary"))
+	w.Eval(`scrollTo(0, document.documentElement.scrollHeight)`)
+	w.expect(fmt.Sprintf(bottom, ".main > :last-child")+
+		` < document.querySelector(".head .primary").getBoundingClientRect().top`, "true")
 }
