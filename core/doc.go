@@ -141,6 +141,6 @@
 //
 //	errors.go id.go instant.go page.go strings.go listed.go jsonscanner.go   errors, ids, times, pages of a list, texts,
 //	                                                                         columns, JSON
-//	email.go domaintypo.go editdistance.go   email addresses and typing errors
+//	email.go domaintypo.go editdistance.go personname.go   email addresses, typing errors and names
 //	audit.go finding.go drill.go   the audit log, findings of doctor, restore tests
 package core

@@ -34,6 +34,17 @@ var lineFaults = []struct {
 		}
 		return p.T("“{{cell}}” isn't an email address.", "cell", v[0])
 	}},
+	{"%q may mean that the person unsubscribed", func(p *Page, v []string) string {
+		return p.T("“{{cell}}” may mean that this person unsubscribed. To import the person, enter only the address.",
+			"cell", v[0])
+	}},
+	{"%q contains more than names and email addresses", func(p *Page, v []string) string {
+		return p.T("“{{cell}}” contains more than names and email addresses. To import other columns, add a first row "+
+			"that names them.", "cell", v[0])
+	}},
+	{"%q contains %q before the @", func(p *Page, v []string) string {
+		return p.T("“{{cell}}”: email addresses can't contain “{{letter}}” before the @.", "cell", v[0], "letter", v[1])
+	}},
 	{"has %d columns, not %d", func(p *Page, v []string) string {
 		return p.T("This row has {{n}} cells, but the header has {{all}}.", "n", v[0], "all", v[1])
 	}},

@@ -282,14 +282,7 @@ func (p *Page) splitAddress() {
 		return
 	}
 	p.Form["field.name"] = cmp.Or(p.Form["field.name"], a.Name) // on lists with one field for the name
-	words := strings.Fields(a.Name)
-	if last, first, ok := strings.Cut(a.Name, ","); ok {
-		p.Form["field.first_name"], p.Form["field.last_name"] = strings.TrimSpace(first), strings.TrimSpace(last)
-	} else if n := len(words) - 1; n > 0 {
-		p.Form["field.first_name"], p.Form["field.last_name"] = strings.Join(words[:n], " "), words[n]
-	} else {
-		p.Form["field.first_name"] = a.Name
-	}
+	p.Form["field.first_name"], p.Form["field.last_name"] = core.SplitName(a.Name)
 }
 
 // fieldsOf returns the inputs for the fields of a list. value returns the value of each.

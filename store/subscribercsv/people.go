@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,13 +33,13 @@ type People struct {
 var peopleHeader = []string{"email", "first_name", "last_name"}
 
 const (
-	maxPeopleLine = 4 << 10 // maximum number of bytes of a line
-	maxShownLine  = 200     // number of bytes that are kept of a line without a person
-	headerLines   = 20      // number of lines, except empty ones, among which a header can be
+	maxPeopleLine = peeked // maximum number of bytes of a line
+	maxShownLine  = 200    // number of bytes that are kept of a line without a person
+	headerLines   = 20     // number of lines, except empty ones, among which a header can be
 )
 
-// ReadPeople returns the people in r if the first line of r is a person, and none of the next lines is a header or a
-// status without a person. Otherwise, it returns nil and a reader of the same bytes as r.
+// ReadPeople returns the people in r if the first line of r contains a person, and none of the next lines is a header
+// or a status without a person. Otherwise, it returns nil and a reader of the same bytes as r.
 func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 	b := bufio.NewReaderSize(r, peeked)
 	head, err := b.Peek(peeked)
@@ -57,9 +60,9 @@ func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 func isPeople(text string) bool {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
-		line = cleanCell(line)
+		line = withoutMarks(line)
 		switch {
-		case n == 0 && (line == "" || line[0] == '{' || line[0] == '[' || !isPeopleLine(line)):
+		case n == 0 && (line == "" || line[0] == '{' || line[0] == '[' || !beginsPeople(line)):
 			return false
 		case line == "":
 			continue
@@ -71,9 +74,44 @@ func isPeople(text string) bool {
 	return true
 }
 
-// isPeopleLine reports whether a line contains nothing but people.
-func isPeopleLine(line string) bool {
-	return len(line) < maxPeopleLine && len(peopleOf(line)) > 0
+// beginsPeople reports whether a list of people can begin with a line: it contains an address, has no more columns than
+// a list, and can't be a heading with the status of the next lines.
+func beginsPeople(line string) bool {
+	switch {
+	case len(peopleOf(line)) > 0:
+		return true
+	case !hasAddress(line), !strings.Contains(line, "<") && len(cellsOf(line)) > len(peopleHeader):
+		return false
+	}
+	return isOnePerson(line) || !saysStatus(withoutAddresses(line))
+}
+
+// hasAddress reports whether a line contains an address, also one with a foreignLetter.
+func hasAddress(line string) bool {
+	return slices.ContainsFunc(spellings(line), func(line string) bool {
+		return withoutAddresses(line) != line || foreignLetter(line) != ""
+	})
+}
+
+// withoutAddresses removes the addresses in a line.
+func withoutAddresses(line string) string {
+	for word := range strings.FieldsFuncSeq(wideSpaces.Replace(line), func(r rune) bool {
+		return strings.ContainsRune(" \t,;<>()\"'", r)
+	}) {
+		if onlyAddress(word) != "" {
+			line = strings.Replace(line, word, "", 1)
+		}
+	}
+	return line
+}
+
+// bullets matches what can precede a person in a list: a bullet, a number or separators.
+var bullets = regexp.MustCompile(`^(?:[-*–][ \t]+|[•‣▪◦·][ \t]*|[0-9]{1,5}[.)][ \t]+|[,;][ \t]*)+`)
+
+// withoutMarks removes spaces, bullets and separators around the people in a line.
+func withoutMarks(line string) string {
+	line = bullets.ReplaceAllString(cleanCell(line), "")
+	return strings.TrimRight(line, ",; \t")
 }
 
 // Sources returns the lines that the rows come from, for Survey.Sources. The list must have been read to its end.
@@ -101,7 +139,7 @@ func (p *People) next() error {
 		return err
 	}
 	p.line++
-	text = cleanCell(text)
+	text = withoutMarks(text)
 	var found [][]string
 	switch {
 	case text == "":
@@ -131,6 +169,12 @@ func (p *People) write(row []string) {
 	p.csv.Flush()
 }
 
+// unread precedes a line in which not everything is a person or an address. It keeps the line from being an address.
+const unread = "… "
+
+// hideAddresses replaces the brackets of addresses in a line after unread.
+var hideAddresses, showAddresses = strings.NewReplacer("<", "‹", ">", "›"), strings.NewReplacer("‹", "<", "›", ">")
+
 // unreadLine returns the beginning of a line without a person, in a form that is not an address.
 func unreadLine(line string) string {
 	if len(line) > maxShownLine {
@@ -141,11 +185,29 @@ func unreadLine(line string) string {
 		line = line[:end] + "…"
 	}
 	for _, s := range spellings(line) {
-		if _, err := core.ParseEmail(cleanAddress(s)); err == nil {
-			return "… " + strings.NewReplacer("<", "(", ">", ")").Replace(line)
+		if _, err := core.ParseEmail(cleanAddress(s)); err == nil || hasAddress(s) {
+			return unread + hideAddresses.Replace(line)
 		}
 	}
 	return line
+}
+
+// addressFault describes what is wrong with a cell that is not an address.
+func addressFault(cell string) string {
+	line, isLine := strings.CutPrefix(cell, unread)
+	if isLine {
+		line = showAddresses.Replace(line)
+	}
+	letter := foreignLetter(line)
+	switch {
+	case letter != "":
+		return fmt.Sprintf("%q contains %q before the @", line, letter)
+	case isLine && saysStatus(withoutAddresses(line)):
+		return fmt.Sprintf("%q may mean that the person unsubscribed", line)
+	case isLine:
+		return fmt.Sprintf("%q contains more than names and email addresses", line)
+	}
+	return fmt.Sprintf("%q is not a valid email address", line)
 }
 
 // peopleOf returns the people in a line as rows for peopleHeader, or nil if the line contains anything else.
@@ -155,7 +217,8 @@ func peopleOf(line string) [][]string {
 		return bracketed(line)
 	}
 	var rest, addresses []string
-	cells := cellsOf(line)
+	var found [][]string
+	cells := slices.DeleteFunc(cellsOf(line), func(cell string) bool { return unquoted(cleanCell(cell)) == "" })
 	for _, cell := range cells {
 		address, other := addressIn(cell)
 		if address != "" {
@@ -167,6 +230,9 @@ func peopleOf(line string) [][]string {
 		if strings.Contains(other, "@") {
 			return nil
 		}
+		if address != "" {
+			found = append(found, named(address, other)...)
+		}
 	}
 	switch {
 	case len(addresses) == 1 && len(rest) == 2: // in two columns
@@ -176,12 +242,8 @@ func peopleOf(line string) [][]string {
 		return [][]string{{addresses[0], rest[0], rest[1]}}
 	case len(addresses) == 1 && len(rest) < 2:
 		return named(addresses[0], strings.Join(rest, ""))
-	case len(rest) > 0:
+	case len(addresses) < len(cells), len(found) < len(cells): // a cell without a person
 		return nil
-	}
-	var found [][]string
-	for _, a := range addresses {
-		found = append(found, []string{a, "", ""})
 	}
 	return found
 }
@@ -308,19 +370,19 @@ func named(address, name string) [][]string {
 	if name == "" || strings.EqualFold(strings.Trim(name, `"'`), address) {
 		return [][]string{{address, "", ""}}
 	}
-	if last, first, ok := strings.Cut(name, ","); ok {
-		first, last = cleanCell(first), cleanCell(last)
-		if !isName(first) || !isName(last) || saysStatus(name) || saysStatus(first+" "+last) {
+	first, last := core.SplitName(name)
+	parts := []string{name}
+	if before, after, ok := strings.Cut(name, ","); ok {
+		parts = []string{cleanCell(after), cleanCell(before)}
+	}
+	for _, part := range parts {
+		if !looksLikeName(part) {
 			return nil
 		}
-		return [][]string{{address, first, last}}
 	}
-	if !isName(name) {
+	if saysStatus(withoutSurname(strings.Join(parts, " "))) ||
+		len(parts) > 1 && saysStatus(withoutSurname(last+" "+first)) {
 		return nil
 	}
-	words := strings.Fields(name)
-	if len(words) < 2 {
-		return [][]string{{address, name, ""}}
-	}
-	return [][]string{{address, strings.Join(words[:len(words)-1], " "), words[len(words)-1]}}
+	return [][]string{{address, first, last}}
 }

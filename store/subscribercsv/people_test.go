@@ -2,6 +2,7 @@ package subscribercsv
 
 import (
 	"encoding/csv"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -51,6 +52,15 @@ func TestPeopleInLines(t *testing.T) {
 		"a@example.test, b@example.test":               "a@example.test|| b@example.test||",
 		"A <a@example.test>, B <b@example.test>":       "a@example.test|A| b@example.test|B|",
 		"a@example.test; B <b@example.test>; c@d.test": "a@example.test|| b@example.test|B| c@d.test||",
+		"a@example.test Ann, b@example.test Bob":       "a@example.test|Ann| b@example.test|Bob|",
+		"Dr. Inge von der Au <inge@example.test>":      "inge@example.test|Dr. Inge|von der Au",
+		"Gerd Gone <gone.gerd@example.test>":           "gone.gerd@example.test|Gerd|Gone",
+		"Gerd Gone, gone.gerd@example.test":            "gone.gerd@example.test|Gerd|Gone",
+		"gone.gerd@example.test;Gerd Gone":             "gone.gerd@example.test|Gerd|Gone",
+		"A <a@example.test>,\nB <b@example.test>; \n\n;\n, c@example.test,": "a@example.test|A| b@example.test|B| " +
+			"c@example.test||",
+		"- A <a@example.test>\n* b@example.test\n• c@example.test": "a@example.test|A| b@example.test|| c@example.test||",
+		"1. D d@example.test\n2) e@example.test":                   "d@example.test|D| e@example.test||",
 	} {
 		rows, _ := peopleCSV(t, line)
 		var got []string
@@ -63,8 +73,7 @@ func TestPeopleInLines(t *testing.T) {
 	}
 	for _, other := range []string{
 		"", " \n", "email,name\nann@example.test,Ann\n", "Name\nann@example.test", `[{"email":"ann@example.test"}]`,
-		"a@example.test,Ann,Gray,Berlin\n", "a@example.test Ann, b@example.test Bob", "%PDF-1 a@example.test",
-		"A <a@example.test> B <b", "<html>a@example.test", strings.Repeat("a@example.test,", 1000),
+		"a@example.test,Ann,Gray,Berlin\n", "%PDF-1 a@example.test", "<html>a@example.test",
 	} {
 		if rows, _ := peopleCSV(t, other); rows != nil {
 			t.Errorf("%q: %q", other, rows)
@@ -95,10 +104,55 @@ func TestPeopleKeepTheirLines(t *testing.T) {
 	}
 }
 
+// Addresses copied from an email can be in one long line.
+func TestPeopleInLongLine(t *testing.T) {
+	t.Parallel()
+	if rows, _ := peopleCSV(t, strings.Repeat("Ann Gray <a@example.test>, ", 1000)); len(rows) != 1001 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// The errors of a list quote its lines as they are.
+func TestPeopleFaults(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"who?":                              `"who?" is not a valid email address`,
+		"ann@example.test, born 1990":       `"ann@example.test, born 1990" contains more than names and email addresses`,
+		"A <a@example.test> B <b":           `"A <a@example.test> B <b" contains more than names and email addresses`,
+		"Ann Inactive <ann@example.test>,":  `"Ann Inactive <ann@example.test>" may mean that the person unsubscribed`,
+		"sabine.müller@example.test":        `"sabine.müller@example.test" contains "ü" before the @`,
+		"S. Müller <s.müller@example.test>": `"S. Müller <s.müller@example.test>" contains "ü" before the @`,
+	} {
+		for _, text := range []string{"ok@example.test\n" + line, line + "\nok@example.test"} {
+			if line == "who?" && text[0] == 'w' { // a header
+				continue
+			}
+			p, table, err := ReadPeople(strings.NewReader(text))
+			if err != nil || p == nil {
+				t.Fatalf("%q: %v, a table %v", text, err, table != nil)
+			}
+			c, err := NewReader(p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var faults []string
+			for err != io.EOF {
+				var fault LineError
+				if _, _, err = c.Next(); errors.As(err, &fault) {
+					faults = append(faults, fault.Text)
+				}
+			}
+			if len(faults) != 1 || faults[0] != want {
+				t.Errorf("%q: %q, want %q", text, faults, want)
+			}
+		}
+	}
+}
+
 func FuzzPeople(f *testing.F) {
 	for _, s := range []string{
 		"Dora <dora@example.test>\nemil@example.test; Emil\n", "a@b.test\x00\"\"", "\"a\tb\" a@b.test", "<a@b.test> <",
-		"\xff\xfea\x00@\x00b\x00.\x00c\x00", "a@b.test\r\rx\r",
+		"• A <a@b.test>,\n1. ;, ü@b.test\n", "\xff\xfea\x00@\x00b\x00.\x00c\x00", "a@b.test\r\rx\r",
 	} {
 		f.Add(s)
 	}

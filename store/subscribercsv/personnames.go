@@ -18,7 +18,59 @@ const (
 // isName reports whether a text of a list without a header is the name of a person. Nothing declares what such a text
 // means. So a text that can be the status of the person, or that contains more than a name, is no name.
 func isName(s string) bool {
-	return slices.ContainsFunc(spellings(s), isPlainName) && !saysStatus(s)
+	return looksLikeName(s) && !saysStatus(s)
+}
+
+// looksLikeName reports whether a text contains only letters and the punctuation of names, in any spelling.
+func looksLikeName(s string) bool { return slices.ContainsFunc(spellings(s), isPlainName) }
+
+// surnames maps words that are both surnames and words of a status, in lower case, to the maximum number of words in a
+// name for which they count as a surname.
+var surnames = map[string]int{"block": maxNameWords, "gone": 2, "junk": 2, "klage": 2, "ano": 2}
+
+// withoutSurname removes a word of surnames that begins or ends a name of several capitalized words.
+func withoutSurname(name string) string {
+	words := strings.Fields(name)
+	for _, at := range []int{0, len(words) - 1} {
+		if len(words) > 1 && isCapitalized(words[at]) && len(words) <= surnames[strings.ToLower(words[at])] {
+			return strings.Join(slices.Delete(words, at, at+1), " ")
+		}
+	}
+	return name
+}
+
+// isCapitalized reports whether a word has one capital letter, at its beginning.
+func isCapitalized(word string) bool {
+	for i, r := range word {
+		if unicode.IsUpper(r) != (i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// isOnePerson reports whether a line has the form "Ann Gray <ann@example.com>", even if a word of the name can be a
+// status.
+func isOnePerson(line string) bool {
+	name, address, ok := strings.Cut(line, "<")
+	words := strings.Fields(name)
+	return ok && onlyAddress("<"+address) != "" && looksLikeName(strings.TrimSpace(name)) && len(words) == 2 &&
+		!slices.ContainsFunc(words, func(word string) bool { return !isCapitalized(word) })
+}
+
+// foreignLetter returns the first letter before the @ of an address that addresses can't contain, or an empty string.
+func foreignLetter(line string) string {
+	before, _, ok := strings.Cut(line, "@")
+	if !ok || !utf8.ValidString(line) {
+		return ""
+	}
+	local := before[strings.LastIndexAny(before, " \t,;:<>()\"'")+1:]
+	for _, r := range local {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			return string(r)
+		}
+	}
+	return ""
 }
 
 // isPlainName reports whether a text contains only letters and the punctuation of names.

@@ -341,7 +341,7 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 		return row, record, part.err
 	}
 	if err != nil {
-		return row, record, LineError{Line: line, Text: fmt.Sprintf("%q is not a valid email address", record[c.email])}
+		return row, record, LineError{Line: line, Text: addressFault(record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
 		return row, record, LineError{Line: line, Text: faultText(err)}
