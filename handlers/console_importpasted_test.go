@@ -65,6 +65,35 @@ func TestConsoleImportsPastedPeople(t *testing.T) {
 	})
 }
 
+// A column with whole names becomes first and last name, as in pasted lines, unless the list has a field for it.
+func TestConsoleImportsWholeNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		imported := func(file, address, want string) {
+			at := e.uploads(e.list.ID, "a.csv", file)
+			form, _ := e.choices(at)
+			form.Set("do", "run")
+			e.sends(at, http.StatusSeeOther, form)
+			e.runImports()
+			if s := e.found(core.Email(address)); string(s.Preferences) != want {
+				t.Errorf("%q: %+v, want %s", file, s, want)
+			}
+		}
+		imported("email;Full name\nann@reader.example;\"Gray, Ann\"\n", "ann@reader.example",
+			`{"first_name":"Ann","last_name":"Gray"}`)
+		imported("E-Mail;Name\ninge@reader.example;Dr. Inge von der Au\n", "inge@reader.example",
+			`{"first_name":"Dr. Inge","last_name":"von der Au"}`)
+		imported("email;Vorname;Name\nida@reader.example;Ida;Ida R.\n", "ida@reader.example",
+			`{"first_name":"Ida","name":"Ida R."}`)
+		_, err := e.store.UpdateList(t.Context(), e.list.ID, "", func(l *core.List) error {
+			l.Fields = core.Fields{{Name: "name", Label: "Name", Type: core.FieldText}}
+			return nil
+		})
+		e.must(err)
+		imported("email;Full name\nbob@reader.example;Bob Gray\n", "bob@reader.example", `{"name":"Bob Gray"}`)
+	})
+}
+
 // Errors in the names of the columns are in the language of the page.
 func TestConsoleTranslatesColumnFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (p *Page) readColumn(d *importData, i int) {
 	for _, f := range d.List.Fields {
 		c.Options = append(c.Options, option{f.Name, f.Label})
 	}
-	for _, name := range []string{"first_name", "last_name", "name", known} {
+	for _, name := range []string{"first_name", "last_name", fullName, "name", known} {
 		if name != "" && !hasOption(c.Options, name) {
 			c.Options = append(c.Options, option{name, p.knownLabel(name)})
 		}

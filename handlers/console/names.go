@@ -1,6 +1,10 @@
 package console
 
-import "newsletterd/core"
+import (
+	"slices"
+
+	"newsletterd/core"
+)
 
 // knownName returns the field that matches the name of an import's column, unless another column is mapped to it.
 func (d *importData) knownName(c *importColumn) string {
@@ -22,8 +26,17 @@ func (d *importData) knownName(c *importColumn) string {
 			return ""
 		}
 	}
+	if name == "name" && !slices.ContainsFunc(d.Columns, func(other importColumn) bool {
+		known := core.KnownField(other.Name)
+		return known == "first_name" || known == "last_name"
+	}) && !slices.ContainsFunc(d.List.Fields, func(f core.Field) bool { return f.Name == name }) {
+		return fullName
+	}
 	return name
 }
+
+// fullName is the mapping of a column whose names are split into first and last name.
+const fullName = "full_name"
 
 // knownLabel returns the page's label for a field with a known name.
 func (p *Page) knownLabel(name string) string {
@@ -34,6 +47,8 @@ func (p *Page) knownLabel(name string) string {
 		return p.T("Last name")
 	case "name":
 		return p.T("Full name")
+	case fullName:
+		return p.T("First and last name")
 	case "salutation":
 		return p.T("Salutation")
 	case "title":

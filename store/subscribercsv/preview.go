@@ -19,6 +19,10 @@ const (
 	UseNone        = "none"
 )
 
+// BecomesFullName is the mapping of a column with whole names such as "Ann Gray" or "Gray, Ann". They become the
+// preferences first_name and last_name, unless the list has a field with the name of this mapping.
+const BecomesFullName = "full_name"
+
 // Column describes how an import uses a column.
 type Column struct {
 	Name    string        `json:"name" about:"Name of the column in the file"`
@@ -55,6 +59,9 @@ func (c *Reader) Columns() []Column {
 	}
 	for _, i := range c.tags {
 		columns[i].Use = UseTags
+	}
+	if c.fullName >= 0 {
+		columns[c.fullName].Use, columns[c.fullName].Becomes = UsePreference, BecomesFullName
 	}
 	if c.base >= 0 {
 		columns[c.base].Use = UsePreferences
@@ -109,7 +116,7 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	if o.Survey != nil {
 		p.Questions, p.AllLeft = c.Questions(o.Survey), c.AllLeft(o.Survey)
 	}
-	plain := &Reader{table: c.table, options: o, email: -1, base: -1}
+	plain := &Reader{table: c.table, options: o, email: -1, base: -1, fullName: -1}
 	plain.options.Map = nil
 	plain.mapped = plain.columns(nil) == nil
 	for i, column := range plain.Columns() {

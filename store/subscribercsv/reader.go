@@ -126,6 +126,7 @@ type Reader struct {
 	status   []statusColumn // status columns
 	base     int            // column with the form's preferences; -1 if there is none
 	tags     []int          // columns with tags
+	fullName int            // column with whole names, which become first_name and last_name; -1 if there is none
 	proof    []evidenceColumn
 	keys     []string // for each column, the `"name":` of its preference; empty if it has none
 	// for each column, whether its name or the mapping declares its use; see Questions
@@ -177,7 +178,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Reader{table: t, options: o, email: -1, base: -1}
+	c := &Reader{table: t, options: o, email: -1, base: -1, fullName: -1}
 	err = c.columns(o.Map)
 	c.mapped = err == nil
 	return c, err
@@ -202,6 +203,10 @@ func (c *Reader) columns(rename map[string]string) error {
 		}
 		if renamed && foldWord(to) == UseStatus {
 			c.status = append(c.status, statusColumn{i, name, meaningOf(name, names), false, subjectOf(name)})
+			continue
+		}
+		if renamed && to == BecomesFullName && c.fullName < 0 && !c.hasField(to) {
+			c.fullName = i
 			continue
 		}
 		if renamed && foldWord(to) == UseTags || !renamed && c.namesTags(name) {
@@ -376,6 +381,7 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 		}
 		b = appendJSONString(b, plainCell(cell))
 	}
+	b = c.appendNames(b, record)
 	c.scratch = append(b, '}')
 	var p core.Preferences
 	if len(b) > 1 {
@@ -388,6 +394,30 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 		}
 	}
 	return p, p.Check("preferences")
+}
+
+// appendNames appends the names in the column fullName, unless another column becomes the same preference.
+func (c *Reader) appendNames(b []byte, record []string) []byte {
+	if c.fullName < 0 {
+		return b
+	}
+	first, last := core.SplitName(plainCell(cleanCell(record[c.fullName])))
+	for _, name := range [][2]string{{"first_name", first}, {"last_name", last}} {
+		key := string(appendJSONString(nil, name[0])) + ":"
+		if name[1] == "" || !core.CleanText(name[1]) || slices.Contains(c.keys, key) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = appendJSONString(append(b, key...), name[1])
+	}
+	return b
+}
+
+// hasField reports whether the list has a field with this name.
+func (c *Reader) hasField(name string) bool {
+	return slices.ContainsFunc(c.options.Fields, func(f core.Field) bool { return f.Name == name })
 }
 
 // appendQuoted appends a cell with quoted words, separated by commas, as an array. It appends any other cell as a

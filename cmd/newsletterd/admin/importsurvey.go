@@ -17,8 +17,8 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags or a custom field (empty: skip " +
-	"the column; repeatable)"
+const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags, full_name or a custom field " +
+	"(empty: skip the column; repeatable)"
 
 // surveyed opens the file of --file, scans it, and returns it rewound to its beginning.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {

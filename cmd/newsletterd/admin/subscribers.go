@@ -250,8 +250,8 @@ func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 		return // don't fail because of a hint
 	}
 	fmt.Fprintf(p.Err,
-		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name: --map "+
-			"\"%[1]s=first_name\".\n",
+		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name. To split the names: --map "+
+			"\"%[1]s=full_name\".\n",
 		column, preference)
 }
 
