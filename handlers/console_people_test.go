@@ -450,7 +450,7 @@ func TestConsoleImports(t *testing.T) {
 		}
 		e.runImports()
 		e.shows(at, http.StatusOK, "Dry run result", "</strong> row with an error",
-			"<strong>1</strong> already on the list or repeated in the file, unchanged", "Error<",
+			"<strong>1</strong> already on the list or repeated in this import, unchanged", "Error<",
 			"Start import", `value="city" selected`,
 			`value="active" checked`, "-data-poll",
 			`-value="notiz" selected`, `-value="Notiz" selected`)
@@ -476,7 +476,7 @@ func TestConsoleImports(t *testing.T) {
 		}
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
 		e.shows("/imports", http.StatusOK, "readers.csv", "Completed")
-		e.shows(at, http.StatusOK, "Wrong file or list?", at+`/undo"`)
+		e.shows(at, http.StatusOK, "Imported by mistake?", at+`/undo"`)
 		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> removed", "-about")
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)

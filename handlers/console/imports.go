@@ -263,8 +263,8 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 		added = p.N("new person to ask for confirmation|new people to ask for confirmation", d.Added)
 	}
 	add(added, d.Added, "")
-	add(p.T("already on the list or repeated in the file, with new values"), d.Updated, "")
-	add(p.T("already on the list or repeated in the file, unchanged"), d.Unchanged, "")
+	add(p.T("already on the list or repeated in this import, with new values"), d.Updated, "")
+	add(p.T("already on the list or repeated in this import, unchanged"), d.Unchanged, "")
 	add(p.T("skipped: already unsubscribed, bounced or blocked, or unsubscribed in the file but signed up here "+
 		"later"), d.Kept, "")
 	add(p.T("skipped: unsubscribed according to another row"), d.Contradicted, "")

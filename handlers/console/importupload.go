@@ -105,7 +105,7 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 				return p.uploadForm(to, err)
 			}
 			if to.People != "" {
-				return p.sendImport(to, p.T("Pasted people"), strings.NewReader(to.People))
+				return p.sendImport(to, p.T("Pasted addresses"), strings.NewReader(to.People))
 			}
 			body.head = noLimit
 			return p.sendImport(to, part.FileName(), part)
