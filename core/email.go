@@ -3,6 +3,8 @@ package core
 import (
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -57,6 +59,21 @@ func MaskAddresses(text string) string {
 var ErrInvalidEmail = &Error{
 	Kind: Invalid, Code: "invalid_email",
 	Message: "This is not a valid email address.", Field: "email",
+}
+
+// ForeignLetter returns the first letter before the @ of an address in text that addresses can't contain, such as ü, or
+// an empty string if there is none.
+func ForeignLetter(text string) string {
+	before, _, ok := strings.Cut(text, "@")
+	if !ok || !utf8.ValidString(before) {
+		return ""
+	}
+	for _, r := range before[strings.LastIndexAny(before, " \t,;:<>()\"'")+1:] {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			return string(r)
+		}
+	}
+	return ""
 }
 
 // ParseEmail parses one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only). It allows at most 64 octets

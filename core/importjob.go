@@ -131,6 +131,9 @@ func (c ImportCounts) Rows() int64 {
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
+// PeopleColumns names the columns of an import that was a list of people without a header.
+var PeopleColumns = []string{"email", "first_name", "last_name"}
+
 // ColumnMapping maps the columns of a file to names of preferences, or to "email", "status" (the subscription status)
 // or "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string

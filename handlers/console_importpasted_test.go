@@ -46,14 +46,19 @@ func TestConsoleImportsPastedPeople(t *testing.T) {
 			t.Fatalf("%d %s", rec.Code, rec.Body)
 		}
 		for _, at := range []string{at, e.uploads(e.list.ID, "people.txt", people)} {
-			e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "-weren't recognized")
+			e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "-weren't recognized",
+				`name="source" type="text" value=""`, `placeholder="Example: `)
 			form, _ := e.choices(at)
 			e.sends(at, http.StatusSeeOther, form)
 			e.runImports()
-			e.shows(at, http.StatusOK, "<strong>3</strong> new subscribers", "Line 4", "Dry run done")
+			e.shows(at, http.StatusOK, "<strong>3</strong> new subscribers", "Line 4", "Dry run result", "-Dry run done",
+				">Names and addresses recognized<", ">Last name<", "-Map columns")
 		}
 		form, _ := e.choices(at)
 		form.Set("do", "run")
+		form.Set("source", " ")
+		e.sends(at, http.StatusBadRequest, form, "Enter where you got the consent")
+		form.Set("source", "the fair")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
 		if s := e.found("dora@example.test"); s.Preferences != `{"first_name":"Dora","last_name":"Klein"}` {
@@ -100,11 +105,11 @@ func TestConsoleTranslatesColumnFaults(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.lang = "de"
 		at := e.uploads(e.list.ID, "a.csv", "Kunde,Ort\nann@reader.example,Ulm\n")
-		e.shows(at, http.StatusOK, "Keine Spalte heißt „email“.", "Kunde, Ort", "-no column is",
+		e.shows(at, http.StatusOK, "Keine Spalte heißt „E-Mail“.", "Kunde, Ort", "-no column is",
 			`value="Import: a.csv"`)
 		form, _ := e.choices(at)
 		form.Set("column.0", "")
-		e.sends(at, http.StatusBadRequest, form, "Keine Spalte heißt „email“.", "-no column is")
+		e.sends(at, http.StatusBadRequest, form, "Keine Spalte heißt „E-Mail“.", "-no column is")
 	})
 }
 
@@ -124,5 +129,9 @@ func TestConsoleAddsAddressWithName(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		}
+		e.lang = "de"
+		e.sends("/new-person", http.StatusBadRequest, url.Values{
+			"list": {e.list.ID}, "agreed": {"no"}, "email": {"sabine.müller@example.test"},
+		}, "Vor dem @ darf eine E-Mail-Adresse kein „ü“ enthalten.")
 	})
 }

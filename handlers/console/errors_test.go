@@ -381,7 +381,7 @@ func TestFaultsOfColumns(t *testing.T) {
 		uses   map[string]string
 		want   string
 	}{
-		{"Kunde,Ort", nil, "Keine Spalte heißt „email“. Vorhanden sind: Kunde, Ort"},
+		{"Kunde,Ort", nil, "Keine Spalte heißt „E-Mail“. Vorhanden sind: Kunde, Ort"},
 		{"email", map[string]string{"Ort": "city"}, "Keine Spalte heißt „Ort“. Vorhanden sind: email"},
 		{
 			"a,b",

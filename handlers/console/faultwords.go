@@ -171,6 +171,8 @@ var faultSentences = []string{
 	"You've reached the limit of {{1}}. Delete one first.",
 	"Column %s is not valid UTF-8 or contains NUL.",
 	"Column {{1}} contains characters that can't be read. In your spreadsheet program, save the file as “CSV UTF-8”.",
+	"Email addresses can't contain %s before the @.",
+	"Email addresses can't contain “{{1}}” before the @.",
 	"Idempotency-Key must contain only printable ASCII characters.",
 	"This form is outdated. Reload the page.",
 	"Idempotency-Key must have 1 to 255 characters.",

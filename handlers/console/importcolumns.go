@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,8 +36,13 @@ func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field, c.Asks = "column."+strconv.Itoa(i), d.asks(p, c.Name)
 	c.Label = p.T("Import “{{name}}” as", "name", c.Name)
-	if c.Name == core.ImportFileStatus {
+	switch {
+	case c.Name == core.ImportFileStatus:
 		c.Title = p.T("From the names of the files")
+	case d.isList() && c.Name == "email":
+		c.Title = p.T("Email address")
+	case d.isList():
+		c.Title = p.knownLabel(c.Name)
 	}
 	for _, line := range d.Samples {
 		if i < len(line) && strings.TrimSpace(line[i]) != "" && len(c.Samples) < samplesShown {
@@ -95,6 +101,20 @@ func (p *Page) readColumn(d *importData, i int) {
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) && sent != c.Value {
 		c.Value, c.Asks = sent, ""
 	}
+}
+
+// isList reports whether the columns are those of a list of people without a header, in which lines are recognized.
+func (d *importData) isList() bool {
+	return slices.EqualFunc(d.Columns, core.PeopleColumns, func(c importColumn, name string) bool {
+		return c.Name == name
+	})
+}
+
+// Listed reports whether there is nothing to decide about the columns, because they were recognized in a list of
+// people.
+func (d *importData) Listed() bool {
+	return d.isList() && d.Problem == "" && len(d.Questions) == 0 &&
+		!slices.ContainsFunc(d.Columns, func(c importColumn) bool { return c.Wrong != "" })
 }
 
 // sampleLength is the number of characters shown of a value.

@@ -124,7 +124,7 @@ var mappingFaults = []struct {
 	say    func(p *Page, values []string) string
 }{
 	{"no column is named email; the file has %s", func(p *Page, v []string) string {
-		return p.T("No column is named “email”. The columns are: {{columns}}", "columns", v[0])
+		return p.T("No column is named “Email”. The columns are: {{columns}}", "columns", v[0])
 	}},
 	{"column %q not found; the file has %s", func(p *Page, v []string) string {
 		return p.T("The file has no column “{{column}}”. It has these columns: {{columns}}",

@@ -230,12 +230,14 @@ func (p *Page) readImport(d *importData) {
 	}
 	d.From = field{
 		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
-		Hint: p.T("Where these people agreed, for example “Mailchimp” or “trade fair”. Kept as proof on each " +
-			"person's page."),
-	}
+		Hint: p.T("Required for people who agreed: where and when they did. Kept as proof on each person's page."),
+	}.Like(p.T("Example: paper list at the spring market 2026"))
 	if d.Status == core.ImportUploaded {
 		if d.Source == "import "+d.Name { // the default of the API
 			d.From.Value = p.T("Import: {{file}}", "file", d.Name)
+		}
+		if d.isList() { // the name of pasted text proves nothing
+			d.From.Value = ""
 		}
 		d.From.Value = cmp.Or(d.ToolName(), d.From.Value)
 	}
@@ -330,6 +332,9 @@ func (p *Page) runImport(d *importData) error {
 	}
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Choose whether these people gave their consent.")
+	}
+	if from, sent := p.Form["source"]; sent && strings.TrimSpace(from) == "" && p.Form["agreed"] == core.SubscriptionActive {
+		return core.Invalidf("source", "Enter where you got the consent, so that you can prove it later.")
 	}
 	mapping, open := core.ColumnMapping{}, false
 	maps.Copy(mapping, d.Mapping)

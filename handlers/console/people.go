@@ -214,7 +214,7 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	}
 	d.Source = field{
 		Name: "source", Label: p.T("Source of consent"), Value: given("source"), Type: "text", Max: core.MaxOrigin,
-		Hint:  p.T("Where and when you got the consent, for example “paper form in the shop, 12 March”"),
+		Hint:  p.T("Required if the person agreed: where and when, for example “paper form in the shop, 12 March”"),
 		Wrong: d.Source.Wrong,
 	}
 	d.Fields = p.fieldsOf(p.withNames(d.List.Fields), func(f *core.Field) string { return p.Form["field."+f.Name] })
@@ -239,6 +239,9 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 		}
 	}
 	p.splitAddress()
+	if letter := core.ForeignLetter(p.Form["email"]); letter != "" {
+		return "", "", core.Invalidf("email", "Email addresses can't contain %s before the @.", letter)
+	}
 	body := map[string]any{
 		"list_id": d.List.ID, "email": p.Form["email"], "status": status, "source": p.Form["source"],
 	}

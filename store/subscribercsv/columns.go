@@ -126,3 +126,27 @@ func (c *Reader) isFree(key string, names []string) bool {
 	}
 	return !slices.Contains(names, key) && !slices.Contains(c.keys, string(appendJSONString(nil, key))+":")
 }
+
+// appendNames appends the names in the column fullName, unless another column becomes the same preference.
+func (c *Reader) appendNames(b []byte, record []string) []byte {
+	if c.fullName < 0 {
+		return b
+	}
+	first, last := core.SplitName(plainCell(cleanCell(record[c.fullName])))
+	for _, name := range [][2]string{{"first_name", first}, {"last_name", last}} {
+		key := string(appendJSONString(nil, name[0])) + ":"
+		if name[1] == "" || !core.CleanText(name[1]) || slices.Contains(c.keys, key) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = appendJSONString(append(b, key...), name[1])
+	}
+	return b
+}
+
+// hasField reports whether the list has a field with this name.
+func (c *Reader) hasField(name string) bool {
+	return slices.ContainsFunc(c.options.Fields, func(f core.Field) bool { return f.Name == name })
+}

@@ -29,9 +29,6 @@ type People struct {
 	err     error
 }
 
-// peopleHeader is the header of People.
-var peopleHeader = []string{"email", "first_name", "last_name"}
-
 const (
 	maxPeopleLine = peeked // maximum number of bytes of a line
 	maxShownLine  = 200    // number of bytes that are kept of a line without a person
@@ -52,7 +49,7 @@ func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 	}
 	p := &People{lines: bufio.NewReaderSize(Text(b), maxPeopleLine)}
 	p.csv = csv.NewWriter(&p.out)
-	p.write(peopleHeader)
+	p.write(core.PeopleColumns)
 	return p, nil, nil
 }
 
@@ -80,16 +77,16 @@ func beginsPeople(line string) bool {
 	switch {
 	case len(peopleOf(line)) > 0:
 		return true
-	case !hasAddress(line), !strings.Contains(line, "<") && len(cellsOf(line)) > len(peopleHeader):
+	case !hasAddress(line), !strings.Contains(line, "<") && len(cellsOf(line)) > len(core.PeopleColumns):
 		return false
 	}
 	return isOnePerson(line) || !saysStatus(withoutAddresses(line))
 }
 
-// hasAddress reports whether a line contains an address, also one with a foreignLetter.
+// hasAddress reports whether a line contains an address, also one with a core.ForeignLetter.
 func hasAddress(line string) bool {
 	return slices.ContainsFunc(spellings(line), func(line string) bool {
-		return withoutAddresses(line) != line || foreignLetter(line) != ""
+		return withoutAddresses(line) != line || core.ForeignLetter(line) != ""
 	})
 }
 
@@ -198,7 +195,7 @@ func addressFault(cell string) string {
 	if isLine {
 		line = showAddresses.Replace(line)
 	}
-	letter := foreignLetter(line)
+	letter := core.ForeignLetter(line)
 	switch {
 	case letter != "":
 		return fmt.Sprintf("%q contains %q before the @", line, letter)
@@ -210,7 +207,7 @@ func addressFault(cell string) string {
 	return fmt.Sprintf("%q is not a valid email address", line)
 }
 
-// peopleOf returns the people in a line as rows for peopleHeader, or nil if the line contains anything else.
+// peopleOf returns the people in a line as rows for core.PeopleColumns, or nil if the line contains anything else.
 func peopleOf(line string) [][]string {
 	line = wideSpaces.Replace(line)
 	if strings.Contains(line, "<") {

@@ -159,9 +159,42 @@ func FuzzPeople(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, _ := peopleCSV(t, text)
 		for _, row := range rows {
-			if len(row) != len(peopleHeader) {
+			if len(row) != len(core.PeopleColumns) {
 				t.Errorf("%q", row)
 			}
 		}
 	})
+}
+
+// A column mapped to full_name becomes first_name and last_name, unless another column or a field of the list has that
+// name.
+func TestWholeNames(t *testing.T) {
+	t.Parallel()
+	read := func(text string, o Options) string {
+		c, err := NewReader(strings.NewReader(text), o)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		row, _, err := c.Next()
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		return string(row.Preferences)
+	}
+	whole := Options{Map: map[string]string{"Name": BecomesFullName}}
+	for text, want := range map[string]string{
+		"email;Name\na@x.test;\"Gray, Ann\"":            `{"first_name":"Ann","last_name":"Gray"}`,
+		"email;Name\na@x.test;Dr. Inge von der Au":      `{"first_name":"Dr. Inge","last_name":"von der Au"}`,
+		"email;Name\na@x.test;Ann":                      `{"first_name":"Ann"}`,
+		"email;Name\na@x.test;":                         "",
+		"email;first_name;Name\na@x.test;Anne;Ann Gray": `{"first_name":"Anne","last_name":"Gray"}`,
+	} {
+		if got := read(text, whole); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	whole.Fields = core.Fields{{Name: BecomesFullName, Label: "Name"}}
+	if got := read("email;Name\na@x.test;Ann Gray", whole); got != `{"full_name":"Ann Gray"}` {
+		t.Errorf("a field of the list: %s", got)
+	}
 }

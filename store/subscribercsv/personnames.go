@@ -58,21 +58,6 @@ func isOnePerson(line string) bool {
 		!slices.ContainsFunc(words, func(word string) bool { return !isCapitalized(word) })
 }
 
-// foreignLetter returns the first letter before the @ of an address that addresses can't contain, or an empty string.
-func foreignLetter(line string) string {
-	before, _, ok := strings.Cut(line, "@")
-	if !ok || !utf8.ValidString(line) {
-		return ""
-	}
-	local := before[strings.LastIndexAny(before, " \t,;:<>()\"'")+1:]
-	for _, r := range local {
-		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
-			return string(r)
-		}
-	}
-	return ""
-}
-
 // isPlainName reports whether a text contains only letters and the punctuation of names.
 func isPlainName(s string) bool {
 	if utf8.RuneCountInString(s) > maxNameRunes || len(strings.Fields(s)) > maxNameWords {

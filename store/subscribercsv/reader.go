@@ -396,30 +396,6 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	return p, p.Check("preferences")
 }
 
-// appendNames appends the names in the column fullName, unless another column becomes the same preference.
-func (c *Reader) appendNames(b []byte, record []string) []byte {
-	if c.fullName < 0 {
-		return b
-	}
-	first, last := core.SplitName(plainCell(cleanCell(record[c.fullName])))
-	for _, name := range [][2]string{{"first_name", first}, {"last_name", last}} {
-		key := string(appendJSONString(nil, name[0])) + ":"
-		if name[1] == "" || !core.CleanText(name[1]) || slices.Contains(c.keys, key) {
-			continue
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = appendJSONString(append(b, key...), name[1])
-	}
-	return b
-}
-
-// hasField reports whether the list has a field with this name.
-func (c *Reader) hasField(name string) bool {
-	return slices.ContainsFunc(c.options.Fields, func(f core.Field) bool { return f.Name == name })
-}
-
 // appendQuoted appends a cell with quoted words, separated by commas, as an array. It appends any other cell as a
 // string.
 func appendQuoted(b []byte, cell string) []byte {
