@@ -28,7 +28,7 @@ type JobView struct {
 	Excluded      int64     `db:"excluded" json:"excluded,omitempty" about:"Subscribers skipped by exclusions; absent: none"`
 	FirstFew      int64     `db:"first_few" json:"first_few,omitempty" about:"Number of first recipients; absent: the job sends to all without a break"`
 	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero" about:"When the rest follows; absent: no wait is running"`
-	Expanded      bool      `db:"expanded" json:"-"` // all recipients are known
+	Expanded      bool      `db:"expanded" json:"recipients_known" about:"All recipients are known; until then, stats.recipients grows"`
 	// folder: all emails were saved to a folder on the server and reached no one; partly: some of them
 	Transport  string `db:"transport" json:"transport,omitempty" enum:"folder|partly"`
 	Stats      `json:"stats" about:"Numbers of recipients by outcome"`

@@ -356,6 +356,18 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 	}
 	s.Must(s.FinishRecipients(t.Context(), done[:9], s.Now))
 	refused(who(core.FollowSame), "while it goes out")
+	refused(who(core.FollowUnopened), "while it goes out")
+	s.SQL("UPDATE send_job SET expanded = 0 WHERE no = ?", first.No)
+	refused(who(core.FollowJoined), "while it still finds recipients")
+	s.SQL("UPDATE send_job SET expanded = 1 WHERE no = ?", first.No)
+	s.Tell(l, core.StatusActive, "early@example.org")
+	early, err := send(who(core.FollowJoined))
+	s.Must(err)
+	early = s.Start(early)
+	got, err := s.Recipients(t.Context(), &early, campaigns.RecipientFilter{}, core.Page{Limit: 20})
+	if s.Must(err); len(got) != 1 || got[0].Email != "early@example.org" {
+		t.Errorf("recipients that joined while one email was retried: %+v", got)
+	}
 	s.Must(s.FinishRecipients(t.Context(), done[9:], s.Now))
 	refused(who(core.FollowUnopened), "where no opening is known at all")
 	for seq, marks := range map[int64]core.Marks{
@@ -385,7 +397,7 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 			want[rows[seq-1].Email] = true
 		}
 		if tt.who == core.FollowJoined {
-			want["new@example.org"] = true
+			want["new@example.org"], want["early@example.org"] = true, true
 		}
 		for _, r := range got {
 			if !want[r.Email] {

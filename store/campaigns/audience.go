@@ -274,6 +274,7 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	var of struct {
 		Sent    bool `db:"sent"`
 		Open    bool `db:"open"`
+		Growing bool `db:"growing"` // whether a job can still get recipients
 		Tracked bool `db:"tracked"`
 		Again   bool `db:"again"`
 		Known   bool `db:"known"`
@@ -281,6 +282,7 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	err := tx.Get(
 		&of,
 		`SELECT coalesce(sum(sent), 0) > 0 AS sent, coalesce(max(status IN ('pending', 'running')), 0) AS open,
+		coalesce(max(status IN ('pending', 'running') AND NOT expanded), 0) AS growing,
 		coalesce(min(recipients = 0 OR EXISTS (SELECT 1 FROM recipient WHERE job_no = send_job.no AND seq = 1)), 0) AS known,
 		coalesce(min((tracked & 5) = 1) AND sum(opened) > 0, 0) AS tracked, EXISTS (SELECT 1 FROM send_job WHERE tenant_id = ?2 AND narrowing <> ''
 			AND narrowing->>'$.audience.of' = ?1 AND narrowing->>'$.audience.who' = '`+core.FollowUnopened+`' AND
@@ -294,7 +296,7 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 		return err
 	case !of.Sent:
 		return core.Conflictf("conflict", "audience: campaign %s was not sent. Choose a sent campaign.", f.Of)
-	case of.Open:
+	case of.Growing, of.Open && f.Who != core.FollowJoined: // the others depend on the outcomes
 		return core.Conflictf("conflict", "audience: campaign %s is still being sent. Wait until it has ended.", f.Of)
 	case !of.Known:
 		return core.Conflictf("conflict",
