@@ -79,7 +79,9 @@ func TestConsoleHidesASentCampaign(t *testing.T) {
 			t.Errorf("the audit log has %v", entries)
 		}
 		e.archives(false)
-		e.shows(e.path(""), http.StatusOK, "The archive of its lists is off.", "Hide from archive")
+		e.shows(e.path(""), http.StatusOK, "Public archive: off", "The archive of its lists is off.", "Hide from archive",
+			"-Public archive</h2>")
+		hide("0", false, `-id="in-archive"`)
 	})
 }
 

@@ -109,7 +109,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 				t.Error(part)
 			}
 		}
-		if part := e.part(e.path("?as="), "readers"); !strings.Contains(part, "Subscriber with no details") {
+		if part := e.part(e.path("?as="), "readers"); !strings.Contains(part, "Preview as a subscriber with no details") {
 			t.Error(part)
 		}
 	})

@@ -153,7 +153,8 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
 			"Retrying some deliveries",
-			">1 email being retried</a> · next attempt today, 01:05 · last attempt today, 02:05",
+			">1 email being retried</a> · next attempt today, 01:05 · retries until today, 02:05",
+			"automatically. Next attempt: today, 01:05",
 			"The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
@@ -308,7 +309,7 @@ func TestConsoleReport(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person",
 			"Median of your last 3: 0.0%", "https://acme.example/roses", "-data-poll",
-			"To subscribers who didn't open it")
+			"To everyone who didn't open this campaign")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
 			"-After that, by day")

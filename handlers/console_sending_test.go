@@ -95,7 +95,7 @@ func TestConsoleSends(t *testing.T) {
 		unseen.Del("sure")
 		unseen.Set("warned", "1")
 		e.sends(e.path("/send"), http.StatusBadRequest, unseen,
-			"Check the box to send anyway, or fix the warnings first",
+			"Check the box to send anyway, or fix the problems first",
 			`name="sure" value="1" aria-required="true" aria-invalid="true" aria-describedby="sure-wrong" autofocus`)
 		for range 2 {
 			if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("") {
@@ -314,11 +314,13 @@ func TestConsoleSendsLater(t *testing.T) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Undo send")
-		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin.", "Undo schedule",
-			"-Undo send")
+		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin.", "Cancel schedule",
+			"-Undo send", "-new approval")
 		if to := e.redirected(e.path("/send")); to != e.path("") {
 			t.Errorf("the last page leads to %s", to)
 		}
+		e.shows(e.sends(e.path("/undo"), http.StatusSeeOther, nil), http.StatusOK,
+			"Schedule canceled. The campaign is a draft again.")
 	})
 }
 

@@ -207,6 +207,11 @@ type campaignPage struct {
 // Segmented reports whether segments determine the recipients.
 func (c *campaignPage) Segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
+// Narrowed reports whether the campaign skips some subscribers of its lists.
+func (c *campaignPage) Narrowed() bool {
+	return c.Segmented() || c.Audience != nil || len(c.ExcludeListIDs)+len(c.ExcludeCampaignIDs) > 0
+}
+
 // Title returns the display name of the campaign.
 func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }
 

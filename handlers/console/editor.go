@@ -79,9 +79,10 @@ type editorData struct {
 	Checks    checks
 	Inbox     inbox
 	Seen      seenAs
-	Readers   string // audience, in words
-	Conflict  bool   // whether another person has saved in the meantime
-	Settings  bool   // whether the settings tab is open
+	Readers   string   // audience, in words
+	Limits    []string // how other campaigns limit the audience
+	Conflict  bool     // whether another person has saved in the meantime
+	Settings  bool     // whether the settings tab is open
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
@@ -153,7 +154,10 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		err = p.seeAs(&d)
 	}
 	if err == nil {
-		err = p.segmentedReaders(&d)
+		err = p.narrowedReaders(&d)
+	}
+	if err == nil && d.Settings {
+		d.Limits, err = p.followLimits(c)
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -363,7 +367,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		}
 		if d.Settings = p.Form["tab"] == "settings"; d.Settings && err == nil {
 			d.Rearchived = d.AnyArchive() && c.Archived() != (p.Form["archive"] != "")
-			err = p.segmentedReaders(&d)
+			err = p.narrowedReaders(&d)
 		}
 		if err != nil {
 			return web.HTML{}, err

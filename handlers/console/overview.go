@@ -111,6 +111,14 @@ func (j *jobRow) Title() string {
 // Done returns the number of recipients with a final outcome.
 func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 
+// Total returns the number of recipients. Until all are known, it is at least the number counted before sending.
+func (j *jobRow) Total() int64 {
+	if j.Expanded {
+		return j.Stats.Recipients
+	}
+	return max(j.Stats.Recipients, j.Expected)
+}
+
 // restOf limits a rest: it is at most 1/restOf of the recipients.
 const restOf = 20
 
@@ -136,8 +144,8 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 		j.JobView.Stats = j.Stats
 		r := jobRow{JobView: j.JobView}
 		r.Badge = p.jobBadge(&r)
-		if r.Stats.Recipients > 0 {
-			r.Progress = 100 * r.Done() / r.Stats.Recipients
+		if total := r.Total(); total > 0 {
+			r.Progress = 100 * r.Done() / total
 		}
 		rows = append(rows, r)
 	}

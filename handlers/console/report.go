@@ -258,12 +258,12 @@ func (p *Page) readReport(d *reportData) error {
 	if d.To, err = p.sentTo(d.Campaign, d.Job.ListIDs); err != nil {
 		return err
 	}
-	d.Total = max(d.Job.Stats.Recipients, d.Job.Expected)
+	d.Total = d.Job.Total()
 	d.Harm = (&core.SendJob{PausedAt: d.Job.PausedAt, PauseReason: d.Job.PauseReason}).PausedForHarm() && !p.IsOperator()
 	switch {
 	case d.Pending():
 		d.Poll = 2
-		d.Early = d.Job.StartsAt.Sub(p.Now) > undoSeconds*time.Second
+		d.Early = p.early(d.Job)
 		if d.Job.StartsAt.Sub(p.Now) > 5*time.Minute {
 			d.Poll = 30
 		}
@@ -289,6 +289,9 @@ func (p *Page) readReport(d *reportData) error {
 		}
 	}
 	if d.Job.Transport == "" { // otherwise it did not reach all recipients
+		if d.Running() {
+			d.All.Recipients = max(d.All.Recipients, d.Total) // as the progress says
+		}
 		d.Tiles = p.reportTiles(d.Campaign.ID, &d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 		if d.All.Unsubscribed > 0 && p.May(core.ActionPeopleRead) {
 			d.Tiles[len(d.Tiles)-1].note(p.T("Recent unsubscribes"), p.recentlyLeft(d.Job.ListIDs), "")
@@ -327,6 +330,20 @@ func (p *Page) readReport(d *reportData) error {
 
 // SecondPerson reports whether a person other than its authors must approve a campaign.
 func (p *Page) SecondPerson() bool { return p.Tenant.Approval == core.ApprovalSecondPerson }
+
+// early reports whether a pending job starts later than one that was just sent.
+func (p *Page) early(j *jobRow) bool { return j.StartsAt.Sub(p.Now) > undoSeconds*time.Second }
+
+// planned reports whether a pending job is scheduled for later.
+func (p *Page) planned(j *jobRow) bool { return j.ScheduledAt != 0 && p.early(j) }
+
+// MoveHelp explains the field for a new start time.
+func (p *Page) MoveHelp() string {
+	if p.SecondPerson() {
+		return p.T("Time zone: {{zone}}. You don't need a new approval.", "zone", p.ZoneName())
+	}
+	return p.T("Time zone: {{zone}}", "zone", p.ZoneName())
+}
 
 // reportState returns the sentence below the title.
 func (p *Page) reportState(d *reportData) string {

@@ -211,7 +211,7 @@ func (p *Page) segmentChoices(d *editorData) error {
 	if d.Tags, err = p.tagChoices(all); err != nil {
 		return err
 	}
-	if len(all)+len(d.Tags) == 0 && !d.Segmented() {
+	if len(all)+len(d.Tags) == 0 && !d.Segmented() && !p.May(core.ActionSegmentWrite) {
 		return nil
 	}
 	d.Segments = segmentOptions(all, "", option{"", p.T("Everyone on the lists")})
@@ -223,11 +223,11 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the audience of a campaign if segments determine it. The page before sending counts the
-// audience in the same way.
-func (p *Page) segmentedReaders(d *editorData) error {
+// narrowedReaders describes the audience of a campaign that not all subscribers of its lists get. The page before
+// sending counts the audience in the same way.
+func (p *Page) narrowedReaders(d *editorData) error {
 	c := d.campaignPage
-	if !c.Segmented() || len(c.ListIDs) == 0 {
+	if !c.Narrowed() || len(c.ListIDs) == 0 {
 		return nil
 	}
 	var count countedAudience

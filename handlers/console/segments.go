@@ -160,6 +160,8 @@ func (p *Page) newSegmentData(g core.Segment) (*segmentData, error) {
 	d := &segmentData{Segment: g, Writes: p.May(core.ActionSegmentWrite), Here: p.Path("new-segment")}
 	if g.ID != "" {
 		d.Here = p.Path("segments", g.ID)
+	} else if id := p.Query("campaign"); id != "" {
+		d.Here += "?" + url.Values{"campaign": {id}}.Encode()
 	}
 	var err error
 	if d.fields, err = p.segmentFields(g.ID); err != nil {
@@ -386,6 +388,9 @@ func (p *Page) saveSegment(d *segmentData, rule json.RawMessage, save func(map[s
 	done string,
 ) (web.HTML, error) {
 	id, err := save(map[string]any{"name": p.Form["name"], "rule": rule})
+	if of := p.Query("campaign"); err == nil && of != "" && d.ID == "" {
+		return p.chooseSegment(of, id)
+	}
 	if err == nil {
 		to := p.Path("segments", id)
 		if d.List != "" {

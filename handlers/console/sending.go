@@ -197,6 +197,9 @@ func (p *Page) lookAtMatters(d *sendData) error {
 		return err
 	}
 	d.found(found)
+	if err := p.lookAtFollowed(d); err != nil {
+		return err
+	}
 	if len(d.Campaign.ListIDs) > 0 {
 		_, err = p.Get(campaignAPI(d.Campaign.ID, "audience"), nil, &d.Readers)
 	}
@@ -323,7 +326,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		body.ScheduledAt = d.When
 	}
 	if f["warned"] == "1" && f["sure"] != "1" {
-		return p.sendUnsure(p.T("Check the box to send anyway, or fix the warnings first."))
+		return p.sendUnsure(p.T("Check the box to send anyway, or fix the problems first."))
 	}
 	id := p.ID()
 	_, err := p.Ask(web.Question{
@@ -332,6 +335,9 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	})
 	switch fault, status, ok := p.FaultOf(err); {
 	case ok:
+		if fault, err = p.namingCampaigns(fault, id); err != nil {
+			return web.HTML{}, err
+		}
 		return p.sendAgain(fault, status)
 	case errors.Is(err, core.ErrApprovalRequired):
 		return p.sendAgain(p.T("A team member who hasn't edited this campaign has to approve it first."),
@@ -441,13 +447,21 @@ func (c *campaignPage) undoNotice() string {
 // undo cancels the sending of a campaign that has not started.
 func (o *Console) undo(p *Page) (web.HTML, error) {
 	id := p.ID()
+	jobs, err := p.jobsOf(id, 1)
+	if err != nil {
+		return web.HTML{}, err
+	}
 	var undone campaignPage
-	err := p.Do(http.MethodPost, campaignAPI(id, "undo"), nil, &undone)
+	err = p.Do(http.MethodPost, campaignAPI(id, "undo"), nil, &undone)
 	if fault, status, ok := p.FaultOf(err); ok {
 		return p.campaignAgain(fault, status)
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("campaigns", id), undone.undoNotice())
+	notice := undone.undoNotice()
+	if len(jobs) > 0 && p.planned(&jobs[0]) {
+		notice = strings.Replace(notice, "undone", "unplanned", 1)
+	}
+	return p.Redirect(p.Path("campaigns", id), notice)
 }

@@ -143,11 +143,11 @@ func (p *Page) campaignName(id string) (string, error) {
 func (p *Page) onlyTo(who, name string) string {
 	switch who {
 	case core.FollowJoined:
-		return p.T("subscribers who joined after {{campaign}}", "campaign", name)
+		return p.T("subscribers who joined after “{{campaign}}”", "campaign", name)
 	case core.FollowUnopened:
-		return p.T("recipients of {{campaign}} who didn't open or click", "campaign", name)
+		return p.T("recipients of “{{campaign}}” who didn't open or click", "campaign", name)
 	}
-	return p.T("recipients of {{campaign}}", "campaign", name)
+	return p.T("recipients of “{{campaign}}”", "campaign", name)
 }
 
 // lookAtSegments adds the facts about the segments that determine the recipients.

@@ -123,6 +123,8 @@ var notices = map[string]string{
 	"duplicated":         "Campaign duplicated. You're editing the copy.",
 	"put-away":           "Campaign archived. To see it again, filter by Archived.",
 	"undone":             "Sending undone. The campaign is a draft again.",
+	"unplanned":          "Schedule canceled. The campaign is a draft again.",
+	"unplanned-approved": "Schedule canceled. The campaign stays approved as long as you don't edit it.",
 	"undone-approved":    "Sending undone. The campaign stays approved as long as you don't edit it.",
 	"again":              "Identity confirmed. Choose the file again.",
 	"cancelled":          "Canceled",
