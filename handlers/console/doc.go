@@ -30,7 +30,7 @@
 //	campaigns.go versions.go changed.go kind.go   the campaign list, versions, changes by other people, kinds
 //	newcampaign.go editor.go opened.go designs.go compare.go fields.go ownpictures.go   starting points and the editor
 //	reader.go mailframe.go findings.go   previews and checks
-//	sending.go sending_facts.go sending_times.go review.go   sending and approval
+//	sending.go sending_facts.go sending_times.go followups.go review.go   sending and approval
 //	polls.go   polls of drafts and their results
 //	report.go report_*.go correction.go   reports, and fixes after sending
 //
