@@ -89,7 +89,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 		if s := sub("reader7@example.org"); s.Status != "" {
 			t.Errorf("who was brought: %+v", s)
 		}
-		if s, err := h.Subscriber(ctx, list, "reader7@example.org"); err != nil || s.Mailable() {
+		if s, err := h.Subscriber(ctx, list, "reader7@example.org"); err != nil || s.Mailable() ||
+			s.Preferences != core.NoPreferences {
 			t.Errorf("the send side: %+v, %v", s, err)
 		}
 		c, err := h.CountedList(ctx, list)

@@ -13,6 +13,7 @@ type undoData struct {
 
 	Rows   []plannedRow
 	Issues bool // whether posts of the file are in the archive
+	Remove bool // whether the undo removes people
 	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64
 }
@@ -48,12 +49,12 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	} else if err != nil {
 		return web.HTML{}, err
 	}
-	d.Unkept = d.ReplacedUnkept
+	d.Unkept, d.Remove = d.ReplacedUnkept, plan.Remove > 0
 	if replaced := d.Updated - max(d.Brought-d.Added, 0); d.Replaced == 0 && replaced > 0 {
 		d.Unkept = replaced
 	}
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
-		{p.T("removed from the list, including their data from the file"), plan.Remove},
+		{p.T("removed from the list, with their fields and tags from the file"), plan.Remove},
 		{p.T("pending again, as before the import"), plan.Pending},
 		{p.T("unsubscribed since the import: stays unsubscribed"), plan.Left},
 		{p.T("confirmed or changed since the import: kept on the list"), plan.Changed},
