@@ -29,13 +29,13 @@ func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.C
 		return h, nil // the email compiles, so archives can at least find its title
 	}
 	if err == nil {
-		h.IssueText = textOf(a)
+		h.IssueText = textOf(a, h.Title)
 	}
 	return h, err
 }
 
-func textOf(a *article.Article) (t campaigns.IssueText) {
-	t.Words, t.Excerpt = a.Words, article.Excerpt(a.Words)
+func textOf(a *article.Article, title string) (t campaigns.IssueText) {
+	t.Words, t.Excerpt = a.Words, article.Excerpt(a.Words, title)
 	for _, p := range a.Pictures {
 		if p.Width >= smallestPicture && p.Height >= smallestPicture/2 {
 			t.Picture, t.Width, t.Height = p.Address, p.Width, p.Height
@@ -58,7 +58,7 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 	if err != nil {
 		return t, err
 	}
-	return textOf(a), nil
+	return textOf(a, i.Title), nil
 }
 
 // IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
@@ -158,7 +158,7 @@ func ImportedText(ctx context.Context, s *store.Store, title, body string) (t ca
 	if err != nil {
 		return t, err
 	}
-	return textOf(a), nil
+	return textOf(a, title), nil
 }
 
 var errElsewhere = errors.New("the image is not stored here")

@@ -120,14 +120,21 @@ func TestWords(t *testing.T) {
 		t.Errorf("%+v", a.Pictures)
 	}
 	first := strings.Repeat("wörd ", 20)
-	if got := Excerpt(first + "\nThe next heading\nText"); got != strings.TrimSpace(first) {
+	if got := Excerpt(first+"\nThe next heading\nText", ""); got != strings.TrimSpace(first) {
 		t.Errorf("%q", got)
 	}
-	if got := Excerpt("A short line.\nAnother one."); got != "A short line. Another one." {
+	if got := Excerpt("A short line.\nAnother one.", ""); got != "A short line. Another one." {
 		t.Errorf("%q", got)
+	}
+	for _, hello := range []string{"Dear friend,\n", "Dear friend, ", "Hallo Ann!\n", "LIEBE LESER,\n"} {
+		letter := "City letter 48\n" + hello + "Here is news:\nThe café.\nTrams\nThe M10 runs.\nRead more…\nEnd"
+		want := "Here is news: The café. Trams. The M10 runs. End."
+		if got := Excerpt(letter, "City Letter 48: trams"); got != want {
+			t.Errorf("%q", got)
+		}
 	}
 	long := strings.Repeat("wörd ", 100)
-	if got := Excerpt(long); len([]rune(got)) > 201 || !strings.HasSuffix(got, "wörd…") {
+	if got := Excerpt(long, ""); len([]rune(got)) > 201 || !strings.HasSuffix(got, "wörd…") {
 		t.Errorf("%q", got)
 	}
 }

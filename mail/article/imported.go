@@ -121,5 +121,5 @@ func ImportedText(title, page string) (words, excerpt string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return a.Words, Excerpt(a.Words), nil
+	return a.Words, Excerpt(a.Words, title), nil
 }

@@ -1,7 +1,9 @@
 package article
 
 import (
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
@@ -58,21 +60,58 @@ const (
 	enoughExcerpt = 80
 )
 
-// Excerpt returns the first words of an article. It ends at the end of a block or a word.
-func Excerpt(words string) string {
-	short := ""
+// greeting matches how a letter starts: "Dear Ann,".
+var greeting = regexp.MustCompile(`^(?i:dear|hi|hello|hey|liebe[rs]?|hallo|guten (?:tag|morgen|abend)|moin|servus|` +
+	`bonjour|ch[eè]re?s?|hola|querid[oa]s?|estimad[oa]s?)\b[^,!.:]{0,40}[,!]\s*`)
+
+// further matches a line that only links to the rest of a text.
+var further = regexp.MustCompile(`^(?i:read (?:more|on)|continue reading|learn more|weiterlesen|mehr (?:lesen|erfahren)|` +
+	`lire la suite|en savoir plus|leer más|seguir leyendo)[\s.…!:→»›>]*$`)
+
+// repeats reports whether a line is the start of the title.
+func repeats(line, title string) bool {
+	return len(line) <= len(title) && strings.EqualFold(line, title[:len(line)])
+}
+
+func withoutGreeting(line string) string {
+	rest := line[len(greeting.FindString(line)):]
+	if rest == line || rest == "" {
+		return rest
+	}
+	first, size := utf8.DecodeRuneInString(rest)
+	return string(unicode.ToUpper(first)) + rest[size:]
+}
+
+// Excerpt returns the first words of an article with a title. It skips a heading that repeats the start of the
+// title, greetings, and links to the rest of a text. It ends at the end of a block or a word.
+func Excerpt(words, title string) string {
+	var short strings.Builder
 	for line := range strings.Lines(words) {
-		if short += line; utf8.RuneCountInString(short) >= enoughExcerpt {
+		line = strings.TrimSpace(line)
+		if short.Len() == 0 {
+			line = withoutGreeting(line)
+		}
+		if line == "" || further.MatchString(line) || short.Len() == 0 && repeats(line, title) {
+			continue
+		}
+		if short.Len() > 0 {
+			short.WriteByte(' ')
+		}
+		short.WriteString(line)
+		if utf8.RuneCountInString(short.String()) >= enoughExcerpt {
 			break
 		}
+		if !strings.ContainsRune(".!?…:;,", []rune(line)[len([]rune(line))-1]) {
+			short.WriteByte('.')
+		}
 	}
-	words = oneLine(short)
+	words = oneLine(short.String())
 	if utf8.RuneCountInString(words) <= excerptLength {
 		return words
 	}
-	short = string([]rune(words)[:excerptLength])
-	if at := strings.LastIndexByte(short, ' '); at > 0 {
-		short = short[:at]
+	cut := string([]rune(words)[:excerptLength])
+	if at := strings.LastIndexByte(cut, ' '); at > 0 {
+		cut = cut[:at]
 	}
-	return strings.TrimRight(short, " ,;:–-") + "…"
+	return strings.TrimRight(cut, " ,;:–-") + "…"
 }
