@@ -17,7 +17,11 @@ func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		e.must(e.store.EnsureDefaultProvider(t.Context(), "generic", "secret", e.seed.Time()))
-		e.operates("/providers", http.StatusOK, "Custom · created automatically", "Not in use", "-No recent events")
+		e.operates("/providers", http.StatusOK, "Add a mail provider to see bounces", "-created automatically")
+		e.operates("/mail-server?provider=ses", http.StatusOK, `href="/operator/providers?kind=ses"`)
+		e.operates("/mail-server?provider=brevo", http.StatusOK, "no webhook for Brevo", "-providers?kind")
+		e.operates("/mail-server?provider=own", http.StatusOK, "bounce_domain", "-providers?kind")
+		e.operates("/providers?kind=resend", http.StatusOK, `value="resend" selected`)
 		page := e.operates("/providers", http.StatusOK, "Mail providers", "Amazon SES")
 		for _, kind := range report.Names() {
 			if !strings.Contains(page, `value="`+kind+`"`) {
@@ -39,6 +43,7 @@ func TestConsoleProviders(t *testing.T) {
 			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
 		page = e.operates("/providers/pm", http.StatusOK,
 			"https://news.example.org/webhooks/pm", "No recent events")
+		e.operates("/mail-server?provider=postmark", http.StatusOK, `href="/operator/providers/pm"`, "-providers?kind")
 		if strings.Contains(page, "Copy it now") {
 			t.Error("the secret is shown again")
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,6 +89,13 @@ type mailServerPage struct {
 	Saved   bool // whether the server has just been saved
 	Secret  bool // whether a password is saved or was submitted
 	Test    *relayResult
+
+	Provider *mailProvider // reports bounces of Chosen; nil: not set up
+}
+
+// HasWebhook reports whether the chosen provider can report bounces through a webhook.
+func (d *mailServerPage) HasWebhook() bool {
+	return slices.Contains([]string{"ses", "postmark", "mailgun", "sendgrid"}, d.Chosen.ID)
 }
 
 // Folder reports whether emails are only saved to a folder.
@@ -115,6 +123,9 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	if d.Chosen.ID == "" && !d.Folder() {
 		d.Chosen, d.Current = presetOf(d.Presets, d.State.Host), true
 	}
+	if d.Provider, err = p.providerOf(d.Chosen.ID); err != nil {
+		return web.HTML{}, err
+	}
 	d.Saved = !d.Folder() && p.Query("done") == "mail-server"
 	if f.values == nil {
 		f.values = p.mailServerValues(&d)
@@ -125,6 +136,16 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	}{d, f}
 	v.State = p.T("How this server sends email")
 	return p.Show("mail-server", v)
+}
+
+// providerOf returns an enabled mail provider of a kind, or nil if there is none.
+func (p *Page) providerOf(kind string) (*mailProvider, error) {
+	found, err := all[mailProvider](p, apiProviders, url.Values{"limit": {"100"}}, 300)
+	i := slices.IndexFunc(found, func(m mailProvider) bool { return m.Kind == kind && m.DisabledAt == 0 })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return &found[i], nil
 }
 
 // presetOf returns the provider of a host: the one with the same domain, or else the last one, for other servers. The

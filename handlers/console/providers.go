@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -38,6 +39,9 @@ func (m *mailProvider) Kept() bool { return m.Source == "database" }
 // BuiltIn reports whether newsletterd created the provider when it started for the first time.
 func (m *mailProvider) BuiltIn() bool { return m.Kept() && m.Name == core.DefaultProvider }
 
+// unused reports whether newsletterd created the provider, and nothing has used it since.
+func (m *mailProvider) unused() bool { return m.BuiltIn() && m.LastEvent == nil && m.DisabledAt == 0 }
+
 // HookURL returns the URL to enter at the provider, including the secret if it belongs there.
 func (m *mailProvider) HookURL() string {
 	if user, password, ok := strings.Cut(m.Secret, ":"); ok && (m.Kind == "postmark" || m.Kind == "mailjet") {
@@ -55,7 +59,7 @@ func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	switch {
 	case m.DisabledAt != 0:
 		return Badge{p.T("Disabled"), ""}
-	case m.LastEvent == nil && m.BuiltIn():
+	case m.unused():
 		return Badge{p.T("Not in use"), ""}
 	case m.LastEvent == nil:
 		return Badge{p.T("No recent events"), "warn"}
@@ -106,7 +110,7 @@ func (p *Page) KindAdvice(kind string) string {
 	case "resend":
 		return p.T("In Resend, add a webhook with this URL. Use its signing secret as the secret.")
 	}
-	return p.T("Configure your system to send signed events to this URL.")
+	return p.T("For a service or script of your own: make it send signed events to this URL.")
 }
 
 // providersData is the data of the provider pages.
@@ -129,6 +133,10 @@ func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Tenants[0].Text = p.T("All tenants")
+	d.All = slices.DeleteFunc(d.All, func(m mailProvider) bool { return m.unused() })
+	if f.values == nil {
+		d.Form.values = map[string]string{"kind": p.Query("kind")}
+	}
 	v.Title = p.T("Mail providers")
 	v.State = p.T("Mail providers report bounces, spam complaints and opens")
 	v.Data = &d
