@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
 )
@@ -49,5 +50,39 @@ func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
 		if f := begun("campaign:" + e.campaign.ID); f.Content.Source != was.Content.Source || was.Content.Source == "" {
 			t.Errorf("%+v, not %+v", f.Content, was.Content)
 		}
+	})
+}
+
+// A new campaign gets the theme of the newest campaign, or the newest own theme if that was created later.
+func TestConsoleStartsCampaignsInTheLastTheme(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		starts := func(want string) {
+			t.Helper()
+			form := url.Values{"subject": {"Roses"}, "list": {e.list.ID}}
+			id := strings.TrimPrefix(e.sends("/new-campaign", http.StatusSeeOther, form), "/campaigns/")
+			of, err := e.store.Campaign(t.Context(), id)
+			e.must(err)
+			_, f, err := e.store.CampaignVersion(t.Context(), &of, 0)
+			e.must(err)
+			if f.Theme != want {
+				t.Errorf("the theme %q, not %q", f.Theme, want)
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		starts("")
+		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"City Letter"}, "base": {"journal"}})
+		path, _, _ := strings.Cut(to, "?")
+		own := strings.TrimPrefix(path, "/looks/themes/")
+		time.Sleep(time.Second)
+		starts(own)
+		starts(own)
+		form := url.Values{"subject": {"Last"}, "list": {e.list.ID}}
+		at := e.sends("/new-campaign", http.StatusSeeOther, form)
+		form = e.form(e.shows(at, http.StatusOK), at)
+		form.Set("theme", "studio")
+		e.sends(at, http.StatusSeeOther, form)
+		starts("studio")
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -14,6 +16,7 @@ type newCampaignData struct {
 	Name, Subject, ListID, Tracking, Start string
 
 	Segment core.Segment // recipients; no id: the whole list
+	Matches string       // number of people in Segment; empty: unknown
 
 	Lists, Trackings []option
 	Designs, Past    []start
@@ -35,6 +38,18 @@ func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error)
 	for i := range lists {
 		l := &lists[i]
 		d.Lists = append(d.Lists, option{l.ID, l.Name + " (" + p.Number(l.Counts.Mailable) + ")"})
+	}
+	if d.Segment.ID != "" {
+		var ids []string
+		for i := range lists {
+			ids = append(ids, lists[i].ID)
+		}
+		sum, err := p.segmentCount(map[string]any{"segment_id": d.Segment.ID}, ids)
+		if _, ok := p.countFault(err); err != nil && !ok {
+			return web.HTML{}, err
+		} else if err == nil {
+			d.Matches = p.figureOf(&sum).Figure
+		}
 	}
 	d.Trackings, d.Designs = p.trackings(d.Tracking), p.designs()
 	if d.Past, err = p.pastCampaigns(); err != nil {
@@ -70,7 +85,11 @@ func (o *Console) addCampaign(p *Page) (web.HTML, error) {
 	if d.Segment.ID != "" {
 		body["segment_id"] = d.Segment.ID
 	}
-	if err := p.startWith(d.Start, body); err != nil {
+	err := p.startWith(d.Start, body)
+	if err == nil && body["theme"] == nil {
+		err = p.startInTheme(body)
+	}
+	if err != nil {
 		return p.showNewCampaign(d, err)
 	}
 	var made core.CampaignView
@@ -78,6 +97,46 @@ func (o *Console) addCampaign(p *Page) (web.HTML, error) {
 		return p.showNewCampaign(d, err)
 	}
 	return p.Redirect(p.Path("campaigns", made.ID), "")
+}
+
+// startInTheme adds the theme for a new campaign to the body that creates it: the theme of the newest campaign, or the
+// newest own theme if it is newer than that campaign.
+func (p *Page) startInTheme(body map[string]any) error {
+	var latest []struct {
+		ID        string       `json:"id"`
+		CreatedAt core.Instant `json:"created_at"`
+	}
+	if _, err := p.Get("/api/campaigns", p.ofTenant("limit", "1"), &latest); err != nil {
+		return err
+	}
+	var last campaignPage
+	if len(latest) > 0 {
+		if _, err := p.readNamed(campaignAPI(latest[0].ID), &last); err != nil {
+			return err
+		}
+	}
+	if !p.May(core.ActionTemplateRead) {
+		return nil
+	}
+	var own []core.Theme
+	q := p.ofTenant("limit", strconv.Itoa(core.MaxThemes))
+	if _, err := p.Get("/api/admin/themes", q, &own); err != nil {
+		return err
+	}
+	newest, theme := last.CreatedAt, ""
+	if slices.Contains(core.BuiltInThemes, last.Theme) ||
+		slices.ContainsFunc(own, func(t core.Theme) bool { return t.ID == last.Theme }) { // not deleted since
+		theme = last.Theme
+	}
+	for i := range own {
+		if own[i].CreatedAt > newest {
+			newest, theme = own[i].CreatedAt, own[i].ID
+		}
+	}
+	if theme != "" {
+		body["theme"] = theme
+	}
+	return nil
 }
 
 // readSegment reads the tenant's segment with an id. An empty id stands for no segment.
