@@ -56,15 +56,15 @@ func TestConsoleImportLeadsToTheSuppressed(t *testing.T) {
 		form = url.Values{"agreed": {"active"}, "do": {"try"}}
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "<strong>2</strong> bounced: no longer emailed (suppression list)<",
+		e.shows(at, http.StatusOK, "<strong>2</strong> bounced: added to the suppression list<",
 			"-/suppressions?import")
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
 		of := "/suppressions?import=" + at[len("/imports/"):]
 		e.shows(at, http.StatusOK,
-			"<strong>2</strong> <a href=\""+e.at(of)+"&amp;kind=bounced\">bounced: no longer "+
-				"emailed (suppression list)</a>",
+			"<strong>2</strong> <a href=\""+e.at(of)+"&amp;kind=bounced\">bounced: added to "+
+				"the suppression list</a>",
 			"<strong>1</strong> <a href=\""+e.at(of)+"&amp;kind=complaint\">")
 		e.shows(of+"&kind=bounced", http.StatusOK, ">2 addresses · ", "b@reader.example", "c@reader.example",
 			"-d@reader.example", "-joan@reader.example", e.at(at)+"\">View import")

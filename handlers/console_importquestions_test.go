@@ -53,7 +53,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		at = e.uploads(e.list.ID, "c.csv", "email\nno@reader.example\n")
 		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"suppress"}, "do": {"run"}})
 		e.runImports()
-		e.shows(at, http.StatusOK, "blocked: never emailed (suppression list)")
+		e.shows(at, http.StatusOK, "blocked: added to the suppression list")
 		if got := status("no@reader.example"); got != "" {
 			t.Errorf("no: %q", got)
 		}

@@ -379,7 +379,7 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 			t.Error("all are reached")
 		}
 		e.seed.Tell(e.list, core.StatusBounced, "joan@reader.example")
-		e.shows("/suppressions", http.StatusOK, "1 bounced address", "/people?status=bounced\"",
+		e.shows("/suppressions", http.StatusOK, "1 address bounced on your lists", "/people?status=bounced\"",
 			"-spam complaint",
 			`-id="on-lists"`)
 		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "Bounced</span>",

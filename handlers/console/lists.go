@@ -218,9 +218,9 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 	}
 	show := func(f filled, v View) (web.HTML, error) {
 		confirm := []option{
-			{"", p.T("Default from Settings")},
+			{"", p.T("Server default")},
 			{core.ConfirmReceipt, p.T("Only the link in the confirmation email")},
-			{core.ConfirmTrusted, p.T("The link, or a trusted API client")},
+			{core.ConfirmTrusted, p.T("The link, or an API client with “Add and unsubscribe people”")},
 			{core.ConfirmLive, p.T("The link, or the website where the person signed up")},
 		}
 		tags, err := p.signupTags()
