@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -109,5 +110,31 @@ func TestConsoleTagOfSignups(t *testing.T) {
 		form.Set("signup_tag_id", "")
 		e.sends(settings, http.StatusSeeOther, form)
 		e.sends("/tags", http.StatusSeeOther, url.Values{"id": {tags[0].ID}, "do": {"delete"}})
+	})
+}
+
+// A page of the people with a tag says how many there are.
+func TestConsoleCountsTaggedPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		var file strings.Builder
+		file.WriteString("email,tags\n")
+		for i := range 60 {
+			fmt.Fprintf(&file, "a%d@reader.example,Press\nb%d@reader.example,\n", i, i)
+		}
+		at := e.uploads(e.list.ID, "a.csv", file.String())
+		form, _ := e.choices(at)
+		for _, do := range []string{"try", "run"} {
+			form.Set("do", do)
+			e.sends(at, http.StatusSeeOther, form)
+			e.runImports()
+		}
+		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
+		if e.must(err); len(tags) != 1 {
+			t.Fatalf("%+v", tags)
+		}
+		e.shows("/people?tagged="+tags[0].ID, http.StatusOK, "1–50 of 60")
+		e.shows("/people?status=active&tagged="+tags[0].ID+"&list="+e.list.ID, http.StatusOK, "1–50 of 60")
+		e.shows("/people?q=nobody", http.StatusOK, "Search finds the beginning of")
 	})
 }

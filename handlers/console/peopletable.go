@@ -209,9 +209,13 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	switch {
 	case next == "" && p.Query("cursor") == "":
 		d.Total = int64(len(d.People))
+	case d.Text == "" && d.ruled():
+		d.Total = d.countRuled(p, counts)
 	case d.Text != "" || d.Field != "" || d.ruled():
 	case d.Status == "":
 		d.Total = counts.Active + counts.Pending + counts.Unsubscribed
+	case d.Status == core.SubscriptionActive:
+		d.Total = counts.Mailable
 	case d.Status == core.SubscriptionPending:
 		d.Total = counts.Pending
 	case d.Status == core.SubscriptionUnsubscribed:
@@ -223,6 +227,28 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	for _, size := range peopleSizes {
 		d.Sizes = append(d.Sizes, option{size, p.T("{{n}} per page", "n", size)})
 	}
+}
+
+// maxCountedPeople is the maximum number of people on the lists for which a page counts those that a rule finds. For
+// more, counting takes longer than the page itself.
+const maxCountedPeople = 20_000
+
+// countRuled returns the number of people in the chosen segment, with the chosen tag or answer, or -1 if it is unknown.
+func (d *peopleData) countRuled(p *Page, counts core.ListCounts) int64 {
+	if counts.Active > maxCountedPeople || len(d.People) == 0 {
+		return -1
+	}
+	var lists []string
+	for _, l := range d.Lists {
+		if l.Value != "" && (d.List == "" || l.Value == d.List) {
+			lists = append(lists, l.Value)
+		}
+	}
+	sum, err := p.segmentCount(d.whom(map[string]any{"exact": true}), lists)
+	if err != nil || sum.Exact == nil {
+		return -1 // the page shows the range only
+	}
+	return *sum.Exact
 }
 
 // withQuery returns a URL with a query parameter set. An empty value removes it.
