@@ -142,6 +142,7 @@ func TestConsoleMovesAMailing(t *testing.T) {
 		e.must(err)
 		at := func(d time.Duration) string { return now.Add(d).Time().In(zone).Format("2006-01-02T15:04") }
 		e.shows(e.path(""), http.StatusOK, "Change time", `value="`+at(48*time.Hour)+`"`)
+		e.shows("/campaigns", http.StatusOK, "Starts ", "-Edited")
 		move := url.Values{"do": {"move"}, "at": {at(72 * time.Hour)}}
 		if to := e.sends(e.path("/mailing"), http.StatusSeeOther, move); to != e.path("?done=moved") {
 			t.Errorf("leads to %s", to)

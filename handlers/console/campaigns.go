@@ -79,6 +79,7 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: sending has not started
+	StartsAt  core.Instant // when a scheduled send starts; 0: none is scheduled
 	Transport string       // transport of its emails, as in the job
 	Result    *core.Stats  // results of all its sends; nil: the last send has not started, or only wrote to a folder
 }
@@ -109,6 +110,9 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 		if i := slices.IndexFunc(of, func(j jobRow) bool { return j.ID == c.JobID }); i >= 0 && !written(c.State) {
 			j := &of[i] // a job that was undone counts as not sent
 			row.SentAt, row.Transport = j.StartedAt, j.Transport
+			if c.State == core.CampaignScheduled {
+				row.StartsAt = j.StartsAt
+			}
 			if j.StartedAt != 0 && j.Transport == "" {
 				row.Result = new(sumJobs(of))
 			}

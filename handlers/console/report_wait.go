@@ -77,7 +77,11 @@ func (p *Page) firstProblem(detail string) string {
 }
 
 // undoRow is a job that can still be undone.
-type undoRow struct{ ID, Title, To, In string }
+type undoRow struct {
+	ID, Title, To, In string
+
+	Plan bool // whether it was scheduled for a time
+}
 
 // newestLooked is the number of newest jobs that are checked for undo.
 const newestLooked = 5
@@ -97,10 +101,15 @@ func (p *Page) undoable() (rows []undoRow) {
 		to := p.Path("campaigns", j.CampaignID)
 		if j.Status == core.JobPending && j.RetryOf == "" && j.StartsAt.Sub(p.Now) <= core.MaxUndo &&
 			j.StartsAt > p.Now && p.Request.URL.Path != to {
-			rows = append(rows, undoRow{j.CampaignID, j.Title(), to, p.Away(j.StartsAt)})
+			rows = append(rows, undoRow{j.CampaignID, j.Title(), to, p.Away(j.StartsAt), planned(j, p.Now)})
 		}
 	}
 	return rows
+}
+
+// planned reports whether a job is scheduled for a time later than that of a job that is sent now.
+func planned(j *jobRow, now core.Instant) bool {
+	return j.ScheduledAt != 0 && j.StartsAt.Sub(now) > undoSeconds*time.Second
 }
 
 // undoPart shows the banner about jobs that can be undone.
