@@ -28,6 +28,10 @@ func TestProofNamesTheStep(t *testing.T) {
 		} {
 			e.shows(path, http.StatusOK, "<strong>"+step+"</strong>")
 		}
+		keys := "/settings/domains/" + core.NewID() + "/keys"
+		if _, page := e.page("POST", e.at(keys), url.Values{}); !strings.Contains(page, "DKIM keys</strong>") {
+			t.Error(textOf(page))
+		}
 		const step = "<strong>Send “May”</strong>"
 		_, page := e.page("POST", e.at(e.path("/send")), form)
 		if !strings.Contains(page, step) {

@@ -362,6 +362,16 @@ func (p *Page) nextStep() string {
 		return p.T("Undo import")
 	case area == "imports" || area == "new-import":
 		return p.T("Import people")
+	case strings.HasPrefix(path, "settings/domains"):
+		return p.T("Change sender domains and DKIM keys")
+	case strings.HasPrefix(path, "settings/clients"):
+		return p.T("Change API clients")
+	case strings.HasPrefix(path, "settings/endpoints"):
+		return p.T("Change webhooks")
+	case strings.HasPrefix(path, "settings/relay"):
+		return p.T("Change mail server")
+	case strings.HasPrefix(path, "settings/team"):
+		return p.T("Change the team")
 	case path == "settings" || strings.HasPrefix(path, "settings/"):
 		return p.T("Change settings")
 	}
