@@ -59,11 +59,11 @@ func (d *doctor) clock() {
 	case !known:
 		d.ok("clock", "%s", time.Now().UTC().Format(time.RFC3339))
 	case synced:
-		d.ok("clock", "%s, synchronized", time.Now().UTC().Format(time.RFC3339))
+		d.ok("clock", "synchronized, %s", time.Now().UTC().Format(time.RFC3339))
 	default:
 		d.warn("clock",
 			"run a time service (systemd-timesyncd, chrony): tokens expire by the clock, and webhooks are rejected "+
-				"if it is off by 300 s", "%s, not synchronized", time.Now().UTC().Format(time.RFC3339))
+				"if it is off by 300 s", "not synchronized, %s", time.Now().UTC().Format(time.RFC3339))
 	}
 }
 
