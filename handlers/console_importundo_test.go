@@ -87,7 +87,7 @@ func TestConsoleImportUndoCountsWhatItCan(t *testing.T) {
 		at := e.uploads(e.list.ID, "a.csv", file.String())
 		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"active"}, "do": {"run"}})
 		e.runImports()
-		e.shows(at+"/undo", http.StatusOK, "about <strong>6,000</strong> removed",
+		e.shows(at+"/undo", http.StatusOK, "<strong>about 6,000</strong> removed",
 			"<span><strong>1</strong> no longer on the suppression list")
 	})
 }
