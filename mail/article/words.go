@@ -95,14 +95,14 @@ func Excerpt(words, title string) string {
 			continue
 		}
 		if short.Len() > 0 {
+			if last, _ := utf8.DecodeLastRuneInString(short.String()); !strings.ContainsRune(".!?…:;,", last) {
+				short.WriteByte('.')
+			}
 			short.WriteByte(' ')
 		}
 		short.WriteString(line)
 		if utf8.RuneCountInString(short.String()) >= enoughExcerpt {
 			break
-		}
-		if !strings.ContainsRune(".!?…:;,", []rune(line)[len([]rune(line))-1]) {
-			short.WriteByte('.')
 		}
 	}
 	words = oneLine(short.String())
