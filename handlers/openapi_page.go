@@ -22,6 +22,14 @@ type referenceDocument struct {
 	Operations         []referenceOperation
 }
 
+// referenceTitles holds the headings of the documents on the page.
+var referenceTitles = map[string]string{
+	"member":  "Subscribers, accounts and settings",
+	"send":    "Campaigns and sending",
+	"devices": "Devices and models",
+	"pages":   "Web pages and links in emails",
+}
+
 // referenceOperation is one operation; ID is its anchor on the page.
 type referenceOperation struct {
 	ID, Method, Path, Summary, Words string
@@ -56,7 +64,7 @@ const (
 
 // referenceData holds the operations that the page shows: Listed, or Shown in full, or both.
 type referenceData struct {
-	Q             string
+	Q, Origin     string
 	Documents     []referenceDocument
 	Found         int
 	Listed, Shown bool
@@ -118,10 +126,10 @@ func referenceView(data referenceData) page.View {
 
 // referenceOf returns the operations that contain all words of q.
 func (h *Handler) referenceOf(q string) (referenceData, error) {
-	data := referenceData{Q: q}
+	data := referenceData{Q: q, Origin: h.publicURL}
 	words := strings.Fields(strings.ToLower(q))
 	for _, d := range documents {
-		one := referenceDocument{Title: d.Title, Words: d.Description, Path: d.Path}
+		one := referenceDocument{Title: referenceTitles[d.Name], Words: d.Description, Path: d.Path}
 		all, err := h.operations(d)
 		if err != nil {
 			return data, err

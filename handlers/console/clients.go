@@ -25,21 +25,38 @@ const apiClients = "/api/admin/oauth-clients"
 // clientsData is the data of the API clients page.
 type clientsData struct {
 	Clients []core.Client
-	Scopes  []option
+	Scopes  []scopeChoice
 }
+
+// scopeChoice is a scope with its name and what a program can do with it.
+type scopeChoice struct{ Value, Text, Help string }
 
 // maxClients is the maximum number of API clients that the page shows.
 const maxClients = 200
 
 // scopeOptions returns the scopes to choose from for an API client.
-func (p *Page) scopeOptions() []option {
-	scopes := []option{
-		{core.ScopeListRead, p.T("Read lists and people")},
-		{core.ScopeEventsWrite, p.T("Subscribe and unsubscribe people")},
-		{core.ScopeSend, p.T("Write and send campaigns")},
+func (p *Page) scopeOptions() []scopeChoice {
+	scopes := []scopeChoice{
+		{
+			core.ScopeEventsWrite, p.T("Add and unsubscribe people"),
+			p.T("Signs people up, changes their fields and blocks addresses, but can't list subscribers. " +
+				"Example: a shop's checkout."),
+		},
+		{
+			core.ScopeListRead, p.T("Read subscribers"),
+			p.T("Gets the subscribers of a list with their fields, but can't change them. " +
+				"Example: a copy in your CRM."),
+		},
+		{
+			core.ScopeSend, p.T("Write and send campaigns"),
+			p.T("Creates campaigns, uploads images, sends, and reads reports. Example: your content management system."),
+		},
 	}
 	if p.IsOperator() {
-		scopes = append(scopes, option{core.ScopeAdmin, p.T("Full access: lists, people, settings")})
+		scopes = append(scopes, scopeChoice{
+			core.ScopeAdmin, p.T("Full access"),
+			p.T("Lists, people, imports and settings of this newsletter. Example: your own admin tool."),
+		})
 	}
 	return scopes
 }
@@ -53,6 +70,14 @@ func (p *Page) ScopeName(scope string) string {
 	}
 	return scope
 }
+
+// apiUse shows how a program uses the API with a client.
+type apiUse struct {
+	Page   *Page
+	Client string // ID of the client, or a placeholder
+}
+
+func newAPIUse(p *Page, client string) apiUse { return apiUse{p, client} }
 
 // OwnScopes returns the names of the client's scopes that concern newsletters.
 func (p *Page) OwnScopes(c core.Client) (names []string) {

@@ -16,6 +16,7 @@ var functions = template.FuncMap{
 	"file":   newFile,
 	"tick":   newTick,
 	"client": newClientSwitch,
+	"apiUse": newAPIUse,
 	"stat": func(label, figure, note string, to ...string) stat {
 		return stat{label, figure, note, strings.Join(to, "")}
 	},

@@ -120,11 +120,22 @@ func (p *Page) pagesBelow() []foundPage {
 			core.ActionTenantSettings),
 		settings(p.T("Emails"), p.T("confirmation welcome unsubscribe texts"), core.ActionTenantSettings, "mails"),
 		settings(p.T("Sender domains"), "dkim spf dmarc dns", core.ActionDomainPropose, "domains"),
-		settings(p.T("Mail server"), "smtp relay", core.ActionTenantSettings, "relay"),
+		settings(p.T("Mail server"), p.T("smtp relay bounces complaints"), core.ActionTenantSettings, "relay"),
 		settings(p.T("Team"), p.T("roles users permissions"), core.ActionTeamRead, "team"),
 		settings(p.T("Webhooks"), "", core.ActionEndpointManage, "endpoints"),
-		settings(p.T("API clients"), p.T("tokens keys oauth"), core.ActionClientManage, "clients"),
+		settings(p.T("API clients"), p.T("api tokens keys oauth"), core.ActionClientManage, "clients"),
+		{
+			core.ActionListRead,
+			found{p.T("API reference"), page, "/openapi", "file-code"},
+			p.T("documentation docs openapi developers"),
+		},
 		settings(p.T("Audit log"), p.T("history changes"), core.ActionAuditRead, "audit"),
+	}
+	if p.IsOperator() {
+		to := operatorPath("providers")
+		all = append(all, foundPage{
+			core.ActionListRead, found{p.T("Mail providers"), page, to, "server"}, p.T("bounces complaints webhooks"),
+		})
 	}
 	return slices.DeleteFunc(all, func(one foundPage) bool { return !p.May(one.action) })
 }

@@ -24,6 +24,7 @@ type access struct {
 	exports bool              // reading is an export, and requires a fresh sign-in whatever the action
 	oneOf   bool              // one of the scopes is enough
 	free    bool              // accepts every valid token: the operation exposes no data of the user
+	gain    string            // what a token adds if it may be left out, for the OpenAPI documents
 	rule    func(*Call) error // runs after the scope check; nil: no further rule
 	signed  bool              // requires the four webhook headers
 
@@ -93,6 +94,9 @@ func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, fre
 
 // Optional lets every caller in. If the request carries a token, it must be valid and identifies the caller.
 func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
+
+// Gains describes in the OpenAPI documents what a token adds that may be left out.
+func (a Access) Gains(text string) Access { a = a.copied(); a.gain = ". " + text; return a }
 
 // User lets in users' tokens that have all of the scopes. It refuses clients that act for themselves, because they own
 // no data.

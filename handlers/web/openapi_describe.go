@@ -45,6 +45,13 @@ func (r *Route) words() string {
 	return strings.Join(out, " ")
 }
 
+// scopeWords describes what a program can do with a scope.
+var scopeWords = map[string]string{
+	core.ScopeListRead:    ", which can read subscriptions",
+	core.ScopeEventsWrite: ", which can add and unsubscribe people",
+	core.ScopeSend:        ", which can write and send campaigns",
+}
+
 func accessWords(a Access) string {
 	switch {
 	case a.signed:
@@ -52,13 +59,15 @@ func accessWords(a Access) string {
 	case a.proof != nil:
 		return a.proof.callers
 	case a.option:
-		return "public; if a token is sent, it must be valid"
+		return "public; if a token is sent, it must be valid" + a.gain
 	case a.people && a.oneOf:
 		return "users, with an access token with one of the scopes " + strings.Join(a.scopes, ", ")
 	case a.people:
 		return "users, with an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.oneOf:
 		return "an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+	case len(a.scopes) == 1:
+		return "an access token with the scope " + a.scopes[0] + scopeWords[a.scopes[0]]
 	case a.bearer && len(a.scopes) > 0:
 		return "an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.bearer:
