@@ -22,6 +22,7 @@
 //   <form data-autosave>                         is saved as it is written; see console/autosave.js
 //   <input type="color" data-colour="id" hidden data-script>  the browser's picker for the colour that stands in #id;
 //                                                see console/colour.js
+//   <button data-again formtarget="sample">      is pressed when a field of its form changes; see console/again.js
 //   <iframe data-whole>                          is as high as the page in it; see console/frames.js
 //   <span data-moment="Schedule for {}">         names the day and time of two fields; see console/moment.js
 //   <form data-forget>                           signing out: forgets all that is kept on the device
@@ -43,6 +44,7 @@ import "./console/autosave.js";
 import "./console/zone.js";
 import "./console/colour.js";
 import "./console/frames.js";
+import "./console/again.js";
 import "./console/moment.js";
 import { onContent } from "./console/page.js";
 

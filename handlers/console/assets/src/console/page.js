@@ -1,9 +1,17 @@
 // What the parts of the console's script share.
 
 // onContent calls f for the page, and again for each part that htmx swaps into it. Modules run once the page is read.
+const users = [];
+
 export function onContent(f) {
+  users.push(f);
   f(document);
   document.addEventListener("htmx:after:swap", () => f(document));
+}
+
+// shown tells those who called onContent about a part that a script has put into the page.
+export function shown(root) {
+  for (const f of users) f(root);
 }
 
 // on listens to events within elements that a selector finds, whenever those come into the page.
