@@ -28,8 +28,8 @@ func TestProofNamesTheStep(t *testing.T) {
 		} {
 			e.shows(path, http.StatusOK, "<strong>"+step+"</strong>")
 		}
-		keys := "/settings/domains/" + core.NewID() + "/keys"
-		if _, page := e.page("POST", e.at(keys), url.Values{}); !strings.Contains(page, "DKIM keys</strong>") {
+		client := url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}}
+		if _, page := e.page("POST", e.at("/settings/clients"), client); !strings.Contains(page, "API clients</strong>") {
 			t.Error(textOf(page))
 		}
 		const step = "<strong>Send “May”</strong>"

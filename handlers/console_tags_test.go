@@ -124,11 +124,13 @@ func TestConsoleCountsTaggedPeople(t *testing.T) {
 		}
 		at := e.uploads(e.list.ID, "a.csv", file.String())
 		form, _ := e.choices(at)
+		form.Set("agreed", "active")
 		for _, do := range []string{"try", "run"} {
 			form.Set("do", do)
 			e.sends(at, http.StatusSeeOther, form)
 			e.runImports()
 		}
+		e.seed.Deliver()
 		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
 		if e.must(err); len(tags) != 1 {
 			t.Fatalf("%+v", tags)
