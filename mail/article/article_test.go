@@ -128,7 +128,7 @@ func TestWords(t *testing.T) {
 	}
 	for _, hello := range []string{"Dear friend,\n", "Dear friend, ", "Hallo Ann!\n", "LIEBE LESER,\n"} {
 		letter := "City letter 48\n" + hello + "Here is news:\nThe café.\nTrams\nThe M10 runs.\nRead more…\nEnd"
-		want := "Here is news: The café. Trams. The M10 runs. End."
+		want := "Here is news: The café. Trams. The M10 runs. End"
 		if got := Excerpt(letter, "City Letter 48: trams"); got != want {
 			t.Errorf("%q", got)
 		}
