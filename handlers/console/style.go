@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"newsletterd/core"
@@ -37,6 +38,9 @@ const (
 
 var styleSheet, styleVersion = readStyle()
 
+var styleComment = regexp.MustCompile(`(?s)\s*/\*.*?\*/`)
+
+// readStyle joins the parts of the stylesheet, without their comments.
 func readStyle() (sheet, version string) {
 	names, err := fs.Glob(styleFiles, "style/*.css")
 	if err != nil {
@@ -48,7 +52,7 @@ func readStyle() (sheet, version string) {
 		if err != nil {
 			panic(err)
 		}
-		b.Write(text)
+		b.Write(styleComment.ReplaceAll(text, nil))
 	}
 	sum := sha256.Sum256([]byte(fontFaces + b.String()))
 	return b.String(), hex.EncodeToString(sum[:4])
