@@ -247,10 +247,10 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond returns how far any element extends beyond the page or its card, after a new layout, in pixels. A toolbar is
-// excluded because it scrolls sideways.
+// beyond returns how far any element extends beyond the page or its card, after a new layout, in pixels. Toolbars and
+// tabs are excluded because they scroll sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
-	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *)")].map(
+	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *, .tabs *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
 
 // fits waits up to five seconds until beyond is at most 0, because scripts that follow a change of width can take more
