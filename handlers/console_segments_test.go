@@ -170,7 +170,7 @@ func TestConsoleSegments(t *testing.T) {
 		e.shows("/segments", http.StatusOK, "No segments yet", "New segment")
 		const here = "/new-segment"
 		form := controls(t, e.shows(here, http.StatusOK, "Complete the conditions",
-			`value="add.with.consented:within_days"`,
+			`value="add.with.consented:within_days"`, `value="add.with.consented"`,
 			"-add.with.joined", "-day of the import"), "segment")
 		form.Set("name", "Yearly")
 		form.Set("c1.of", "field.plan")

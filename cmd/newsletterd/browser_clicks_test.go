@@ -125,7 +125,7 @@ func TestSegmentOfThreeConditionsInABrowser(t *testing.T) {
 		w.Do(chromedp.SendKeys("#f-name", name)) // has the focus
 		c.click(`button[value="add.with.field.plan"]`, chromedp.WaitVisible("#c1 .chip"))
 		c.click("#c1 .chip:first-child input")
-		c.click(`button[value="add.with.consented:within_days"]`, chromedp.WaitVisible("#c2 .days"))
+		c.click(`button[value="add.with.consented"]`, chromedp.WaitVisible("#c2 .days"))
 		w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)
 		c.click(`button[value="add.with.clicked:none_of_last"]`, chromedp.WaitVisible("#c3 .days"))
 		c.click("#c3 .days", chromedp.SetValue("#c3 .days", ""), chromedp.SendKeys("#c3 .days", "3"))

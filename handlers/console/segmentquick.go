@@ -21,7 +21,8 @@ func (d *segmentData) Quick(p *Page) (all []option) {
 			all = append(all, option{subjectField + one.Name, one.Label})
 		}
 	}
-	all = append(all, option{subjectConsent + ":within_days", p.T("Signed up")}, option{subjectOpened, p.T("Opened")},
+	all = append(all, option{subjectConsent + ":within_days", p.T("Signed up recently")},
+		option{subjectConsent, p.T("Signed up earlier")}, option{subjectOpened, p.T("Opened")},
 		option{subjectOpened + ":none_of_last", p.T("Didn't open")}, option{subjectClicked, p.T("Clicked")},
 		option{subjectClicked + ":none_of_last", p.T("Didn't click")}, option{subjectTag, p.T("Tag")})
 	for i := range all {
