@@ -45,7 +45,7 @@ type signingKey struct {
 	headers map[string]string // encoded header with its dot, by typ
 }
 
-// maxSignature is the length of an encoded RS256 signature, which is the longest.
+// maxSignature is the length of an encoded RS256 signature, the longest of all supported algorithms.
 const maxSignature = (rsaBits/8*8 + 5) / 6
 
 // sign returns a JWT in compact form (RFC 7515 section 3.1). The signature is deterministic, as RFC 8725 section 3.2

@@ -1,7 +1,6 @@
 package core
 
-// possible holds the lowest and the highest result that a rule can have for a subscriber about whom not everything is
-// known.
+// possible holds the lowest and the highest result that a rule can have for a subscriber with incomplete data.
 type possible struct{ least, most truth }
 
 // Early reports whether a subscriber matches, if the email address, the preferences and JoinedAt of the profile decide

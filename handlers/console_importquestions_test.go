@@ -75,7 +75,7 @@ func TestConsoleImportsLeaveNamesAlone(t *testing.T) {
 		}
 		at := e.uploads(e.list.ID, "a.csv", file)
 		e.shows(at, http.StatusOK, `data-asks="f-column.2-asks"`, "-f-column.1-asks", "-This column marks",
-			"Choose what this column contains. It may mark people who unsubscribed: “abgemeldet” in 1 row.")
+			"Choose what this column contains. “abgemeldet” in 1 row may mean that the person unsubscribed.")
 		form, offered := e.choices(at)
 		if form.Get("column.1") != "first_name" || form.Get("column.2") != "?" ||
 			offered["column.2"][0] != "? Choose…" {

@@ -134,7 +134,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// mendLinks replaces the URLs of links in an HTML template. The map instead has new URLs by their old ones.
+// mendLinks replaces the URLs of links in an HTML template. instead maps old URLs to new ones.
 func mendLinks(tokens []token, instead map[string]string) []token {
 	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
 		mended := instead[target]

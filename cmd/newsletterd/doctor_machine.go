@@ -322,7 +322,7 @@ func (d *doctor) certificate() {
 		}
 		if unlistedProxy(d.cfg) {
 			d.warn("proxy", `set [server] trusted_proxies, for example ["127.0.0.1", "::1"]`,
-				"no proxy is trusted: rate limits see all callers as one IP address")
+				"no trusted proxy is set, so rate limits treat all callers as one IP address")
 		}
 		return
 	}

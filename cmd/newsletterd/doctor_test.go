@@ -106,7 +106,7 @@ func TestDoctor(t *testing.T) {
 		{"ports", core.LevelOK, "responds"},
 		{"permissions", core.LevelOK, ""},
 		{"disk speed", core.LevelOK, "mails/s"},
-		{"proxy", core.LevelWarning, "no proxy"},
+		{"proxy", core.LevelWarning, "no trusted proxy"},
 		{"key file", core.LevelWarning, "unencrypted"},
 		{"postal address", core.LevelWarning, "for example Acme"},
 	} {

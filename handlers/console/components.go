@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// functions holds the functions of the templates.
+// functions holds the template functions.
 var functions = template.FuncMap{
 	"icon":   icon,
 	"field":  newField,

@@ -43,7 +43,7 @@ type receiver struct {
 	Secret         string       `json:"secret"`
 }
 
-// delivery is an entry of a webhook's delivery log.
+// delivery is an entry in a webhook's delivery log.
 type delivery struct {
 	At        core.Instant `json:"at"`
 	EventType string       `json:"event_type"`

@@ -123,7 +123,7 @@ var faultsOfFields = []string{
 	"Field not found. Choose another one.",
 	"file is missing.",
 	"Choose a file.",
-	"file is sent more than once. Send one file.",
+	"file appears more than once. Send only one file.",
 	"Choose only one file.",
 	"from_email must be at one of the tenant's verified sender domains.",
 	"Use an address at one of your verified sender domains.",

@@ -30,7 +30,7 @@ type importedPosts struct {
 	Failed []core.ImportedPicture // the first pictures that could not be copied
 }
 
-// Tried returns the number of pictures that were copied or couldn't be copied.
+// Tried returns the number of images that were copied or failed to copy.
 func (b *importedPosts) Tried() int64 { return b.Copies.Stored + b.Copies.Failed }
 
 // Wanted returns the number of pictures to copy.

@@ -52,8 +52,8 @@ func (d *importData) asks(p *Page, column string) string {
 		cells = append(cells, p.T("“{{cell}}”", "cell", v.Text))
 	}
 	if !q.Likely {
-		return p.N("Choose what this column contains. It may mark people who unsubscribed: {{cells}} in 1 row.|"+
-			"Choose what this column contains. It may mark people who unsubscribed: {{cells}} in {{n}} rows.", q.Rows,
+		return p.N("Choose what this column contains. {{cells}} in 1 row may mean that the person unsubscribed.|"+
+			"Choose what this column contains. {{cells}} in {{n}} rows may mean that the person unsubscribed.", q.Rows,
 			"cells", strings.Join(cells, ", "))
 	}
 	return p.N("This column marks people who unsubscribed: {{cells}} in 1 row.|This column marks people who "+

@@ -148,7 +148,7 @@ func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) > 1 {
-		return r, core.Invalidf("", "The Authorization header is sent twice. Send it once.")
+		return r, core.Invalidf("", "The request has more than one Authorization header. Send only one.")
 	}
 	if len(values) == 1 {
 		r.Client.Authorization = values[0]

@@ -25,8 +25,8 @@ func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv
 	return up.KeepSurvey(c, b.Bytes())
 }
 
-// survey returns the survey of an uploaded file. If an earlier version of newsletterd received the file, survey makes
-// it now. It returns nil if the header can't be read, which the preview reports.
+// survey returns the survey of an uploaded file. If the file was uploaded to an earlier version of newsletterd, the
+// survey is created now. It returns nil if the header can't be read, which the preview reports.
 func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {

@@ -18,8 +18,8 @@ type suppressionExport struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// export writes the suppression list of a tenant as CSV, with each address once. It has the filters of list. The number
-// of addresses is not limited.
+// export writes the suppression list of a tenant as CSV, with each address once. It accepts the same filters as list.
+// The number of addresses is not limited.
 func (a suppressions) export(c *web.Call, in suppressionExport) error {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err == nil {

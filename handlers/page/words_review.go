@@ -130,7 +130,7 @@ func (w *reviewWords) reviewPart(what string) string {
 	}[what]
 }
 
-// OnlyTo describes the recipients of another campaign to whom a campaign is sent.
+// OnlyTo describes which recipients of an earlier campaign get this one.
 func (w *reviewWords) OnlyTo(who string) string {
 	switch who {
 	case core.FollowJoined:

@@ -190,7 +190,7 @@ func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.Store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
 }
 
-// attempt is an entry of a webhook's log.
+// attempt is an entry in a webhook's log.
 type attempt struct {
 	At        core.Instant `json:"at" about:"Time of the attempt"`
 	EventID   string       `json:"event_id"`

@@ -121,8 +121,8 @@ func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, erro
 	return a.view(c, d, err)
 }
 
-// check checks the TXT record now. If another tenant has the domain, it returns a conflict, and the domain's state
-// shows that from then on.
+// check looks up the TXT record. If another tenant has the domain, it returns a conflict and records this in the
+// domain's state.
 func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
 	d, err := a.store.BeginDomainCheck(c, id, c.Now)
 	if err != nil {

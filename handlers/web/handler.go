@@ -117,7 +117,7 @@ func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
 // prepare validates a route and sets its derived fields.
 func (r *Route) prepare() error {
 	if !r.Who.complete() {
-		return fmt.Errorf("route %s %s has no access rule, or one that names no scope", r.Method, r.Path)
+		return fmt.Errorf("route %s %s has no access rule, or its rule has no scope", r.Method, r.Path)
 	}
 	if r.Do.endpoint == nil || r.Do.call == nil || strings.IndexByte("msodpc", byte(r.Dialect)) < 0 || r.Summary == "" {
 		return fmt.Errorf("route %s %s is not complete", r.Method, r.Path)

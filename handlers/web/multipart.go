@@ -85,7 +85,7 @@ func ReadParts(body io.Reader, boundary string, file func(*multipart.Part) error
 		if part.FormName() != "file" {
 			err = textPart(part, field)
 		} else if files++; files > 1 {
-			return core.Invalidf("file", "file is sent more than once. Send one file.")
+			return core.Invalidf("file", "file appears more than once. Send only one file.")
 		} else {
 			head.left = -1
 			err = file(part)

@@ -31,7 +31,7 @@ const (
 // ErrSession is returned if the session store can't be read or written. Its status is 503.
 var ErrSession = &core.Error{
 	Kind: core.Unavailable, Code: "session_unavailable",
-	Message: "Sign-in is unavailable. Try again soon.",
+	Message: "Sign-in is temporarily unavailable. Try again in a few minutes.",
 }
 
 // newSessions returns the session manager. Tokens have 256 bits and are hashed in the database. It doesn't use

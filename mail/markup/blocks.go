@@ -265,7 +265,7 @@ func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	return r.blocks(at+".blocks", b.Blocks, depth+1)
 }
 
-// markdown parses a Markdown text.
+// markdown parses Markdown.
 func (r *blocksReader) markdown(s string) []node {
 	if deepest(s) > maxQuotes {
 		s = strings.ReplaceAll(s, ">", "")
@@ -274,7 +274,7 @@ func (r *blocksReader) markdown(s string) []node {
 	return m.blocks(markdown.Parse(text.NewReader(m.src)), 0)
 }
 
-// line parses a Markdown text as one line, from its first paragraph.
+// line parses the first paragraph of Markdown as one line.
 func (r *blocksReader) line(s string) []span {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }), " ")
 	m := &markdownReader{d: r.d, src: []byte(s), ofBlock: true}

@@ -145,7 +145,7 @@ func (d *document) inBlock(source string, err error) error {
 	return err
 }
 
-// lineAt returns the line of an octet in a text, starting at 1.
+// lineAt returns the number of the line with the byte at offset at. Lines start at 1.
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, len(text))], "\n") }
 
 // onLine returns an error with its line set.

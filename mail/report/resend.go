@@ -49,7 +49,7 @@ type nameValue struct {
 	Value string `json:"value"`
 }
 
-// resendEvent is a webhook of Resend.
+// resendEvent is a webhook event from Resend.
 type resendEvent struct {
 	Type      string `json:"type"`
 	CreatedAt string `json:"created_at"`

@@ -31,7 +31,7 @@ type Timeouts struct {
 	Closed   time.Duration // default 2 s, from the end of a connection until the server has closed it
 }
 
-// Client sends messages to one relay. Its fields must not change after the first call of Deliver or Probe. A Client
+// Client sends messages to one relay. Its fields must not change after the first call to Deliver or Probe. A Client
 // is safe for concurrent use: each call uses its own connection.
 type Client struct {
 	// Addr is host:port. The certificate must be valid for host.

@@ -86,7 +86,7 @@ func (tx *Tx) Enter(now core.Instant, actor, action, tenantID, object, detail st
 
 var insertAudit = InsertInto("audit", "at, actor, action, tenant_id, object, detail, origin, client_id")
 
-// ChangeRecord changes a record in a table of tenants' records and writes an audit entry. An update that changes
+// ChangeRecord changes a record in a tenant table and writes an audit entry. An update that changes
 // nothing leaves the record untouched and succeeds. If the record doesn't exist, ChangeRecord returns
 // core.ErrNotFound.
 func (s *DB) ChangeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,

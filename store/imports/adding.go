@@ -78,7 +78,7 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 		case s.Kind == core.KindLeft:
 			if tenants.ErasedFrom(s.Kind, sub) {
 				return "", core.Conflictf("suppressed",
-					"The data of this address was erased. Only its owner can subscribe again.")
+					"The data for this address was erased. Only the person who owns the address can subscribe again.")
 			}
 		case s.ListID == "" || s.ListID == list.ID:
 			return "", core.Conflictf("suppressed", "This address can't receive emails. Its status is %s.", s.Kind)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Overview is the state of the server as shown to an operator.
+// Overview is the server status that server administrators see.
 type Overview struct {
 	DaemonRuns bool                `json:"daemon_runs" about:"Whether newsletterd serves the database"`
 	Schema     int                 `json:"schema" about:"Number of the newest migration"`

@@ -53,7 +53,7 @@ func (c *copier) copy(ctx context.Context, t *imports.PictureTurn) error {
 	return c.settle(ctx, t, addresses, known)
 }
 
-// job is a picture to be copied.
+// job is an image to copy.
 type job struct {
 	address string
 	no      int64

@@ -36,8 +36,8 @@ func (p commands) checkCampaignCommand() *cli.Command {
 		}
 		return nil
 	})
-	check.Description = `Also checks the DNS records of the sender domain. Exits with 1 if an error
-keeps the campaign from being sent, and with 0 if there are only warnings.
+	check.Description = `Also checks the DNS records of the sender domain. Exits with 1 if errors
+prevent sending, otherwise with 0. Warnings don't count.
 
    newsletterd admin campaign check --id ID --links`
 	return check

@@ -48,7 +48,7 @@ func tenantFlags() []cli.Flag {
 		cli.Bool("totals-only", "only count opens and clicks in total, never per person"),
 		cli.Bool("tracking-consent", "track opens and clicks per person only with consent, and ask for it on signup "+
 			"forms"),
-		cli.Bool("no-tracking", "never track opens and clicks (=false: allow tracking again)"),
+		cli.Bool("no-tracking", "never track opens and clicks (=false: allow tracking)"),
 		cli.OneOf("approval", "approval `RULE` for campaigns: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
 		cli.Bool("first-few", "send campaigns with more than 2,000 recipients to 500 first, and to the rest 10 "+

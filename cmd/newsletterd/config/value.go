@@ -18,14 +18,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		if err != nil {
-			return fmt.Errorf("%q is not a duration. Use a form such as 30s, 15m, 1h30m or 400d", s)
+			return fmt.Errorf("%q is not a duration. Enter a value such as 30s, 15m, 1h30m or 400d", s)
 		}
 		*d = Duration(time.Duration(n) * 24 * time.Hour)
 		return nil
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil || v < 0 {
-		return fmt.Errorf("%q is not a duration. Use a form such as 30s, 15m, 1h30m or 400d", s)
+		return fmt.Errorf("%q is not a duration. Enter a value such as 30s, 15m, 1h30m or 400d", s)
 	}
 	*d = Duration(v)
 	return nil
@@ -84,7 +84,7 @@ func (z *Size) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return fmt.Errorf("%q is not a size. Use a form such as 512MiB, 4GiB or 1000000", s)
+		return fmt.Errorf("%q is not a size. Enter a value such as 512MiB, 4GiB or 1000000", s)
 	}
 	*z = Size(n * unit)
 	return nil
@@ -108,7 +108,7 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
 	if err != nil || !(v >= 0 && v <= 100) || s != "0" && !strings.HasSuffix(s, "%") {
-		return fmt.Errorf("%q is not a percentage. Use a form such as 0.3%% or 5%%", s)
+		return fmt.Errorf("%q is not a percentage. Enter a value such as 0.3%% or 5%%", s)
 	}
 	*p = Percent(v)
 	return nil

@@ -37,7 +37,7 @@ var Keys = []string{
 	"test_addresses", "time_zone", "attachments", "polls",
 }
 
-// ListKeys are the keys whose value is a text or a list of texts.
+// ListKeys are the keys whose value is a string or a list of strings.
 var ListKeys = []string{
 	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
 }
