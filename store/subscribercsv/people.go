@@ -59,6 +59,8 @@ func isPeople(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = withoutMarks(line)
 		switch {
+		case strings.HasPrefix(line, "+"): // changes to a list, in which "-" is no bullet
+			return false
 		case n == 0 && (line == "" || line[0] == '{' || line[0] == '[' || !beginsPeople(line)):
 			return false
 		case line == "":
@@ -80,26 +82,34 @@ func beginsPeople(line string) bool {
 	case !hasAddress(line), !strings.Contains(line, "<") && len(cellsOf(line)) > len(core.PeopleColumns):
 		return false
 	}
-	return isOnePerson(line) || !saysStatus(withoutAddresses(line))
+	return !saysStatus(withoutAddresses(line))
 }
 
 // hasAddress reports whether a line contains an address, also one with a core.ForeignLetter.
 func hasAddress(line string) bool {
-	return slices.ContainsFunc(spellings(line), func(line string) bool {
+	return slices.ContainsFunc(spellings(wideSpaces.Replace(line)), func(line string) bool {
 		return withoutAddresses(line) != line || core.ForeignLetter(line) != ""
 	})
 }
 
 // withoutAddresses removes the addresses in a line.
 func withoutAddresses(line string) string {
-	for word := range strings.FieldsFuncSeq(wideSpaces.Replace(line), func(r rune) bool {
-		return strings.ContainsRune(" \t,;<>()\"'", r)
-	}) {
-		if onlyAddress(word) != "" {
-			line = strings.Replace(line, word, "", 1)
+	var rest strings.Builder
+	line = wideSpaces.Replace(line)
+	for line != "" {
+		end := strings.IndexAny(line, " \t,;<>()\"'")
+		if end < 0 {
+			end = len(line)
+		}
+		if onlyAddress(line[:end]) == "" {
+			rest.WriteString(line[:end])
+		}
+		if line = line[end:]; line != "" {
+			rest.WriteByte(line[0])
+			line = line[1:]
 		}
 	}
-	return line
+	return rest.String()
 }
 
 // bullets matches what can precede a person in a list: a bullet, a number or separators.
@@ -377,8 +387,8 @@ func named(address, name string) [][]string {
 			return nil
 		}
 	}
-	if saysStatus(withoutSurname(strings.Join(parts, " "))) ||
-		len(parts) > 1 && saysStatus(withoutSurname(last+" "+first)) {
+	if saysStatus(withoutSurname(strings.Join(parts, " "), address)) ||
+		len(parts) > 1 && saysStatus(withoutSurname(last+" "+first, address)) {
 		return nil
 	}
 	return [][]string{{address, first, last}}

@@ -124,7 +124,7 @@ func TestPeopleFaults(t *testing.T) {
 		"S. Müller <s.müller@example.test>": `"S. Müller <s.müller@example.test>" contains "ü" before the @`,
 	} {
 		for _, text := range []string{"ok@example.test\n" + line, line + "\nok@example.test"} {
-			if line == "who?" && text[0] == 'w' { // a header
+			if text[0] == line[0] && (line == "who?" || strings.HasPrefix(line, "Ann Inactive")) { // a header
 				continue
 			}
 			p, table, err := ReadPeople(strings.NewReader(text))

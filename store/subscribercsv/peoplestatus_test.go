@@ -55,6 +55,8 @@ func TestPeopleWhoLeftAreNotAccepted(t *testing.T) {
 		"ann@x.test not interested", "ann@x.test Abmeldung Newsletter", "no ann@x.test, bob@x.test",
 		"ann@x.test bob@x.test",
 		"ann@x.test;" + strings.Repeat("Ann ", 7), "ann@x.test;" + strings.Repeat("x", 101), "ann@x.test; Ann;;gone",
+		"Ann Gray ann@x.test Block", "Ann ann@x.test Gone", "Ann Gray, Block <ann@x.test>", "ann@x.test;Ann, Gone",
+		"ann@x.test\tAnn Gray, Block", "ann@x.test,Address Gone", "Mailbox Gone <ann@x.test>", "Please Block <ann@x.test>",
 		"ann@x.test;\u202fno", "A <a@x.test>, b@x.test; gone", "b@x.test; gone, <a@x.test>", "Ann\x00 <ann@x.test>",
 	} {
 		if got := accepted(t, "ok@x.test\n"+line+"\n"); !slices.Equal(got, []string{"ok@x.test"}) {
@@ -66,6 +68,7 @@ func TestPeopleWhoLeftAreNotAccepted(t *testing.T) {
 		}
 	}
 	for _, line := range []string{ // the first line can be about the next ones
+		"Unsubscribed Members <news@x.test>", "+ new@x.test\n- ann@x.test",
 		"Do not email: ann@x.test", "Do not email <ann@x.test>", "abgemeldet：ann@x.test", "ann@x.test; opted out",
 	} {
 		if got := accepted(t, line+"\nok@x.test\n"); got != nil {
@@ -74,9 +77,16 @@ func TestPeopleWhoLeftAreNotAccepted(t *testing.T) {
 	}
 	for _, name := range []string{
 		"J. Klein", "Ann J. Gray", "Ann J Gray", "Seán O’Neil-Brown", "Mai Nguyen", "Łucja", "Анна", "J\xf6rg",
-		"'Ann Gray'", "Gerd Gone", "Anna Maria Block", "Block, Anna",
+		"'Ann Gray'",
 	} {
 		if got := accepted(t, name+" <ok@x.test>\nok@x.test;"+name); len(got) != 2 {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	for name, address := range map[string]string{ // the address has the name, too
+		"Gerd Gone": "gone.gerd@x.test", "Anna Maria Block": "amblock@x.test", "Block, Anna": "a.block@x.test",
+	} {
+		if got := accepted(t, name+" <"+address+">\n"+address+";"+name); len(got) != 2 {
 			t.Errorf("%q: %q", name, got)
 		}
 	}

@@ -28,11 +28,14 @@ func looksLikeName(s string) bool { return slices.ContainsFunc(spellings(s), isP
 // name for which they count as a surname.
 var surnames = map[string]int{"block": maxNameWords, "gone": 2, "junk": 2, "klage": 2, "ano": 2}
 
-// withoutSurname removes a word of surnames that begins or ends a name of several capitalized words.
-func withoutSurname(name string) string {
+// withoutSurname removes a word of surnames that begins or ends a name of several capitalized words, if the address
+// contains it, too.
+func withoutSurname(name, address string) string {
+	local, _, _ := strings.Cut(strings.ToLower(address), "@")
 	words := strings.Fields(name)
 	for _, at := range []int{0, len(words) - 1} {
-		if len(words) > 1 && isCapitalized(words[at]) && len(words) <= surnames[strings.ToLower(words[at])] {
+		if len(words) > 1 && isCapitalized(words[at]) && len(words) <= surnames[strings.ToLower(words[at])] &&
+			strings.Contains(local, strings.ToLower(words[at])) {
 			return strings.Join(slices.Delete(words, at, at+1), " ")
 		}
 	}
@@ -47,15 +50,6 @@ func isCapitalized(word string) bool {
 		}
 	}
 	return true
-}
-
-// isOnePerson reports whether a line has the form "Ann Gray <ann@example.com>", even if a word of the name can be a
-// status.
-func isOnePerson(line string) bool {
-	name, address, ok := strings.Cut(line, "<")
-	words := strings.Fields(name)
-	return ok && onlyAddress("<"+address) != "" && looksLikeName(strings.TrimSpace(name)) && len(words) == 2 &&
-		!slices.ContainsFunc(words, func(word string) bool { return !isCapitalized(word) })
 }
 
 // isPlainName reports whether a text contains only letters and the punctuation of names.
