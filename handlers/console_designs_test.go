@@ -53,13 +53,14 @@ func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
 	})
 }
 
-// A new campaign gets the theme of the newest campaign, or the newest own theme if that was created later.
+// A new campaign gets the theme of the newest campaign, or the newest own theme if that was created later. A campaign
+// that starts from a past one keeps its theme.
 func TestConsoleStartsCampaignsInTheLastTheme(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		starts := func(want string) {
+		starts := func(want string, from ...string) {
 			t.Helper()
-			form := url.Values{"subject": {"Roses"}, "list": {e.list.ID}}
+			form := url.Values{"subject": {"Roses"}, "list": {e.list.ID}, "start": from}
 			id := strings.TrimPrefix(e.sends("/new-campaign", http.StatusSeeOther, form), "/campaigns/")
 			of, err := e.store.Campaign(t.Context(), id)
 			e.must(err)
@@ -78,6 +79,7 @@ func TestConsoleStartsCampaignsInTheLastTheme(t *testing.T) {
 		time.Sleep(time.Second)
 		starts(own)
 		starts(own)
+		starts("", "campaign:"+e.campaign.ID)
 		form := url.Values{"subject": {"Last"}, "list": {e.list.ID}}
 		at := e.sends("/new-campaign", http.StatusSeeOther, form)
 		form = e.form(e.shows(at, http.StatusOK), at)

@@ -170,11 +170,7 @@ func (p *Page) startWith(value string, body map[string]any) error {
 			return err
 		}
 		body["content"] = from.Content
-		for name, is := range map[string]string{"theme": from.Theme, "preheader": from.Preheader} {
-			if is != "" {
-				body[name] = is
-			}
-		}
+		body["theme"], body["preheader"] = from.Theme, from.Preheader
 		return nil
 	}
 	if strings.ContainsAny(value, "/.") {
