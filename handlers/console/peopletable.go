@@ -234,6 +234,7 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 const maxCountedPeople = 20_000
 
 // countRuled returns the number of people in the chosen segment, with the chosen tag or answer, or -1 if it is unknown.
+// It counts only people on one list: a segment counts people on several lists once, the table each time.
 func (d *peopleData) countRuled(p *Page, counts core.ListCounts) int64 {
 	if counts.Active > maxCountedPeople || len(d.People) == 0 {
 		return -1
@@ -243,6 +244,9 @@ func (d *peopleData) countRuled(p *Page, counts core.ListCounts) int64 {
 		if l.Value != "" && (d.List == "" || l.Value == d.List) {
 			lists = append(lists, l.Value)
 		}
+	}
+	if len(lists) != 1 {
+		return -1
 	}
 	sum, err := p.segmentCount(d.whom(map[string]any{"exact": true}), lists)
 	if err != nil || sum.Exact == nil {
