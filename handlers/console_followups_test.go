@@ -73,6 +73,6 @@ func TestConsoleSegmentForACampaign(t *testing.T) {
 		if !strings.HasPrefix(to, settings) {
 			t.Fatalf("saving the segment leads to %s", to)
 		}
-		e.shows(to, http.StatusOK, " selected>Acme<", "· 0 recipients<")
+		e.shows(to, http.StatusOK, " selected>Acme<", "· 0 recipients<", "Segment created")
 	})
 }

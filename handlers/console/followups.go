@@ -98,12 +98,12 @@ func (p *Page) chooseSegment(campaign, segment string) (web.HTML, error) {
 		Header: map[string]string{"If-Match": c.Revision},
 	})
 	if _, _, ok := p.FaultOf(err); ok { // it was sent meanwhile, for example
-		return p.Redirect(p.Path("segments", segment), "created")
+		return p.Redirect(p.Path("segments", segment), "segment-created")
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("campaigns", c.ID)+"?tab=settings", "created")
+	return p.Redirect(p.Path("campaigns", c.ID)+"?tab=settings", "segment-created")
 }
 
 // followLimits describes how a campaign's audience depends on other campaigns.
