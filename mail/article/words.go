@@ -64,6 +64,9 @@ const (
 var greeting = regexp.MustCompile(`^(?i:dear|hi|hello|hey|liebe[rs]?|hallo|guten (?:tag|morgen|abend)|moin|servus|` +
 	`bonjour|ch[eè]re?s?|hola|querid[oa]s?|estimad[oa]s?)\b[^,!.:]{0,40}[,!]\s*`)
 
+// maxGreeting is the maximum number of words of a greeting that a sentence follows in the same line.
+const maxGreeting = 4
+
 // further matches a line that only links to the rest of a text.
 var further = regexp.MustCompile(`^(?i:read (?:more|on)|continue reading|learn more|weiterlesen|mehr (?:lesen|erfahren)|` +
 	`lire la suite|en savoir plus|leer más|seguir leyendo)[\s.…!:→»›>]*$`)
@@ -74,9 +77,13 @@ func repeats(line, title string) bool {
 }
 
 func withoutGreeting(line string) string {
-	rest := line[len(greeting.FindString(line)):]
-	if rest == line || rest == "" {
+	start := greeting.FindString(line)
+	rest := line[len(start):]
+	switch {
+	case rest == line || rest == "":
 		return rest
+	case len(strings.Fields(start)) > maxGreeting: // a sentence: "Dear life goes on like this, …"
+		return line
 	}
 	first, size := utf8.DecodeRuneInString(rest)
 	return string(unicode.ToUpper(first)) + rest[size:]
