@@ -78,8 +78,8 @@ type HistoryEntry struct {
 	FinishedAt Instant `db:"finished_at"`
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
-	Transport  string  `db:"transport"` // of the job
-	DueAt      Instant `db:"due_at"`
+	Transport  string  `db:"transport"`  // of the job
+	DueAt      Instant `db:"due_at"`     // next attempt; 0: none, or the job isn't running
 	WindowEnd  Instant `db:"window_end"` // of the job
 
 	Engagements []PersonOpening `db:"-"`
@@ -116,7 +116,7 @@ func (e *HistoryEntry) Mailed() Mailed {
 		Events: e.Marks.Names(), Transport: e.Transport, Engagements: append([]PersonOpening{}, e.Engagements...),
 		no: e.JobNo,
 	}
-	if e.State == RecipientDeferred {
+	if e.State == RecipientDeferred && e.DueAt != 0 {
 		m.NextTryAt = e.DueAt
 		m.GivesUpAt = (&SendJob{WindowEnd: e.WindowEnd}).LastTry(e.Tries, e.DueAt)
 	}
