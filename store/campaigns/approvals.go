@@ -13,14 +13,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// design is a template or theme with which a campaign is compiled.
+// design is a template or theme used to compile a campaign.
 type design struct {
 	ID string `db:"id"         json:"id"`
-	// newest audit entry when a person who had not changed it approved it
+	// newest audit entry at the time of its approval by a person who had not changed it
 	AuditSeen int64 `db:"audit_seen" json:"seen"`
 }
 
-// layoutsOf selects the template that a campaign names and the layout of that template.
+// layoutsOf selects a campaign's template and the template's layout.
 const layoutsOf = `SELECT id, audit_seen FROM template WHERE tenant_id = ?1 AND name = ?2
 	UNION SELECT o.id, o.audit_seen FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND
 	o.name = t.layout WHERE t.tenant_id = ?1 AND t.name = ?2`
@@ -32,7 +32,7 @@ func layouts(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return all, err
 }
 
-// designs returns the templates and the theme of a campaign. It leaves out built-in ones, which have no record.
+// designs returns a campaign's templates and theme, except built-in ones, which have no record.
 func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	all, err = layouts(q, tenantID, f)
 	if err != nil || core.IsBuiltInTheme(f.Theme) {
@@ -43,11 +43,11 @@ func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return append(all, theme...), err
 }
 
-// ofWhich selects the actors of audit entries and the API clients through which they acted.
+// ofWhich selects the actors of audit entries and the API clients that they acted through.
 const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FROM made WHERE client_id <> ''"
 
 const (
-	// designersOf selects the actors who changed templates, themes, attachment names or rules of segments since another
+	// designersOf selects the actors who changed templates, themes, attachment names or segment rules since another
 	// person last approved the record. Renaming a theme or segment doesn't count, because it changes no email.
 	designersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM json_each(?1) CROSS JOIN audit
 		INDEXED BY audit_object ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
@@ -62,7 +62,7 @@ const (
 
 // designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. If the
 // tenant doesn't require a second person, it returns no one. A change counts until another person approves a campaign
-// with it. It also returns the actors who renamed an attachment or changed the rule of a segment since the campaign was
+// with it. It also returns the actors who renamed an attachment or changed a segment's rule since the campaign was
 // created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
@@ -109,8 +109,8 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns records that the users in by have approved the templates and the theme of a campaign, as of an audit
-// entry. People who made changes before that entry no longer count as writers.
+// vouchForDesigns records that the users in by have approved a campaign's templates and theme as of an audit entry.
+// People who made changes before that entry no longer count as writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by[0]) == "" {
@@ -158,8 +158,8 @@ const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha
 	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
 
-// cover reads the files and rules that an approval covers in addition to the compiled and frozen content. The address
-// of an image contains digits of its hash, so the image can be deleted but never change.
+// cover reads the files and rules that an approval covers in addition to the compiled and frozen content. An image's
+// address contains digits of its hash, so the image can be deleted but never change.
 func cover(q db.Querier, c *core.Covered) (err error) {
 	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
 	if c.Rule, err = ruleText(q, c.Copy.TenantID, &c.Fields.Narrowing); err != nil {

@@ -74,8 +74,8 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 	return files, nil
 }
 
-// attached returns the media files to attach to a campaign of a tenant. If a file does not belong to the tenant, or the
-// files are too large together, it returns an Invalid error on attachments.
+// attached returns the media files to attach to a tenant's campaign. If a file does not belong to the tenant, or the
+// total size is too large, it returns an Invalid error on attachments.
 func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {

@@ -17,15 +17,14 @@ type candidate struct {
 	EmailKey string `db:"email_key"`
 }
 
-// rangeOfList selects the subscribers that recipientsOfList makes recipients.
+// rangeOfList selects the subscribers that recipientsOfList turns into recipients.
 const rangeOfList = ` FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
 
 // candidatesOfList selects the ids and addresses of the subscribers in rangeOfList. Parameters 4 and 5 are unused.
 var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key) AS line" + rangeOfList)
 
-// candidatesBetween returns the subscribers of a list who may be emailed and whose ids are after the id after, up to
-// upper.
+// candidatesBetween returns a list's subscribers who may be emailed and whose ids are after the id after, up to upper.
 func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found []candidate, err error) {
 	var text string
 	err = q.Get(&text, candidatesOfList, list, after, upper, nil, nil, tenantID)
@@ -39,17 +38,16 @@ func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found
 }
 
 // reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of seqs.
-// It returns their indexes, counted from 0. sentAmong selects only those of them who got the email, may have got it or
-// will get it.
+// It returns their 0-based indexes. sentAmong selects only those who got the email, may have got it or will get it.
 const (
 	reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
 		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient
 	sentAmong = reachedAmong + " AND (r.state <= " + SqlRecipientSent + " OR r.ambiguous > 0)"
 )
 
-// activeAmong selects, from a JSON array of ids, the active subscribers of a list. It returns their indexes, counted
-// from 0. mailableAmong selects only those of them without a block, and judgedAmong only those of the latter who had
-// joined by the time ?3.
+// activeAmong selects, from a JSON array of ids, the active subscribers of a list. It returns their 0-based indexes.
+// mailableAmong selects only those without a block. judgedAmong selects only those without a block who had joined by
+// the time ?3.
 const (
 	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
 		s.word = 'active'`
@@ -57,15 +55,15 @@ const (
 	judgedAmong   = mailableAmong + " AND iif(s.joined_at = 0, s.created_at, s.joined_at) <= ?3"
 )
 
-// fewestExpanded is the minimum number of subscribers that one operation checks. While the writer waits, searching for
-// a subscriber in an earlier list or an exclusion takes about 50 µs. The more searches each subscriber needs, the fewer
-// subscribers a step checks.
+// fewestExpanded is the minimum number of subscribers that one operation checks. Looking a subscriber up in an earlier
+// list or an exclusion blocks the writer for about 50 µs. The more lookups each subscriber needs, the fewer subscribers
+// a step checks.
 const fewestExpanded = 10
 
-// nextStep selects the last id of the next step through the subscribers of a list.
+// nextStep selects the last id of the next step through a list's subscribers.
 const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
 
-// stepOf returns the number of subscribers of the list at place that one step checks, at most most.
+// stepOf returns how many subscribers of the list at place one step checks, up to most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
 	if n.Segmented() { // notJudged searches the earlier lists again; the rule was evaluated before
@@ -74,9 +72,9 @@ func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	return max(min(most, fewestExpanded), most/int64(1+searches))
 }
 
-// expandLists is expand for a job that goes to several lists in turn, excludes subscribers or goes to a segment. ahead
-// holds the subscribers who match. A recipient reached through an earlier list is not added again. The recipient rows
-// show who was reached, because they are written together with the position.
+// expandLists is expand for a job with several lists, exclusions or a segment. ahead holds the subscribers who match. A
+// recipient reached through an earlier list is not added again. The recipient rows show who was reached, because they
+// are written together with the position.
 func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead lookahead) (more bool,
 	err error,
 ) {
@@ -124,8 +122,8 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, excluded, j.No)
 }
 
-// newOnList returns the candidates of a range of the list at place who were not reached before and are not excluded. It
-// also returns how many were reached before, and how many are excluded.
+// newOnList returns the candidates in a range of the list at place, except those who were already reached or are
+// excluded. It also returns the number of each.
 func newOnList(tx *db.Tx, j *core.SendJob, n *core.Narrowing, parts []jobPart, place int, after, upper string,
 	ahead judged,
 ) (found []candidate, duplicates, excluded int, err error) {
@@ -150,7 +148,7 @@ func newOnList(tx *db.Tx, j *core.SendJob, n *core.Narrowing, parts []jobPart, p
 	return found, duplicates, all - duplicates - len(found), err
 }
 
-// notInRetried drops the candidates that the job retried by j reached through a list before the one at place.
+// notInRetried drops the candidates whom the job retried by j reached through a list before the one at place.
 func notInRetried(tx *db.Tx, found []candidate, j *core.SendJob, place int) ([]candidate, error) {
 	if j.RetryOf == "" {
 		return found, nil
@@ -195,8 +193,8 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 	return following(s, r, found, n.Audience)
 }
 
-// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those of them who
-// did not open it. An unclear open counts as an open, but an automated one does not.
+// sameAmong selects the recipients of an earlier campaign who get its follow-up. unopenedAmong selects only those who
+// did not open the earlier campaign. An unclear open counts as an open, but an automated one does not.
 var (
 	sameAmong     = reachedAmong + " AND (r.state = " + SqlRecipientSent + " OR r.ambiguous > 0)"
 	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+SqlRecipientSent+` AND r.marks & %d = 0
@@ -239,7 +237,7 @@ func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]c
 	return left, err
 }
 
-// recipientsKnown reports whether the recipients of a job through a list are still stored.
+// recipientsKnown reports whether a job's recipients through a list are still stored.
 func recipientsKnown(r db.Querier, p sentPart) (there bool, err error) {
 	err = r.Get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
 	return there, err
@@ -266,7 +264,7 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 	return nil
 }
 
-// mayFollow returns a Conflict if a campaign can't follow another one, or can't follow it a second time.
+// mayFollow returns a Conflict if a campaign can't follow up on another one, or can't do so a second time.
 func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	if f == nil {
 		return nil
@@ -393,7 +391,7 @@ func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []
 	return found, nil
 }
 
-// addRecipients appends candidates to the recipients of a job.
+// addRecipients appends candidates to a job's recipients.
 func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
 	if len(found) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// audienceStep is the maximum number of subscribers that one read of CountAudience checks. The more searches each
+// audienceStep is the maximum number of subscribers that one read of CountAudience checks. The more lookups each
 // subscriber needs, the fewer subscribers a read checks.
 const audienceStep = 2000
 
@@ -206,13 +206,12 @@ const (
 	mostRanges   = 1024 * sampleRanges
 )
 
-// SampledSteps returns the number of steps that reading the sample of a list takes, if one step reads up to step of its
-// subscribers.
+// SampledSteps returns the number of steps needed to read the sample of a list, if a step reads up to step subscribers.
 func SampledSteps(subscribers int64, step int) float64 {
 	return float64(subscribers) / core.SegmentSample / float64(step)
 }
 
-// SampledIDs returns the ranges of ids in a sample, which contains 1 person in core.SegmentSample. Both ends of a range
+// SampledIDs returns the ranges of ids in a sample, which contains 1 in core.SegmentSample people. Both ends of a range
 // are exclusive. steps is the sum of SampledSteps of all lists.
 func SampledIDs(steps float64) [][2]string {
 	parts := max(1, int(math.Ceil(min(steps, mostRanges)/sampleRanges)))

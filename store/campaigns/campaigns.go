@@ -181,7 +181,7 @@ func setCampaignLists(tx *db.Tx, no int64, lists []string) error {
 	return nil
 }
 
-// judgeCampaign checks the fields of a campaign against the tenant's records.
+// judgeCampaign checks a campaign's fields against the tenant's records.
 func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	t, err := tenants.ReadTenant(tx, tenantID)
 	if err != nil {
@@ -213,11 +213,11 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	return f.HasSender(&t)
 }
 
-// CampaignEdit identifies the campaign to change, the state in which the actor saw it, and the actor.
+// CampaignEdit identifies the campaign to change, the state that the actor saw, and the actor.
 type CampaignEdit struct {
 	ID       string
 	Revision int64       // revision that the actor saw; 0 means any
-	Seen     core.Digest // digest of the content that an approval is to cover; empty means any
+	Seen     core.Digest // digest of the content that an approval must cover; empty means any
 	Actor    string
 	Now      core.Instant
 
@@ -226,7 +226,7 @@ type CampaignEdit struct {
 	Sends   bool      // whether the actor may send campaigns, which Archive needs after an approval
 }
 
-// seenAs returns an error if the campaign has a revision other than the one that was seen.
+// seenAs returns an error if the campaign's revision differs from the one that the actor saw.
 func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	if e.Revision != 0 && e.Revision != c.Revision {
 		return core.ChangedMeanwhile(c.UpdatedBy, c.UpdatedAt)
@@ -234,8 +234,8 @@ func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	return nil
 }
 
-// campaignSeen reads a campaign that is about to change. It returns an error if the campaign has a revision other than
-// the one that was seen.
+// campaignSeen reads a campaign that is about to change. It returns an error if the campaign's revision differs from
+// the one that the actor saw.
 func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
 	if err := tx.Watch("campaign", e.ID); err != nil {
 		return c, err
@@ -294,9 +294,9 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 
 // EditCampaign changes the fields of a campaign with rule and withdraws the campaign's approval. The archive setting
 // can change at any time and does not affect the approval. If nothing changes, EditCampaign does nothing. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has changed, core.ErrConflict if the campaign
-// is past approval, or a Forbidden error if it is to be shown in archives after its approval, by an actor who may not
-// send it. It also returns the errors of rule and of the checks of its changes.
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed if the revision has changed, or core.ErrConflict if the campaign
+// is past approval. If an actor who may not send the campaign shows it in archives after its approval, it returns a
+// Forbidden error. It also returns the errors of rule and of checking the changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {

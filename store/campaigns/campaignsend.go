@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// CampaignSending is a request to approve or send a version of a campaign.
+// CampaignSending is a request to approve or send a campaign version.
 type CampaignSending struct {
 	CampaignEdit
 	Version  int64                // version that the actor saw
@@ -104,7 +104,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	return keep(tx, c.No, r.Version)
 }
 
-// accepted returns core.ErrApprovalRequired if an approval by the actors in by does not suffice.
+// accepted returns core.ErrApprovalRequired if an approval by the actors in by is not enough.
 func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...string) error {
 	if r.Force {
 		return nil
@@ -112,12 +112,12 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...strin
 	return t.Accepts(c, by...)
 }
 
-// SendCampaign creates the job of a campaign. If the campaign is not approved yet, it approves it in the same
+// SendCampaign creates the job of a campaign. If the campaign is not approved yet, SendCampaign approves it in the same
 // transaction. The times of the job come from n, but the job never starts before undo, which is the end of the undo
 // period. In addition to ApproveCampaign's errors, it returns core.ErrConflict if a list or the tenant is not active.
-// It also does so if the audience is unknown or was already followed up, or if the Idempotency-Key was used with
-// another body. If a segment can't be evaluated, it returns a core.Undecided error. If the caller may not send to the
-// list, it returns an error of kind core.Forbidden.
+// It also returns core.ErrConflict if the audience is unknown or already got a follow-up, or if the Idempotency-Key was
+// used with another body. If a segment can't be evaluated, it returns a core.Undecided error. If the caller may not
+// send to the list, it returns an error of kind core.Forbidden.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -197,8 +197,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// keepShown stores the issues and the polls of a campaign that will be sent at due, because web pages show them. If the
-// campaign has already sent emails, it changes neither. A job without recipients has sent none, even if it started.
+// keepShown stores the issues and polls of a campaign that is due at due, because web pages show them. If emails of the
+// campaign were already sent, it changes nothing. A job without recipients has sent none, even if it started.
 func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending, due core.Instant) error {
 	if err := keepIssue(tx, c, r.Head); err != nil {
 		return err
@@ -212,8 +212,8 @@ func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending, due core.Instant
 	return polls.Keep(tx, c, r.Fields.Polls, due)
 }
 
-// approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be
-// evaluated, it returns a core.Undecided error.
+// approvedNarrowing returns a campaign's narrowing with the approved segment rule. If the rule can't be evaluated, it
+// returns a core.Undecided error.
 func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now core.Instant) (core.Narrowing, error) {
 	n := f.Narrowing
 	var err error

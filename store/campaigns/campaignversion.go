@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// CampaignVersion returns a version of a campaign with its fields. Version 0 means the current version. If the version
-// no longer exists, it returns core.ErrNotFound.
+// CampaignVersion returns a campaign version with its fields. Version 0 means the current version. If the version no
+// longer exists, it returns core.ErrNotFound.
 func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
 	f core.CampaignFields, err error,
 ) {
@@ -123,7 +123,7 @@ func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64
 	})
 }
 
-// keep marks a version as kept permanently.
+// keep marks a version to be kept permanently.
 func keep(tx *db.Tx, no, version int64) error {
 	return tx.One("UPDATE campaign_version SET kept = 1 WHERE campaign_no = ? AND version = ?", no, version)
 }

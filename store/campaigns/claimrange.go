@@ -11,7 +11,7 @@ import (
 
 // Most recipients of a job are in the order of their subscribers, and most of them may still be emailed. A claim
 // therefore reads one range of each of the three tables, which costs less than looking up each row in two of them. It
-// then looks up each recipient individually who may not be emailed or whose row is not as expected.
+// then looks up individually only the recipients who may not be emailed or whose row is not as expected.
 const (
 	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, " +
 		"tries, ambiguous, subscriber_id, email_key) AS claim " +

@@ -29,14 +29,14 @@ const claimJoins = `
 	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
 
-// claimColumns joins all data of a claim into one column, because fetching a column or row costs more than splitting
-// text. Numbers come first and the preferences last. The separators are control characters, which no identifier,
-// address or JSON text contains.
+// claimColumns joins all data of a claim into one column, because fetching a column or row costs more than splitting a
+// string. Numbers come first and the preferences last. The separators are control characters, which identifiers,
+// addresses and JSON never contain.
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
 // Each statement returns its claims as one row, in the order of the inner query. The plus sign before a parameter keeps
-// SQLite from using the parameter's value in the plan, for which it would prepare the statement again for each run.
+// SQLite from planning for the parameter's value, which would re-prepare the statement on each run.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
@@ -45,14 +45,14 @@ const (
 		" AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
 )
 
-// ClaimKey holds the data of a job and its lists against which claims are checked.
+// ClaimKey holds the job and list data that claims are checked against.
 type ClaimKey struct {
 	JobNo            int64
 	TenantID, ListID string
 	MailedProof      bool // the list's require_mailed_proof
 
 	Further   []ClaimKey // keys of the lists after the first
-	scattered int        // number of claims from now on that don't look for a range
+	scattered int        // number of further claims that don't look for a range
 }
 
 // Of returns the key for the job's list at an index.
@@ -83,8 +83,8 @@ func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err 
 
 // ClaimRecipients appends claims for up to limit queued recipients of a job to dst, starting after the seq after. It
 // writes nothing. The caller keeps its claims in memory, because only one process sends from the file. After a restart,
-// rows without an outcome are claimed again. All claims of a job must use the same k, one call after the other, because
-// k remembers the fastest way to read them. Its only error is core.ErrStorage.
+// rows without an outcome are claimed again. All claims for a job must use the same k, in sequential calls, because k
+// remembers the fastest way to read them. Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) ([]core.Claim,
 	error,
@@ -123,7 +123,7 @@ func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey
 	return s.claimAgainByList(ctx, dst, begin, k)
 }
 
-// claim appends the claims that a query returns as one text to dst.
+// claim appends to dst the claims that a query returns as one string.
 func claim(ctx context.Context, d *db.DB, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
 	rows, err := d.Text(ctx, query, args...)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Store) Correction(ctx context.Context, c *core.Campaign) (k core.Correc
 	return k, err
 }
 
-// Mended returns the differences between a campaign as it was sent and as pages show it. Its only error is
+// Mended returns the differences between a campaign's sent content and the content that pages show. Its only error is
 // core.ErrStorage.
 func (s *Store) Mended(ctx context.Context, campaignID string) (m core.Mended, err error) {
 	var k core.Correction
@@ -40,16 +40,16 @@ func (s *Store) Mended(ctx context.Context, campaignID string) (m core.Mended, e
 type CampaignCorrection struct {
 	CampaignEdit
 	core.Correction
-	Copy  *core.CampaignCopy // copy that pages show from now on; nil means the campaign as it was sent
+	Copy  *core.CampaignCopy // copy that pages will show; nil means the sent one
 	Head  IssueHead          // head of the issue in archives, also if Copy is nil
 	Force bool               // whether to skip the second person that the tenant requires
 }
 
-// CorrectCampaign makes web pages show another copy of a campaign instead of the sent one. The details of list and
-// tenant stay those that were frozen with the campaign, and the sent copy stays stored. It returns
-// core.ErrCampaignNotFound, core.ErrConflict if nothing was sent, or core.ErrNotCorrected if there is no correction to
-// remove. If the tenant requires a second person, and the actor doesn't count as one (see core.Tenant.Accepts), it
-// returns core.ErrApprovalRequired unless Force is set.
+// CorrectCampaign makes web pages show another copy of a campaign instead of the sent one. The list and tenant details
+// frozen with the campaign still apply, and the sent copy is kept. It returns core.ErrCampaignNotFound,
+// core.ErrConflict if nothing was sent, or core.ErrNotCorrected if there is no correction to remove. If the tenant
+// requires a second person, and the actor doesn't count as one (see core.Tenant.Accepts), it returns
+// core.ErrApprovalRequired unless Force is set.
 func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core.Correction, error) {
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		c, err := mayCorrect(tx, &r)
@@ -87,7 +87,7 @@ func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core
 	return r.Correction, err
 }
 
-// mayCorrect is like mayMend, for content that is compiled again with the current layout and theme.
+// mayCorrect is like mayMend, for content that is recompiled with the current layout and theme.
 func mayCorrect(tx *db.Tx, r *CampaignCorrection) (c core.Campaign, err error) {
 	if c, err = campaign(tx, r.ID); err == nil && !r.Force {
 		c.Designers, err = designers(tx, &c)
@@ -131,7 +131,7 @@ func replaceCorrection(tx *db.Tx, c *core.Campaign, was *core.Correction, r *Cam
 	return err
 }
 
-// tellCorrection adds the changed parts of a correction to the audit entry. For a long text, it adds only the length.
+// tellCorrection adds the changed parts of a correction to the audit entry. For long text, it adds only the length.
 func tellCorrection(tx *db.Tx, was *core.Correction, r *CampaignCorrection) {
 	is := r.Correction
 	if r.Copy == nil {

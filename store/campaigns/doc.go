@@ -6,8 +6,8 @@
 //	issues.go importedissues.go                issues of archives
 //	approvals.go reviews.go                    approval by a second person
 //	audience*.go joblists.go reach.go          audiences
-//	segment*.go mailings.go                    rules of segments, and which subscribers match them (segmentstreams.go
-//	                                           reads many rows as one text; segmentsets.go skips people;
+//	segment*.go mailings.go                    segment rules, and which subscribers match them (segmentstreams.go
+//	                                           reads many rows as one string; segmentsets.go skips people;
 //	                                           segmenttags.go has tags and answers)
 //	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bouncefigures.go   recipients and their outcomes

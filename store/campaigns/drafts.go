@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Draft is a version of a campaign with everything from which its emails would be generated now.
+// Draft is a campaign version with everything that its emails would currently be generated from.
 type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion
@@ -24,7 +24,7 @@ type Draft struct {
 	Rule core.RuleText
 }
 
-// Draft compiles a version of a campaign. Version 0 means the current version. For an approved version, it returns the
+// Draft compiles a campaign version. Version 0 means the current version. For an approved version, it returns the
 // frozen content. A campaign without a list is compiled with a placeholder list. If the version no longer exists, it
 // returns core.ErrNotFound. If the list, the theme or the layout is missing, it returns an Invalid error. It also
 // returns the errors of compile.
@@ -39,8 +39,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, because
-// their cause is that records have changed since. Theme is then nil.
+// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, which
+// mean that records have changed since the approval, and leaves Theme nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	return d, err
 }
 
-// resolveDraft reads the template of a draft and the template's layout.
+// resolveDraft reads a draft's template and the template's layout.
 func (s *Store) resolveDraft(ctx context.Context, d *Draft, f *core.FrozenContent) (err error) {
 	if f.Resolved {
 		return nil

@@ -16,11 +16,11 @@ type engagedMail struct {
 }
 
 // recordKept is the minimum time that the engagement rows of an email are kept. If an email was opened before and has
-// no rows after that time, housekeeping has removed them. The email is then not counted again.
+// no rows after that time, housekeeping has removed them, and the email is not counted again.
 const recordKept = 7 * 24 * time.Hour
 
-// engage counts one open or click. It also decides again for the email's earlier opens and clicks whether a person or a
-// program caused them. It updates the counts of links and the recipient's marks.
+// engage counts one open or click. It also reclassifies the email's earlier opens and clicks as those of a person or a
+// program, and updates the link counts and the recipient's marks.
 func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
 		return engageTotal(tx, &e)
@@ -90,7 +90,7 @@ func keepEngaged(tx *db.Tx, m *engagedMail, g *core.Engaged) error {
 	return err
 }
 
-// marksNow returns the marks of the recipient according to the rows as they are now.
+// marksNow returns the recipient's marks according to the current rows.
 func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	marks := m.marks
 	var pixel core.Class
@@ -116,7 +116,8 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	return marks.WithOpens(opens)
 }
 
-// countLink counts a recipient once per link, on the first click and again when its class changes.
+// countLink counts a recipient once per link, on the first click. When the class changes, it updates the count of
+// automated clicks.
 func countLink(tx *db.Tx, job, link int64, was, is core.Class) error {
 	if was == is {
 		return nil
@@ -135,8 +136,8 @@ func count(is bool) int {
 	return 0
 }
 
-// markEngaged sets the open and click marks of a recipient. It adds the difference to the figures of the job and of
-// the hour of at.
+// markEngaged sets the open and click marks of a recipient. It adds the difference to the figures of the job and of the
+// hour that contains at.
 func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant) error {
 	if was == is {
 		return nil
@@ -191,8 +192,8 @@ func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at co
 	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }
 
-// heardRecipient is heard for the subscriber who received an email of a job, on the list through which the job reached
-// them.
+// heardRecipient records that a recipient who was asked again has responded, in the subscription to the list through
+// which the job reached them.
 func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
 	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
 		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1

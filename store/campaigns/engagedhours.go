@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// countHour adds numbers of people to the hour of at: those who opened an email of a job, or clicked a link, for the
-// first time. The numbers are negative if an open or click turns out to be automated.
+// countHour adds the numbers of people who first opened an email of a job, or first clicked a link in it, to the hour
+// that contains at. The numbers are negative if an open or click turns out to be automated.
 func countHour(tx *db.Tx, job int64, at core.Instant, opened, clicked int64) error {
 	if opened == 0 && clicked == 0 {
 		return nil

@@ -15,7 +15,7 @@ func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bo
 	return more, err
 }
 
-// changeFirst changes a running job with a rule, unless the job has already sent beyond its first recipients.
+// changeFirst changes a running job with a rule, unless the job has already sent to more than its first recipients.
 func (s *Store) changeFirst(
 	ctx context.Context,
 	no int64,

@@ -15,7 +15,7 @@ const frozenHead = "list_name, list_names, tenant_name, postal_address, language
 
 var insertFrozen = db.InsertInto("frozen_content", "copy_id, "+frozenHead)
 
-// frozenBodies is a part of a query that selects the bodies to which frozen content refers.
+// frozenBodies is the part of a query that selects the bodies that frozen content refers to.
 const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
@@ -29,7 +29,7 @@ func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent
 	return f, err
 }
 
-// freeze stores everything that the emails of a campaign are made from. If the template or its layout does not exist
+// freeze stores everything that a campaign's emails are generated from. If the template or its layout does not exist
 // yet, the template is frozen when the job starts.
 func freeze(tx *db.Tx, c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
@@ -103,8 +103,8 @@ func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
-// frozenRule returns the rule of an approved campaign's segments, as it was at approval. It is empty if the campaign
-// has no segments.
+// frozenRule returns the segment rule of an approved campaign, as of its approval. It is empty if the campaign has no
+// segments.
 func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 	err = q.Get(&rule, "SELECT rule FROM frozen_content WHERE copy_id = ?", copyID)
 	if errors.Is(err, core.ErrNotFound) { // the campaign is from an older version of newsletterd
@@ -113,9 +113,9 @@ func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 	return rule, err
 }
 
-// CountedVersion returns the fields of a version of a campaign for CountAudience. The fields of an approved version
-// contain the approved rule of its segments, with which it is sent. version has the same meaning as in CampaignVersion,
-// and the errors are the same.
+// CountedVersion returns the fields of a campaign version for CountAudience. For an approved version, they contain the
+// approved segment rule, which is also used for sending. version has the same meaning as in CampaignVersion, and the
+// errors are the same.
 func (s *Store) CountedVersion(ctx context.Context, c *core.Campaign, version int64) (f core.CampaignFields,
 	err error,
 ) {
@@ -139,8 +139,8 @@ func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	return no, err
 }
 
-// frozenContent returns the frozen content of a job that starts, without the bodies. It also freezes content that an
-// older version of newsletterd did not freeze, and a template that did not exist before.
+// frozenContent returns the frozen content of a starting job, without the bodies. It also freezes content that an older
+// version of newsletterd did not freeze, and a template that did not exist before.
 func frozenContent(tx *db.Tx, j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	err = tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {

@@ -19,7 +19,7 @@ type ImportedIssue struct {
 	Source               string // the other tool
 	Author, Kind         string // both may be empty
 	Body                 string // clean HTML
-	Words, Excerpt       string // texts of Body
+	Words, Excerpt       string // text of Body
 	At                   core.Instant
 	Undated              bool   // At is not from the other tool
 	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
@@ -28,8 +28,8 @@ type ImportedIssue struct {
 	Same                 []int64 // numbers of the issues that are the same, see sameIssues; set by AddImportedIssue
 }
 
-// AddImportedIssue adds an issue to the archive of a list and returns its number. If the issue was imported before, it
-// only corrects its site, unless i.Site is empty, and returns 0. now is the time of that change. The only error is
+// AddImportedIssue adds an issue to a list's archive and returns its number. If the issue was imported before, it only
+// corrects its site, unless i.Site is empty, and returns 0. now is the time of that change. The only error is
 // core.ErrStorage.
 func AddImportedIssue(tx *db.Tx, listID string, i *ImportedIssue, now core.Instant) (no int64, err error) {
 	i.Same, err = sameIssues(tx, listID, i)
@@ -70,14 +70,14 @@ const (
 		m.source = ?4 AND (m.body = ?5 OR m.body_sum = ?6)`
 )
 
-// bodySum returns a hash of the body of a post. The body of an issue changes when its pictures are replaced.
+// bodySum returns a hash of a post's body. An issue's body changes when its images are replaced.
 func bodySum(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
 }
 
-// sameIssues returns the numbers of the issues that are the same as i: those with the same date and title or, without a
-// date, with the same slug, title and body. Within an import, the bodies must be equal, too. An issue with the same body
+// sameIssues returns the numbers of the issues that match i: those with the same date and title or, without a date,
+// with the same slug, title and body. Within an import, the bodies must be equal, too. An issue with the same body
 // comes first.
 func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err error) {
 	if i.Undated {
@@ -97,8 +97,8 @@ func sameIssues(tx *db.Tx, listID string, i *ImportedIssue) (same []int64, err e
 	return same, err
 }
 
-// RemoveImportedIssue removes an issue that AddImportedIssue has added. Triggers remove its body and its text. If there
-// is no such issue, it does nothing. The only error is core.ErrStorage.
+// RemoveImportedIssue removes an issue that AddImportedIssue added. Triggers remove its body and its text. If there is
+// no such issue, it does nothing. The only error is core.ErrStorage.
 func RemoveImportedIssue(tx *db.Tx, no int64) error {
 	_, err := tx.Exec("DELETE FROM issue WHERE no = ? AND campaign_no < 0", no)
 	return err
@@ -183,9 +183,9 @@ const slugsAt = `SELECT m.old_path, i.slug FROM json_each(?3) AS k CROSS JOIN im
 	INDEXED BY imported_issue_old ON m.tenant_id = ?1 AND m.old_path = k.value CROSS JOIN issue AS i
 	ON i.no = m.issue_no WHERE i.list_id = ?2 ORDER BY m.issue_no DESC`
 
-// SlugsAt maps each of the paths at another tool to the slug of the list's imported issue that had this path there.
-// Paths without an issue are left out. If several issues had the same path, the one imported first counts. The paths
-// must have the form of core.OldPath. The only error is core.ErrStorage.
+// SlugsAt maps each path at another tool to the slug of the list's imported issue that had this path. Paths without an
+// issue are left out. If several issues had the same path, the one imported first counts. The paths must have the form
+// of core.OldPath. The only error is core.ErrStorage.
 func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []string) (map[string]string, error) {
 	var found []struct {
 		Path string `db:"old_path"`
@@ -199,7 +199,7 @@ func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []str
 	return slugs, err
 }
 
-// IssuesMark returns a text that changes when issues are added to a list or removed from it. Its only error is
+// IssuesMark returns a string that changes when issues are added to a list or removed from it. Its only error is
 // core.ErrStorage.
 func IssuesMark(ctx context.Context, s *db.DB, listID string) (mark string, err error) {
 	err = s.Get(ctx, &mark, issuesMark, listID)
@@ -214,8 +214,8 @@ const issuesAtOldPath = 10
 const issuesAt = `SELECT i.no, i.list_id, i.slug FROM imported_issue AS m INDEXED BY imported_issue_old
 	CROSS JOIN issue AS i ON i.no = m.issue_no WHERE m.tenant_id = ?1 AND m.old_path = ?2 ORDER BY m.issue_no LIMIT +?3`
 
-// IssuesAt returns the imported issues of a tenant that had the given path at another tool, in the order in which they
-// were imported. Only number, list and slug are set. The path must have the form of core.OldPath. The only error is
+// IssuesAt returns the imported issues of a tenant that had the given path at another tool, in the order of their
+// import. Only number, list and slug are set. The path must have the form of core.OldPath. The only error is
 // core.ErrStorage.
 func IssuesAt(ctx context.Context, s *db.DB, tenantID, path string) (is []core.Issue, err error) {
 	err = s.All(ctx, &is, issuesAt, tenantID, path, issuesAtOldPath)

@@ -38,8 +38,8 @@ func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
 	return err
 }
 
-// newIssueNo returns a number that no issue has had. SQLite keeps the last number of tables with AUTOINCREMENT in
-// sqlite_sequence. The table issue was created without it, so newIssueNo keeps it there.
+// newIssueNo returns a number that no issue has ever had. For tables with AUTOINCREMENT, SQLite keeps the last number
+// in sqlite_sequence. The table issue was created without AUTOINCREMENT, so newIssueNo does the same.
 func newIssueNo(tx *db.Tx) (int64, error) {
 	no, err := tx.Number(`SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'issue'), 0),
 		coalesce((SELECT max(no) FROM issue), 0)) + 1`)
@@ -97,7 +97,7 @@ func freeSlug(tx *db.Tx, list, title string) (string, error) {
 	return core.IssueSlug(title, taken), err
 }
 
-// slugBegin returns the beginning of all slugs that an issue with a title can have. In a long slug, a number may
+// slugBegin returns the common prefix of all slugs that an issue with a title can have. In a long slug, a number may
 // replace the end.
 func slugBegin(title string) string {
 	slug := core.IssueSlug(title, nil)
@@ -129,7 +129,7 @@ const (
 	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT +?4"
 )
 
-// Issue returns an issue in the archive of a list. If there is no such issue, it returns core.ErrNotFound.
+// Issue returns an issue in a list's archive. If there is no such issue, it returns core.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, listID, slug string) (i core.Issue, err error) {
 	err = s.Get(ctx, &i, issueBySlug, listID, slug)
 	return i, err
@@ -163,8 +163,8 @@ const searchIssues = "SELECT " + issueColumns + `, substr(coalesce(t.words, ''),
 	issueJoins + ` WHERE issue_search MATCH ?2 AND s.rowid < ?3 AND ` + issueShown + " ORDER BY s.rowid DESC LIMIT +?4"
 
 // SearchIssues returns at most limit issues of a list's archive that contain all words of a query, newest first. The
-// last word of the query may be the beginning of a word, if core.FindsLonger allows it. before is the number of an
-// issue, or 0 to start with the newest. A query without words finds nothing. Its only error is core.ErrStorage.
+// last word of the query may be a prefix, if core.FindsLonger allows it. before is the number of an issue, or 0 to
+// start with the newest. A query without words finds nothing. Its only error is core.ErrStorage.
 func (s *Store) SearchIssues(ctx context.Context, l *core.List, query string, before int64, limit int) (is []core.Issue,
 	err error,
 ) {
@@ -198,8 +198,8 @@ func issueMatch(l *core.List, query string) string {
 		id(l.TenantID) + " AND l" + id(l.ID) + ")"
 }
 
-// FillIssues adds texts to up to limit issues that have none because they were sent before texts were stored. It
-// reports whether there may be more. It also returns errors of text.
+// FillIssues adds the text to up to limit issues that lack it because they were sent before text was stored. It reports
+// whether there may be more. It also returns errors of text.
 func (s *Store) FillIssues(ctx context.Context, limit int, text func(*core.Issue) (IssueText, error)) (more bool,
 	err error,
 ) {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// jobPart is a list of a job with the range of recipients reached through it. The recipients of a job are ordered by
-// list, and within a list by subscriber id.
+// jobPart is a list of a job with the range of recipients reached through it. A job's recipients are ordered by list,
+// and within a list by subscriber id.
 type jobPart struct {
 	ListID string
 	After  int64 // seq of the last recipient before those of the list; -1 if the job has not reached the list
@@ -44,7 +44,7 @@ const FirstListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY s
 const FurtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
 
-// jobParts returns the lists of a job, in order. If the job has only one list, it does not use r.
+// jobParts returns a job's lists, in order. If the job has only one list, it does not use r.
 func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	if j.Lists <= 1 {
 		return []jobPart{{j.ListID, 0, j.Recipients}}, nil
@@ -52,7 +52,7 @@ func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	return partsOf(r, j.No, j.ListID)
 }
 
-// partsOf returns the lists of a job that has several, starting with first.
+// partsOf returns the lists of a job with several lists, starting with first.
 func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	var further []furtherList
 	if err := r.All(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
@@ -116,7 +116,7 @@ func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
 	return t, nil
 }
 
-// insertSendJobTo is like insertSendJob, for a job with several lists. The first of them is the job's own.
+// insertSendJobTo is like insertSendJob, for a job with several lists. The first list is stored with the job itself.
 func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	j.Lists = int64(len(lists))
 	if err := insertSendJob(tx, j); err != nil {
@@ -138,7 +138,7 @@ func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
 		j.Recipients+n, j.No, place)
 }
 
-// placeOf returns the index of a list among the lists of a job. If the list is not one of them, it returns
+// placeOf returns the index of a list among a job's lists. If the list is not one of them, it returns
 // core.ErrListNotFound.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
 	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
@@ -149,7 +149,7 @@ func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (pl
 	return place, err
 }
 
-// JobLists returns the ids of the lists of a job, in order. Its only error is core.ErrStorage.
+// JobLists returns the ids of a job's lists, in order. Its only error is core.ErrStorage.
 func (s *Store) JobLists(ctx context.Context, j *core.SendJob) (ids []string, err error) {
 	parts, err := s.partsOfJob(ctx, j)
 	for _, p := range parts {
@@ -205,7 +205,7 @@ func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, 
 const claimOneDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 	"AND r.seq = ?5 AND r.state = " + sqlRecipientDeferred + ")"
 
-// claimAgainByList checks the deferred claims in dst, from index begin on, against their own lists. Before, they were
+// claimAgainByList rechecks the deferred claims in dst[begin:] against their own lists. Until this call, they were
 // checked only against the job's first list.
 func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin int, k *ClaimKey) ([]core.Claim, error) {
 	parts, err := s.partsOfJob(ctx, &core.SendJob{No: k.JobNo, ListID: k.ListID, Lists: 1 + int64(len(k.Further))})

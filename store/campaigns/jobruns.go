@@ -85,7 +85,7 @@ func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
 	return savePause(tx, j)
 }
 
-// hideSegmented keeps a campaign that a job starts sending to segments out of archives, unless its author has chosen
+// hideSegmented hides a campaign from archives when a job starts sending it to segments, unless its author has chosen
 // to show it there.
 func hideSegmented(tx *db.Tx, j *core.SendJob) error {
 	n, err := core.ParseNarrowing(j.Narrowing)

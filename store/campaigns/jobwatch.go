@@ -16,7 +16,7 @@ type changedJobs struct {
 	op, commit []int64
 
 	// open holds, for each job, the number of recipients that had no outcome at the last count, minus the outcomes
-	// since. While the number is above 0, the job can't be complete. It outlives operations and is never written.
+	// since. While the number is above 0, the job can't be complete. The map outlives operations and is never stored.
 	open map[int64]int64
 
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type changedJobs struct {
 }
 
 // changed marks a job as changed, for the watches. An operation that changes many jobs, or a list or tenant, kicks
-// db.TopicJobs instead. A change of a job's counters needs no mark.
+// db.TopicJobs instead. A change to a job's counters needs no mark.
 func changed(tx *db.Tx, no int64) {
 	c := tx.Kept("campaigns").(*changedJobs)
 	c.op = append(c.op, no)
@@ -48,7 +48,8 @@ func (c *changedJobs) Committed() {
 	c.commit = c.commit[:0]
 }
 
-// Undone drops the changes that were rolled back, and all counts, because some of the outcomes may be among them.
+// Undone drops the changes that were rolled back, and all counts, because they may include outcomes that were rolled
+// back.
 func (c *changedJobs) Undone(all bool) {
 	clear(c.open)
 	c.op = c.op[:0]
@@ -87,7 +88,7 @@ type JobWatch struct {
 }
 
 // JobChanges holds the jobs of a watch that may have changed: the jobs in Nos or, if All is set, every job. Running
-// holds those of them that are running.
+// holds only the running ones.
 type JobChanges struct {
 	All     bool
 	Nos     []int64
@@ -164,8 +165,7 @@ func (c *JobChanges) Ended(no int64) bool {
 	return !runs
 }
 
-// StillRunning returns those of the given numbers whose jobs are running now, in order. Its only error is
-// core.ErrStorage.
+// StillRunning returns the given numbers whose jobs are still running, in order. Its only error is core.ErrStorage.
 func (w *JobWatch) StillRunning(ctx context.Context, nos []int64) (running []int64, err error) {
 	err = w.store.All(ctx, &running, stillSendable, db.JsonOf(nos))
 	return running, err

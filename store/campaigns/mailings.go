@@ -9,8 +9,8 @@ import (
 )
 
 // measuredJobs selects the jobs to a list that started between two instants and track opens or clicks per subscriber,
-// or only of those who agreed, newest first. Each row has the range of recipients reached through the list, and whether
-// they are still stored. ?3 is the limit.
+// or only for those who agreed, newest first. Each row has the range of recipients reached through the list, and
+// whether they are still stored. ?3 is the limit.
 const measuredJobs = `SELECT no, at, tracked, low, high,
 	EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) AS known FROM (
 	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low,
@@ -55,10 +55,10 @@ const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION A
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
-// addMailings fills in the campaigns that a rule needs for subscribers of one list, who are ordered by id. A campaign
-// that started before a subscription began doesn't count. If consent is required, now or by the campaign, only
-// subscribers who agreed count. They agreed no later than the last change of their subscription. Because the exact time
-// isn't known, campaigns before that change don't count.
+// addMailings fills in the campaigns that a rule needs for subscribers of one list, ordered by id. A campaign that
+// started before a subscription began doesn't count. If consent is required, now or by the campaign, only subscribers
+// who agreed count. They agreed no later than the last change of their subscription. Because the exact time isn't
+// known, campaigns before that change don't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
 	if need == (core.History{}) {
@@ -107,8 +107,8 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// agreed returns, for each of the subscribers of a list, the latest time at which they can have agreed to tracking. If
-// no consent is required, now or by a job, it returns nil.
+// agreed returns, for each of a list's subscribers, the latest time when they may have agreed to tracking. If no
+// consent is required, now or by a job, it returns nil.
 func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jobs []MeasuredJob) ([]core.Instant,
 	error,
 ) {

@@ -31,8 +31,8 @@ func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) 
 	return m, err
 }
 
-// MediaOf returns a page of a tenant's images, newest first. If text is not empty, it returns only images with text in
-// their name or alt text. Its only error is core.ErrStorage.
+// MediaOf returns a page of a tenant's images, newest first. If text is not empty, it returns only images whose name or
+// alt text contains it. Its only error is core.ErrStorage.
 func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Page) (ms []core.Media, err error) {
 	before := page.After
 	if before == "" {
@@ -74,8 +74,8 @@ func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Inst
 	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
-// DeleteMedia deletes an image and those of its files that no other image of the tenant uses. If there is no such
-// image, it returns core.ErrNotFound. If MediaUses finds a use and force is false, it returns core.ErrMediaUsed.
+// DeleteMedia deletes an image, and its files unless another image of the tenant uses them. If there is no such image,
+// it returns core.ErrNotFound. If MediaUses finds a use and force is false, it returns core.ErrMediaUsed.
 func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor string, now core.Instant) error {
 	if !force {
 		m, err := s.Media(ctx, id)
@@ -369,8 +369,8 @@ func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err
 	return more, err
 }
 
-// MediaFile returns the file of an image of any tenant. digits are the digits of the file's hash in the image's
-// address. If no image uses such a file, it returns core.ErrNotFound.
+// MediaFile returns the file of any tenant's image. digits are the digits of the file's hash in the image's address. If
+// no image uses such a file, it returns core.ErrNotFound.
 func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile, since core.Instant, err error) {
 	var row struct {
 		core.MediaFile

@@ -54,8 +54,7 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 	return targets, err
 }
 
-// sentLink returns a link in the emails that a campaign has sent. Its errors are core.ErrLinkNotFound and
-// core.ErrStorage.
+// sentLink returns a link in the sent emails of a campaign. Its errors are core.ErrLinkNotFound and core.ErrStorage.
 func sentLink(tx *db.Tx, campaignID string, no int64) (l core.Link, err error) {
 	err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", campaignID, no)
 	if errors.Is(err, core.ErrNotFound) {
@@ -64,9 +63,9 @@ func sentLink(tx *db.Tx, campaignID string, no int64) (l core.Link, err error) {
 	return l, err
 }
 
-// MendLink makes a link in sent emails lead to target from now on. An empty target restores the original address. It
-// returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and the actor wrote
-// the sent content, it returns core.ErrApprovalRequired unless force is set.
+// MendLink redirects a link in sent emails to target. An empty target restores the original address. It returns
+// core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and the actor wrote the sent
+// content, it returns core.ErrApprovalRequired unless force is set.
 func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
 	err error,
 ) {
@@ -98,10 +97,10 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 
 const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link_no = ?"
 
-// ProposeTarget records a proposed target for a link in emails that were sent. It emails the people who may fix the
-// link, except the proposer. asked is the number of these people. It returns core.ErrCampaignNotFound,
-// core.ErrLinkNotFound, or an Invalid error if the link already leads there. After 50 requests for reviews and fixes in
-// a day, it returns core.ErrTooMany.
+// ProposeTarget records a proposed target for a link in sent emails. It emails the people who may fix the link, except
+// the proposer. asked is the number of these people. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, or an
+// Invalid error if the link already leads there. After 50 requests for reviews and fixes in a day, it returns
+// core.ErrTooMany.
 func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
 	err error,
 ) {
@@ -164,7 +163,7 @@ func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error
 	return c, err
 }
 
-// accepts returns core.ErrApprovalRequired if the tenant requires that someone other than the actor changes a campaign.
+// accepts returns core.ErrApprovalRequired if the tenant requires someone other than the actor to change a campaign.
 func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if force {
 		return nil

@@ -73,7 +73,7 @@ func countOf(counts *[]*jobCount, no int64) *jobCount {
 	return c
 }
 
-// keepQueueID records the queue ID by which a provider's events may refer to an email. If two emails have the same
+// keepQueueID records the queue ID that a provider's events may use to refer to an email. If two emails have the same
 // ID, the first keeps it.
 func keepQueueID(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

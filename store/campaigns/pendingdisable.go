@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// reasonComplaint is the reason that requests to the member service give.
+// reasonComplaint is the reason given in requests to the member service.
 const reasonComplaint = "complaint reported by the mail provider"
 
 // AddPendingDisable queues a request to the member service to block an address because of a spam complaint.

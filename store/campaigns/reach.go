@@ -27,7 +27,7 @@ func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub
 	return sub, err
 }
 
-// ReachedByJob is like Reached, for the lists of a job.
+// ReachedByJob is like Reached, for a job's lists.
 func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email) (sub core.Subscriber, err error) {
 	var lists []string
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -44,7 +44,7 @@ func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email
 }
 
 // ReachedByDraft is like Reached, for the lists of a draft. It also replaces the list in the draft's content with the
-// list found, except for the language, which stays the campaign's.
+// list found, but keeps the campaign's language.
 func (s *Store) ReachedByDraft(ctx context.Context, d *Draft, to core.Email) (sub core.Subscriber, err error) {
 	if sub, err = s.Reached(ctx, d.Fields.ListIDs, to); err != nil || sub.ListID == d.Content.List.ID {
 		return sub, err

@@ -174,8 +174,8 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 	return rs, "", err
 }
 
-// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit of them. It advances
-// c.after. It compares at most most recipients by name, and returns the number that it compared.
+// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit elements. It advances
+// c.after. It compares at most most recipients by name and returns how many it compared.
 func (s *Store) readChosen(
 	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
 ) (reads int, err error) {
@@ -217,7 +217,7 @@ func (s *Store) readChosen(
 	return reads, err
 }
 
-// noneLeft reports whether, according to the counters of a job, no recipient is in a state.
+// noneLeft reports whether no recipient of a job is in a state, according to the job's counters.
 func noneLeft(j *core.SendJob, state int) bool {
 	switch state {
 	case core.RecipientSent:
@@ -228,7 +228,7 @@ func noneLeft(j *core.SendJob, state int) bool {
 	return false
 }
 
-// seqOfEmail returns the seq of an address among the recipients of a job, or 0 if it is not one of them.
+// seqOfEmail returns the seq of an address among a job's recipients, or 0 if it is not one of them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err := jobParts(r, j)

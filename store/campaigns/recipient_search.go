@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// guessPeriod and guessJobs limit the age and the number of the jobs in which an email is searched for only by address.
+// guessPeriod and guessJobs limit the age and number of the jobs that are searched for an email by address only.
 const (
 	guessPeriod = 30 * 24 * time.Hour
 	guessJobs   = 20
@@ -69,10 +69,10 @@ func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Inst
 	return err
 }
 
-// IsRecipient joins the recipient row "r" of a subscriber of a job. j has the job's no, the subscriber_id, and in low
-// and high the seqs reached through the subscriber's list. IsRecipient needs no index. Rows are in the order of
-// subscriber ids, so the table half is a binary search. Housekeeping removes the first rows first, so a missing row
-// counts as less than the subscriber.
+// IsRecipient joins the row "r" of a subscriber among a job's recipients. j has the job's no, the subscriber_id, and
+// the range of seqs (low to high) reached through the subscriber's list. IsRecipient needs no index. Rows are in the
+// order of subscriber ids, so the table half does a binary search. Housekeeping removes the first rows first, so a
+// missing row counts as less than the subscriber.
 const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
 	(WITH RECURSIVE half (low, high, above) AS (
 		SELECT j.low, j.high, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
@@ -87,7 +87,7 @@ const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r
 const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, ?4 AS subscriber_id) AS j CROSS JOIN " +
 	"recipient AS r ON " + IsRecipient
 
-// SeqOf returns the seq of a subscriber among the recipients of a job. low and high are the first and last seq reached
+// SeqOf returns the seq of a subscriber among a job's recipients. low and high are the first and last seq reached
 // through the subscriber's list. If the subscriber is not a recipient, it returns 0.
 func SeqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
 	err = r.Get(&seq, selectSeq, jobNo, low, high, subscriberID)

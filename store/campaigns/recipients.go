@@ -100,15 +100,15 @@ func expand(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) 
 		n, mark+upper, !more, j.No)
 }
 
-// recipientsOfList selects numbered rows for the subscribers who may be emailed, in the order of their ids.
+// recipientsOfList selects numbered rows for the subscribers who may be emailed, ordered by id.
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND ` + MayBeEmailed + " ORDER BY s.id"
 
 // MayBeEmailed is the SQL condition for a subscriber "s" who may be emailed. It needs the tables of Barred.
 const MayBeEmailed = "s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL"
 
-// Barred joins the records that block an address. Subqueries instead of joins would open their tables again for each
-// row. Without the plus signs, SQLite would search the second table twice.
+// Barred joins the records that block an address. Subqueries instead of joins would reopen their tables for each row.
+// Without the plus signs, SQLite would search the second table twice.
 const Barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
@@ -184,7 +184,7 @@ func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
 	return nos, err
 }
 
-// unpagedJob selects the newest ended job whose recipients aren't stored in pages. It has enough of them.
+// unpagedJob selects the newest ended job that has enough recipients for pages but doesn't store them in pages yet.
 const unpagedJob = `SELECT no FROM send_job INDEXED BY send_job_unpaged WHERE finished_at > 0 AND paged = 0 AND
 		recipients >= 4096 AND sent + failed + skipped >= recipients ORDER BY no DESC LIMIT 1`
 
@@ -226,8 +226,8 @@ func AddPage(ctx context.Context, s *db.DB, no int64) (more bool, err error) {
 	return more && err == nil, err
 }
 
-// addPage stores the page of a range of recipients of a job, of which next is exclusive. If they can't be stored as a
-// page, for example because they were removed, it returns false.
+// addPage stores a job's recipients from first up to, but not including, next as a page. If that isn't possible, for
+// example because they were removed, it returns false.
 func addPage(tx *db.Tx, no, first, next int64) (added bool, err error) {
 	var text string
 	if err := tx.Get(&text, mailedBetween, no, first, next); err != nil {

@@ -8,14 +8,13 @@ import (
 )
 
 // heldAsRestored is the SQL condition for jobs that were paused because the file was restored. Statements repeat it for
-// each status that can wait.
+// each status in which a job can wait.
 const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
 
 // SettleHome checks whether the file is where it was at the last start. If not, the file is a copy or was restored, and
 // its jobs may have sent emails that it does not record. SettleHome then pauses running and pending jobs with the
 // reason core.PauseRestored, and away is true. If takeOver is set, it pauses no job, and resumes the jobs that were
-// paused for this reason. It must be called before anything is sent. It returns core.ErrStorage or an error of the file
-// system.
+// paused for this reason. It must be called before anything is sent. It returns core.ErrStorage or a file system error.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
 	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
 		if takeOver {

@@ -44,7 +44,7 @@ func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
 	return all, err
 }
 
-// maxWaiting is the maximum number of people in a list of those who can't approve yet.
+// maxWaiting is the maximum length of a list of people who can't approve yet.
 const maxWaiting = 20
 
 // Approvers returns the number of people other than by who may approve a campaign. by is a name from the audit log.
@@ -137,8 +137,7 @@ func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
 	return err
 }
 
-// tellReviewers emails the people who may approve or fix a campaign, except the actor, and returns the number of these
-// people.
+// tellReviewers emails the people who may approve or fix a campaign, except the actor, and returns their number.
 func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
 	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if err != nil {

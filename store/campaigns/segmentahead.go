@@ -21,7 +21,7 @@ type lookahead struct {
 type judged map[string]bool
 
 // listRange is a part of a job's first list. Subscribers who become candidates after it was read are treated like those
-// who do after the step. Those who stop being candidates are left out.
+// who become candidates after the step. Those who stop being candidates are left out.
 type listRange struct {
 	from    string // where the job was
 	reached int64  // recipients that it had
@@ -89,8 +89,8 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead lookahead, err e
 	return ahead, err
 }
 
-// readRange reads the next range of a job's first list, until it has found enough recipients for a step. Each part
-// of it has a snapshot of its own.
+// readRange reads the next range of a job's first list, until it has found enough recipients for a step. Each part is
+// read from its own snapshot.
 func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing, match *RuleMatch) (*listRange,
 	error,
 ) {
@@ -121,7 +121,7 @@ func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing
 	return st, nil
 }
 
-// read adds those who match among the next subscribers of the list, up to the limit.
+// read adds the matching subscribers among the next ones of the list, up to the limit.
 func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, needs, size, limit int) error {
 	left := limit - len(st.found)
 	led, few, err := match.Lead(r, j.ListID, st.to, left)
@@ -154,13 +154,13 @@ func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMa
 	return nil
 }
 
-// addMatching adds the subscribers of a list with the ids in a JSON array to the recipients of a job, except those who
-// may not be emailed now. Ids and recipients have the same order.
+// addMatching adds the subscribers of a list with the ids in a JSON array to a job's recipients, except those who may
+// not be emailed now. Ids and recipients have the same order.
 const addMatching = `INSERT INTO recipient (job_no, seq, subscriber_id, email_key) SELECT ?1, next_number(?2), s.id,
 	s.email_key FROM json_each(?4) AS j CROSS JOIN subscriber AS s ON s.list_id = ?3 AND s.id = j.value ` + Barred +
 	" WHERE " + MayBeEmailed
 
-// addTo adds those whom a range found to the recipients of a job, without those who are excluded otherwise or may no
+// addTo adds the subscribers found in a range to a job's recipients, except those who are otherwise excluded or may no
 // longer be emailed.
 func (st *listRange) addTo(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (added int64, err error) {
 	if !st.certain {
@@ -183,13 +183,13 @@ func (st *listRange) addTo(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (added
 	return added, err
 }
 
-// outside returns the number of people whom a job to a segment did not reach on its first list, although they may be
-// emailed. It is known when the list was expanded. Steps that read everyone have counted some of them before.
+// outside selects the number of subscribers on a segmented job's first list who may be emailed but were not reached. It
+// is known once the list is expanded. Steps that read everyone have already counted some of them.
 const outside = `SELECT max(0, coalesce((SELECT mailable FROM list_count WHERE list_id = ?1 ORDER BY day DESC LIMIT 1),
 	0) - ?2 - excluded) FROM send_job WHERE no = ?3`
 
-// keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
-// are judged now.
+// keep drops the candidates of a list who don't match a job's rule. Those who became candidates after judgeAhead are
+// judged now.
 func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) (_ []candidate,
 	err error,
 ) {
@@ -215,7 +215,7 @@ func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string,
 	return slices.DeleteFunc(found, func(c candidate) bool { return !a[c.ID] && !more[c.ID] }), nil
 }
 
-// jobMatch returns the match of a job's rule. For a retry, the rule applies as of the start of the first job.
+// jobMatch returns the RuleMatch for a job's rule. For a retry, the rule applies as of the start of the first job.
 func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, error) {
 	rule, err := storedRule(n)
 	if rule == nil || err != nil {
@@ -228,9 +228,9 @@ func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, err
 	return MatchRule(q, j.TenantID, rule, at)
 }
 
-// decidable returns a core.Undecided error if what the rule of a job needs is no longer stored for its first list. The
-// parts of a range have been read in several snapshots. The retention removes a campaign's first recipients first, so
-// what is complete now was complete in all of them.
+// decidable returns a core.Undecided error if the data that a job's rule needs is no longer stored for its first list.
+// The parts of a range were read from several snapshots. Housekeeping removes a campaign's first recipients first, so
+// data that is complete now was complete in all snapshots.
 func decidable(tx *db.Tx, j *core.SendJob, n *core.Narrowing) error {
 	match, err := jobMatch(tx, j, n)
 	if err == nil {
@@ -239,7 +239,7 @@ func decidable(tx *db.Tx, j *core.SendJob, n *core.Narrowing) error {
 	return err
 }
 
-// ruleMoment returns the moment for which a job's rule is evaluated: the start of the job or, for a retry, the start of
+// ruleMoment returns the time as of which a job's rule is evaluated: the start of the job or, for a retry, the start of
 // the first job that it retries.
 func ruleMoment(q db.Querier, j *core.SendJob) (core.Instant, error) {
 	at, of := j.StartedAt, j.RetryOf

@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/db"
 )
 
-// consentLine selects a ledger entry "c" that gives consent or asks for it. The texts of an entry may contain anything,
-// so their sizes come before them.
+// consentLine selects a ledger entry "c" that gives consent or asks for it. The strings in an entry may contain
+// anything, so their sizes come first.
 const consentLine = `concat_ws(char(31), c.subscription_id, c.what, c.at, c.generation, octet_length(c.source),
 	iif(c.what = 'imported', octet_length(c.reason), 0), c.source, iif(c.what = 'imported', c.reason, '')) AS line`
 
 var (
-	// consentsBetween selects the consents of the subscribers of a list between two ids, both inclusive.
+	// consentsBetween selects the consents of a list's subscribers between two ids, both inclusive.
 	consentsBetween = Lines("SELECT " + consentLine + ` FROM consent AS c WHERE c.list_id = ?1
 		AND c.subscription_id >= ?2 AND c.subscription_id <= ?3 AND c.what IN ('requested', 'confirmed', 'imported')
 		ORDER BY c.subscription_id, c.at LIMIT +?4`)
@@ -35,14 +35,14 @@ const (
 	languageOfList = `SELECT coalesce(nullif(l.language, ''), nullif(t.language, ''), 'en') FROM list AS l
 		CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ?`
 
-	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber, or only of those who agreed,
+	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber, or only for those who agreed,
 	// and whether the clicks are still stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
 		tracked & 2 <> 0 AND tracked & 12 <> 4 AS tracked,
 		tracked & 16 = 0 AS stored,
 		iif(tracked & 8, started_at, 0) AS consent_at FROM send_job WHERE no = ?1`
 
-	// heardAmong selects the preferences and last change of the subscribers of a list with the ids in a JSON array.
+	// heardAmong selects the preferences and last change of a list's subscribers with the ids in a JSON array.
 	heardAmong = `SELECT j.key AS place, s.preferences, s.word_at FROM json_each(?2) AS j CROSS JOIN subscriber AS s
 		ON s.list_id = ?1 AND s.id = j.value`
 )
@@ -77,7 +77,7 @@ func parseConsents(text string) (rows []consentRow) {
 	return rows
 }
 
-// addFacts adds to ps the consents of subscribers of a list, from the ledger, and the list's language. Lists that
+// addFacts adds the consents from the ledger and the list's language to ps, for subscribers of a list. Lists that
 // another member service manages have no ledger.
 func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	if m.matcher.Language {
@@ -195,10 +195,10 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, subs []core.Subscriber, key
 	return nil
 }
 
-// never stands for the time of agreement of someone who didn't agree to tracking.
+// never is the time of agreement for a subscriber who didn't agree to tracking.
 const never = core.Instant(math.MaxInt64)
 
-// agreedAt returns the latest time at which a subscriber can have agreed to tracking.
+// agreedAt returns the latest time when a subscriber may have agreed to tracking.
 func agreedAt(p core.Preferences, changed core.Instant) core.Instant {
 	if p.AgreesToTracking() {
 		return changed

@@ -24,10 +24,10 @@ type RuleMatch struct {
 	sent         map[onOther]idSet
 	scans        map[[2]int64]scan           // by job and first recipient
 	pages        map[[2]int64]*mailed.Cursor // the same; nil: no pages
-	rows         []Mailed                    // used again
-	room         []core.Mailing              // used again
+	rows         []Mailed                    // reused
+	room         []core.Mailing              // reused
 	tried, early int                         // subscribers for whom an early decision was tried, and was made
-	keys         []mailed.Key                // of the subscribers that are judged; used again
+	keys         []mailed.Key                // of the subscribers that are judged; reused
 	subs         []core.Subscriber           // the same
 	leads        []lead                      // of each person who matches; see Lead
 }
@@ -94,8 +94,8 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	return m, nil
 }
 
-// decided returns the recipients of the campaign in a condition, if there is one. If the condition can't be evaluated,
-// it returns a core.Undecided error.
+// decided returns the recipients of a condition's campaign, if it has one. If the condition can't be evaluated, it
+// returns a core.Undecided error.
 func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
 	known, err := refersToTenant(q, tenantID, leaf)
 	switch {
@@ -121,7 +121,7 @@ func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, 
 	return parts, err
 }
 
-// profiles returns the data of subscribers that the rule needs.
+// profiles returns the subscriber data that the rule needs.
 func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]core.Profile, error) {
 	lists, campaigns := len(m.matcher.Lists), len(m.received)
 	ps, flags := make([]core.Profile, len(subs)), make([]bool, len(subs)*(lists+campaigns))
@@ -203,7 +203,7 @@ func (m *RuleMatch) got(s *db.DB, q db.Querier, p sentPart, subs []core.Subscrib
 	})
 }
 
-// measured returns the recipients of a job through a list.
+// measured returns a job's recipients through a list.
 func (p sentPart) measured() *MeasuredJob {
 	return &MeasuredJob{No: p.jobNo, Low: p.After + 1, High: p.To}
 }
@@ -247,8 +247,8 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	return matches, nil
 }
 
-// triesEarly reports whether to try an early decision for the next subscribers. If few could be decided so far, it
-// rarely pays.
+// triesEarly reports whether to try an early decision for the next subscribers. If few could be decided early so far,
+// trying rarely pays off.
 func (m *RuleMatch) triesEarly() bool {
 	return m.matcher.HasEarly() && (m.tried < 1000 || m.early*8 > m.tried)
 }
@@ -279,14 +279,14 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns the number of subscribers of a list that one read checks, at most most. The more lookups on other lists
-// each subscriber needs, the fewer subscribers a read checks.
+// Step returns how many subscribers of a list one read checks, up to most. The more lookups on other lists each
+// subscriber needs, the fewer subscribers a read checks.
 func (m *RuleMatch) Step(list string, most int) int {
 	return max(fewestExpanded, most/(1+m.lookups(list)))
 }
 
-// lookups returns the number of times that each subscriber of a list is looked up on other lists and among the
-// recipients of their campaigns. Sets that Remember has read need no lookup.
+// lookups returns how often each subscriber of a list is looked up on other lists and among the recipients of their
+// campaigns. Sets that Remember has read need no lookup.
 func (m *RuleMatch) lookups(list string) (n int) {
 	for _, l := range m.matcher.Lists {
 		n += count(m.active[l] == nil)
@@ -331,7 +331,7 @@ func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate
 	return m.judgeAll(s, q, subs)
 }
 
-// judgeAll reports, by id, whether each of the subscribers of a list matches.
+// judgeAll reports, by id, whether each of a list's subscribers matches.
 func (m *RuleMatch) judgeAll(s *db.DB, q db.Querier, subs []core.Subscriber) (judged, error) {
 	each, err := m.Among(s, q, subs)
 	if err != nil {
@@ -356,7 +356,7 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 	return slices.DeleteFunc(found, func(c candidate) bool { return !matches[c.ID] }), nil
 }
 
-// countedMatch returns the match of the segments of a campaign: of the approved rule if n has one, otherwise of the
+// countedMatch returns the match for the approved rule of a campaign's segments, if n has one, otherwise for the
 // current segments. If the campaign names no segment, it returns nil.
 func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
 	read := func() (*core.Rule, error) { return ruleOf(q, tenantID, n) }

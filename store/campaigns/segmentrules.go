@@ -62,7 +62,7 @@ func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instan
 
 // CheckReferences checks the segments that a rule of a tenant refers to. If one does not belong to the tenant, or if
 // segments form a cycle or are nested too deeply, it returns an Invalid error. The error has the JSON path of the
-// condition, which starts with path. changed replaces the stored segment with its id.
+// condition, which starts with path. changed replaces the stored segment that has its id.
 func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
 		if id == changed.ID {
@@ -124,7 +124,7 @@ func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
 	return has, err
 }
 
-// segmentIDs returns the ids of the segments of a campaign, and of the segments that their rules refer to.
+// segmentIDs returns the ids of a campaign's segments, and of the segments that their rules refer to.
 func segmentIDs(q db.Querier, tenantID string, n *core.Narrowing) (ids []string, err error) {
 	for _, id := range namedSegments(n) {
 		ids = append(ids, id)
@@ -180,7 +180,7 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 	return combined, withTagIDs(q, tenantID, combined)
 }
 
-// ruleText returns the rule of ruleOf as JSON. The text is empty if there is no segment, or the segments can't be
+// ruleText returns the rule of ruleOf as JSON. The result is empty if there is no segment, or the segments can't be
 // evaluated.
 func ruleText(q db.Querier, tenantID string, n *core.Narrowing) (string, error) {
 	rule, err := ruleOf(q, tenantID, n)

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// People on other lists have other ids there, so each person is looked up there, which costs 5 to 50 µs. For counting a
-// long list, it is faster to read the other lists first.
+// A person's id differs on each list, so each person must be looked up on other lists, which takes 5 to 50 µs. When
+// counting a long list, it is faster to read the other lists first.
 const (
 	rememberStep = 5000      // number of ids that one read returns
 	mostRemember = 2_000_000 // maximum number of ids that a count keeps; each takes 19 to 39 bytes
@@ -153,11 +153,11 @@ func (m *RuleMatch) Fork() *RuleMatch {
 // Lists returns the ids of the lists in the rule, or nil.
 func (m *RuleMatch) Lists() []string { return m.matcher.Lists }
 
-// lead is a condition that everyone who matches a rule meets, for which the ids of these people are stored in order.
+// lead is a condition that everyone who matches a rule meets. The ids of the people who meet it are stored in order.
 type lead struct {
 	tag  int64    // number of the tag; 0: a campaign
 	part sentPart // its recipients, through one list
-	link int64    // of them those who clicked the link; 0: all of them
+	link int64    // only those who clicked the link; 0: all of them
 }
 
 // leadShare is a divisor. If a lead has more than 1/leadShare of a list, reading the list is faster: looking a person
@@ -173,7 +173,7 @@ var ledLines = linesOf(" FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s
 	Barred + " WHERE " + MayBeEmailed)
 
 // addLeads finds the leads of an inlined rule. A campaign that was sent by several jobs, or through several lists, is
-// none.
+// not a lead.
 func (m *RuleMatch) addLeads(rule *core.Rule, tags map[string]core.Tag, sent map[string][]sentPart) {
 	for _, leaf := range rule.Required() {
 		switch parts := sent[leaf.Campaign()]; {
@@ -187,7 +187,7 @@ func (m *RuleMatch) addLeads(rule *core.Rule, tags map[string]core.Tag, sent map
 	}
 }
 
-// Led is a part of a list in which only few people can match.
+// Led is a part of a list where only a few people can match.
 type Led struct {
 	IDs  []string // of those who can match, in order
 	To   string   // last id of the part
@@ -220,7 +220,7 @@ func (m *RuleMatch) Lead(q db.Querier, list, after string, most int) (best Led, 
 	return best, far <= best.To, err
 }
 
-// next returns the part of a list after an id with the next people of the lead, up to most of them.
+// next returns the next part of a list, which starts after an id and has up to most people of the lead.
 func (l *lead) next(q db.Querier, list, after string, most int) (next Led, err error) {
 	var text string
 	next.To = db.LastID
@@ -246,8 +246,7 @@ func (l *lead) next(q db.Querier, list, after string, most int) (next Led, err e
 	return next.with(text, most), err
 }
 
-// with adds the ids in a text with a line for each. If there are most or more, the part ends with the last that it
-// adds.
+// with adds the ids in text, one per line. If there are most or more, the part ends with the last id that it adds.
 func (l Led) with(text string, most int) Led {
 	for text != "" && len(l.IDs) < most {
 		var id string

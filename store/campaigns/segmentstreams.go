@@ -12,20 +12,20 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// A rule needs a few columns of many rows. The query joins them into one text, because reading a text costs a third of
-// reading row by row. Lines end with char(30) and parts of a line with char(31), which no stored id, address or JSON
-// text contains.
+// A rule needs a few columns of many rows. The query joins them into one string, because reading it costs a third of
+// reading row by row. Lines end with char(30) and parts of a line with char(31), which stored ids, addresses and JSON
+// never contain.
 const (
 	lineEnd = "\x1e"
 	partEnd = "\x1f"
 )
 
-// Lines turns a query with the column line into a query that returns all lines as one text.
+// Lines turns a query with the column line into a query that returns all lines as one string.
 func Lines(query string) string {
 	return "SELECT coalesce(group_concat(line, char(30)), '') FROM (" + query + ")"
 }
 
-// number parses an integer that a query has written. For an empty text, it returns 0.
+// number parses an integer that a query returned. For an empty string, it returns 0.
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
@@ -101,21 +101,21 @@ func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64
 	return low, high, err
 }
 
-// oneByOne is a divisor. Up to 1/oneByOne of a range's recipients, looking up each of them is faster than reading the
-// whole range. Each search takes about 40 µs.
+// oneByOne is a divisor. For up to 1/oneByOne of a range's recipients, individual lookups are faster than reading the
+// whole range. Each lookup takes about 40 µs.
 const oneByOne = 100
 
 const idOfRecipient = "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?"
 
-// scan is a position among the recipients of a job. Recipients before seq have no ids above after.
+// scan is a position among a job's recipients. Recipients before seq have no ids above after.
 type scan struct {
 	after string
 	seq   int64
 }
 
 // mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It
-// may leave out those whose indexes aren't wanted, and those who got nothing. Of the marks, it knows only those that
-// include one of the given ones.
+// may leave out those whose indexes aren't wanted, and those who got nothing. Marks that include none of the given ones
+// may be missing.
 func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int, marks core.Marks,
 	found func(i int, r *Mailed),
 ) error {
@@ -187,7 +187,7 @@ func (m *RuleMatch) mailedPages(q db.Querier, j *MeasuredJob, subs []core.Subscr
 	return true, err
 }
 
-// oneMark is a divisor. If fewer recipients than 1/oneMark of a range are asked about, their marks are looked up one by
+// oneMark is a divisor. If fewer than 1/oneMark of a range's recipients are needed, their marks are looked up one by
 // one.
 const oneMark = 8
 
@@ -197,7 +197,7 @@ const markBits = 10
 var (
 	selectMarks = "SELECT coalesce(group_concat(line, ' '), '') FROM (SELECT (seq << " + strconv.Itoa(markBits) +
 		") | marks AS line"
-	// marksBetween selects the recipients of a job between two seqs with one of the marks in ?4, as text.
+	// marksBetween selects a job's recipients between two seqs with one of the marks in ?4, as text.
 	marksBetween = selectMarks + ` FROM recipient AS r INDEXED BY recipient_marked WHERE job_no = ?1 AND seq >= ?2
 		AND seq <= ?3 AND marks > 1 AND marks & ?4 <> 0 ORDER BY seq)`
 	// marksAmong is marksBetween for the seqs in a JSON array.
@@ -205,7 +205,7 @@ var (
 		ON job_no = ?1 AND seq = j.value AND marks > 1 AND marks & ?4 <> 0)`
 )
 
-// markReader reads the text of marksBetween.
+// markReader parses the result of marksBetween.
 type markReader struct {
 	text string
 	seq  int64
@@ -286,8 +286,7 @@ func (m *RuleMatch) mailedRows(q db.Querier, j *MeasuredJob, subs []core.Subscri
 	return nil
 }
 
-// merged calls found for each of the rows, sorted by id, that belongs to one of the subscribers, who are also sorted by
-// id.
+// merged calls found for each row that belongs to one of the subscribers. Rows and subscribers are sorted by id.
 func merged[T any](subs []core.Subscriber, rows []T, idOf func(*T) string, found func(i int, row *T)) {
 	at := 0
 	for i := range rows {
@@ -306,7 +305,7 @@ func merged[T any](subs []core.Subscriber, rows []T, idOf func(*T) string, found
 
 func (r *Mailed) id() string { return r.ID }
 
-// Bits for the data of a subscriber that a rule needs, besides the id.
+// Bits for the subscriber data that a rule needs in addition to the id.
 const (
 	needKey = 1 << iota // the folded address
 	needEmail
@@ -328,7 +327,8 @@ const (
 // lineQuery reads subscribers as lines with the data that a rule needs: all of it, or only the preferences.
 type lineQuery struct{ all, preferences string }
 
-// linesOf returns the query for the subscribers "s" in a FROM clause and what follows it, up to parameter ?6.
+// linesOf returns the query for the subscribers "s" of from, a FROM clause and the clauses after it, with parameters up
+// to ?6.
 func linesOf(from string) lineQuery {
 	return lineQuery{
 		all:         Lines("SELECT " + subscriberLine + " AS line" + from),
@@ -342,8 +342,8 @@ type profileLines struct {
 	short      bool // in the form of preferencesLine
 }
 
-// readLines runs a query of lines. needs has the bits of data to read. args are the parameters ?1 to ?6; the first is
-// the list.
+// readLines runs a query of lines. needs holds the bits of the data to read. args are the parameters ?1 to ?6; the
+// first is the list.
 func readLines(q db.Querier, query *lineQuery, needs int, args ...any) (l profileLines, err error) {
 	if needs&^needPreferences == 0 {
 		l.short = true
@@ -369,7 +369,7 @@ func (m *RuleMatch) needs() (bits int) {
 	return bits
 }
 
-// next reads a line and sets the fields of a subscriber that it has.
+// next reads a line and sets the subscriber's fields that the line contains.
 func (l *profileLines) next(s *core.Subscriber) {
 	var line string
 	line, l.text, _ = strings.Cut(l.text, lineEnd)
@@ -402,8 +402,8 @@ type Counted struct {
 	More         bool   // whether there are further subscribers
 }
 
-// MailableOf selects from the subscribers "s" of a list who would get a campaign, between two ids (both exclusive), in
-// the order of their ids. Parameters 5 and 6 are those of Barred.
+// MailableOf is a query, without its columns, for the subscribers "s" of a list who would get a campaign, between two
+// ids (both exclusive), ordered by id. Parameters 5 and 6 are those of Barred.
 const MailableOf = ` FROM subscriber AS s ` + Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
 	AND ` + MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 
@@ -446,7 +446,7 @@ func (m *RuleMatch) CountNext(s *db.DB, q db.Querier, tenantID, list string, ear
 	return Counted{len(found), n, last, n == most}, err
 }
 
-// matching returns those of the subscribers in lines who match. all is the number of lines, and last the last id.
+// matching returns the subscribers in lines who match. all is the number of lines, and last the last id.
 func (m *RuleMatch) matching(s *db.DB, q db.Querier, l profileLines) (found []candidate, all int, last string,
 	err error,
 ) {

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// tagsBetween selects the tags of the subscribers of a list between two ids, both inclusive.
+	// tagsBetween selects the tags of a list's subscribers between two ids, both inclusive.
 	tagsBetween = Lines(`SELECT concat(tag_no, char(31), id) AS line FROM tagged AS t WHERE list_id = ?1 AND id >= ?2
 		AND id <= ?3 ORDER BY id LIMIT +?4`)
 	// tagsAmong selects which of the given tags the given subscribers of a list have. Tags and subscribers are JSON
@@ -100,7 +100,7 @@ var answersBetween = Lines(polls.AnswersBetween)
 const listsOfCampaign = `SELECT l.list_id FROM campaign AS c CROSS JOIN campaign_list AS l
 	INDEXED BY campaign_list_campaign ON l.campaign_no = c.no WHERE c.id = ? ORDER BY l.list_id`
 
-// askedPoll is a poll of a condition.
+// askedPoll is the poll in a condition.
 type askedPoll struct {
 	no    int64
 	texts []string // of its options
@@ -140,8 +140,8 @@ func decidedPoll(q db.Querier, tenantID, path string, leaf *core.Rule) (a askedP
 	return a, nil
 }
 
-// addAnswers fills in the answers of subscribers of one list, who are ordered by id. Answers that they gave as
-// subscribers of the list come first, then those given through other lists.
+// addAnswers fills in the answers of subscribers of one list, ordered by id. Answers that they gave as subscribers of
+// the list come first, then those given through other lists.
 func (m *RuleMatch) addAnswers(s *db.DB, q db.Querier, subs []core.Subscriber, keyed []candidate,
 	ps []core.Profile,
 ) error {
@@ -178,10 +178,10 @@ func (m *RuleMatch) addAnswers(s *db.DB, q db.Querier, subs []core.Subscriber, k
 }
 
 // answersRead is the maximum number of rows that answersBetween reads per subscriber. If there are more, the
-// subscribers are far apart. In that case each is looked up.
+// subscribers are far apart, and each is looked up.
 const answersRead = 8
 
-// answersOn calls give for each of the subscribers of a list who answered a poll there.
+// answersOn calls give for each of a list's subscribers who answered a poll there.
 func answersOn(q db.Querier, poll int64, subs []core.Subscriber, give func(i, option int)) error {
 	var text string
 	limit := answersRead * len(subs)
@@ -197,7 +197,7 @@ func answersOn(q db.Querier, poll int64, subs []core.Subscriber, give func(i, op
 	return nil
 }
 
-// answersAmong calls give for each of the ids in a JSON array whose subscriber of a list answered a poll.
+// answersAmong is like answersOn, for the subscribers of a list with the ids in a JSON array.
 func answersAmong(q db.Querier, poll int64, list, ids string, give func(i, option int)) error {
 	var rows []struct {
 		Place  int `db:"place"`

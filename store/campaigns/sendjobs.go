@@ -144,7 +144,7 @@ func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done 
 }
 
 // keyed returns the id of the send job or campaign that a request with an Idempotency-Key created. For a new key it
-// returns an empty string and stores the key with id, the record to be created. If the key was used with another
+// returns an empty string and stores the key with id, the id of the record to create. If the key was used with another
 // body, it returns a Conflict.
 func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
 	var first struct {
@@ -310,9 +310,9 @@ func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCop
 	return c, err
 }
 
-// Content returns everything from which a job's emails to its first list are generated. This is the campaign copy, the
-// content frozen with it and, for everything else, the current list and tenant. If the list or the tenant no longer
-// exists, or the template or its layout does not exist yet, it returns core.ErrNotFound.
+// Content returns everything needed to generate a job's emails to its first list: the campaign copy, the content frozen
+// with it and, for everything else, the current list and tenant. If the list or the tenant no longer exists, or the
+// template or its layout does not exist yet, it returns core.ErrNotFound.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
 	return s.ContentOf(ctx, j, j.ListID)
 }
@@ -398,7 +398,7 @@ func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now co
 	})
 }
 
-// SetJobTransport records how the emails of a job are sent, in the form of core.SendJob.Transport. Its only error is
+// SetJobTransport records how a job's emails are sent, in the form of core.SendJob.Transport. Its only error is
 // core.ErrStorage.
 func SetJobTransport(ctx context.Context, s *db.DB, no int64, transport string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -29,8 +29,8 @@ func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) 
 	return subs, err
 }
 
-// ApplyEvent applies an event, and stores its id and nonce in the same transaction. If the list does not belong to
-// the event's tenant, it returns an Invalid error on list_id. A repeated event or nonce returns
+// ApplyEvent applies an event, and stores its id and nonce in the same transaction. If the list does not belong to the
+// event's tenant, it returns an Invalid error on list_id. For a repeated event or nonce, it returns
 // core.ErrDuplicateEvent or core.ErrReplayedNonce.
 func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -54,7 +54,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, n
 	})
 }
 
-// Applying holds the facts of an event or a batch that all its subscribers share. For an event, syncNo is 0.
+// Applying holds the data that all subscribers of an event or batch share. For an event, syncNo is 0.
 type Applying struct {
 	ListID     string
 	EventType  string
@@ -78,8 +78,8 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 	return err
 }
 
-// apply is ApplySubscriber for a subscriber that was read, or was found to be unknown. It reports whether it stored the
-// result in sub.
+// apply is ApplySubscriber for a subscriber that was already looked up. known reports whether it was found. apply
+// reports whether it stored the result, which is in sub.
 func (a *Applying) apply(tx *db.Tx, sub *core.Subscriber, known bool, p core.EventSubscriber, now core.Instant) (bool,
 	error,
 ) {
@@ -106,7 +106,7 @@ func (a *Applying) apply(tx *db.Tx, sub *core.Subscriber, known bool, p core.Eve
 	return true, tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
 }
 
-// selectKnown selects the subscribers of a list among some ids.
+// selectKnown selects a list's subscribers among some ids.
 const selectKnown = "SELECT " + subscriberColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber
 	WHERE list_id = ?1 AND subscriber.id = j.value`
 
@@ -163,8 +163,7 @@ var upsertSubscriber = db.InsertInto("subscriber",
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at, joined_at = excluded.joined_at`
 
-// SaveSubscriber inserts or updates a subscriber. was is the state under which
-// the counts include the subscriber now.
+// SaveSubscriber inserts or updates a subscriber. was is the state in which the subscriber is currently counted.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
 	tenants.Moved(tx, s.ListID, was, s.Counted())
 	_, err := tx.Exec(upsertSubscriber,

@@ -21,7 +21,7 @@ const (
 		CROSS JOIN list AS l ON l.id = s.list_id `
 )
 
-// DisabledAddresses returns a page of the addresses that the member service blocks. The page starts after the row
+// DisabledAddresses returns a page of the addresses that the member service blocks. The page starts after the row in
 // after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
 func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
@@ -39,7 +39,7 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 }
 
 // SuppressedAddresses returns a page of the addresses that the send side blocks for all lists of a tenant. The page
-// starts after the row after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
+// starts after the row in after. An empty tenantID means all tenants. Its only error is core.ErrStorage.
 func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -130,8 +130,8 @@ func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// AuditBlocks adds an audit entry about an address whose blocks have changed. before holds the kinds that the blocks
-// had before.
+// AuditBlocks adds an audit entry about an address whose blocks have changed. before holds the kinds of the earlier
+// blocks.
 func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
 	after, err := Blocks(tx, email.Key(), tenantID)
 	if err != nil {

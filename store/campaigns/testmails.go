@@ -26,7 +26,7 @@ func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Ema
 	})
 }
 
-// AddCampaignTests queues an email with a version of a campaign to each of the given addresses or, on error, to none of
+// AddCampaignTests queues an email with a campaign version to each of the given addresses or, on error, to none of
 // them. It also keeps the version permanently. It returns the errors of AddTestMail, on the field to.
 func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

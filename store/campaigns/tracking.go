@@ -7,9 +7,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepLinks returns the numbers that URLs have among the links of a job, and adds new URLs. A URL never gets another
-// number. Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent emails would
-// lead elsewhere. Its only error is core.ErrStorage.
+// KeepLinks returns the numbers that URLs have among a job's links, and adds new URLs. A URL never gets another number.
+// Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent emails would lead
+// elsewhere. Its only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, er
 	return url, err
 }
 
-// Links returns the links of a job, most clicked first. Its only error is core.ErrStorage.
+// Links returns a job's links, most clicked first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
 	err = s.All(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
 		target, mended_at FROM link AS l LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
@@ -64,7 +64,7 @@ func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err 
 const engageStep = 200
 
 // AddEngagements counts opens and clicks. Other writes have priority. n is the number of engagements counted, even if
-// an error follows. It skips engagements with unknown emails. Its only error is core.ErrStorage.
+// an error follows. AddEngagements skips engagements with unknown emails. Its only error is core.ErrStorage.
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
