@@ -18,8 +18,8 @@ import (
 const (
 	countStep = 2000 // maximum number of subscribers that one read checks
 
-	// Each bound of an estimate is wrong for 1% of random samples. All rules share one sample, so their
-	// errors depend on each other: in the worst of 48 samples, the ranges of 4.4% of 1,000 rules were wrong.
+	// Each bound of an estimate is wrong for 1% of random samples. All rules share one sample, so their errors are
+	// correlated: in the worst of 48 samples, the ranges of 4.4% of 1,000 rules were wrong.
 	sampleZ    = 2.3    // standard deviations on each side of the sample's share
 	sampleTail = 0.0107 // probability that a value is further than this on one side
 	fewMatches = 400    // fewer matches in a sample get exact bounds
@@ -79,10 +79,10 @@ func (s *Store) countAll(ctx context.Context, a *asked, of int64) (n tally, err 
 	return s.countRanges(ctx, a, time.Time{}, [2]string{"", half}, [2]string{half, db.LastID})
 }
 
-// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines with a reading
-// connection each, or one if another count already uses two. After the time until, unless it is zero, it leaves out the
-// rest of the ranges, but not the first. A range is counted on all lists or on none, so that each list has its share in
-// the counts. The first error stops both goroutines.
+// countRanges counts the subscribers of each list in some ranges of ids. It uses two goroutines with one reading
+// connection each, or one if another count already uses two. If until is not zero, it skips the remaining ranges after
+// that time, but never the first. A range is counted on all lists or on none, so that each list has its share in the
+// counts. The first error stops both goroutines.
 func (s *Store) countRanges(ctx context.Context, a *asked, until time.Time, ranges ...[2]string) (tally, error) {
 	workers := 1
 	if s.second.TryLock() {
@@ -143,8 +143,8 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 	return nil
 }
 
-// estimate returns an estimate of how many of all subscribers match, from the share in a sample. Ids are as good as
-// random, so the subscribers in the sample are, too.
+// estimate returns an estimate of how many of all subscribers match, from the share in a sample. Ids are practically
+// random, and so is the sample.
 func estimate(n tally, of int64) (about, low, high int64) {
 	size, total := float64(max(n.all, 1)), float64(of)
 	about = int64(math.Round(float64(n.matches) / size * total))

@@ -87,7 +87,7 @@ const stateOf = `SELECT s.word, coalesce(nullif(s.block, ''), p.kind, iif(d.reas
 	coalesce((SELECT m.status FROM subscription AS m WHERE m.list_id = ?1 AND m.id = ?2), '') AS status
 	FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id = ?2 LIMIT 1`
 
-// statusOf returns the status of a subscriber of a list for core.SegmentMembership.
+// statusOf returns a list subscriber's status for core.SegmentMembership.
 func (s *Store) statusOf(r *db.Reader, tenantID string, sub *core.Subscriber) (status string, err error) {
 	var state struct {
 		Word   string `db:"word"`
@@ -107,7 +107,7 @@ func (s *Store) statusOf(r *db.Reader, tenantID string, sub *core.Subscriber) (s
 }
 
 // WhySegment reports whether a subscriber of a list matches a rule, and whether they match each condition. It also
-// evaluates the rule for a subscriber who may not be emailed. The status in the result shows that. q must name only
+// evaluates the rule for a subscriber who may not be emailed, and the status in the result shows this. q must name only
 // this list. In addition to the errors of CountSegment, it returns core.ErrNotFound if the list has no such subscriber.
 func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string) (m core.SegmentMembership, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {

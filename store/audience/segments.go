@@ -55,7 +55,7 @@ func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 }
 
 // ChangeSegment changes a segment with rule and returns the changed segment. A change that keeps the name and the rule
-// is not stored. Jobs keep the rule with which they were created. If there is no such segment, it returns
+// is not stored. Jobs keep the rule that they were created with. If there is no such segment, it returns
 // core.ErrSegmentNotFound. It can also return the other errors of AddSegment and the errors of rule.
 func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*core.Segment) error) (g core.Segment,
 	err error,
@@ -110,7 +110,7 @@ func nameIsFree(tx *db.Tx, g *core.Segment) error {
 	return err
 }
 
-// maySave returns an Invalid error if the rule of a segment names something that doesn't exist, or nests segments too
+// maySave returns an Invalid error if a segment's rule names something that doesn't exist, or nests segments too
 // deeply.
 func maySave(tx *db.Tx, g *core.Segment) error {
 	rule, err := g.ParsedRule()

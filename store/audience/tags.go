@@ -26,8 +26,8 @@ func (s *Store) AddTag(ctx context.Context, t core.Tag, actor string) error {
 	})
 }
 
-// RenameTag renames a tag everywhere, including the rules of segments. If there is no such tag, it returns
-// core.ErrTagNotFound. If the tenant has another tag with that name, it returns a Conflict.
+// RenameTag renames a tag everywhere, including segment rules. If there is no such tag, it returns core.ErrTagNotFound.
+// If the tenant has another tag with that name, it returns a Conflict.
 func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.Instant) (t core.Tag, err error) {
 	err = s.ChangeRecord(ctx, "tag", id, "tag.update", actor, now, func(tx *db.Tx) error {
 		if t, err = tenants.ReadTag(tx, id); err != nil {

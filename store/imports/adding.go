@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SubscriptionInput is an operator's request to add one address to a list.
+// SubscriptionInput is a request to add one address to a list manually.
 type SubscriptionInput struct {
 	ListID string
 	Email  core.Email

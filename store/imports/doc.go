@@ -3,7 +3,7 @@
 //	store.go                          New
 //	imports.go importbatch.go         an import, step by step
 //	importjobs.go importfiles.go importspooled.go   uploaded files and their runs
-//	importposts.go importpictures.go  posts of an export, the issues that they become, and copies of their pictures
+//	importposts.go importpictures.go  posts of an export, the issues that they become, and copies of their images
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go importstayed.go   people who
 //	                                  unsubscribed or bounced
@@ -11,9 +11,9 @@
 //	importundo.go importreplaced.go   undoing an import
 //	importannounce.go                 events for endpoints
 //	spool.go                          sorting rows by id
-//	adding.go                         one address, added by an operator
+//	adding.go                         one address, added manually
 //
-// The column import_post.issue_no is the number of the issue that an import has added for a post, or 0 if there is none.
-// A negative number means that an earlier import, whose posts are no longer stored, has added the issue. The later
-// import only copies the pictures of that issue that failed: removing its posts keeps the issue.
+// The column import_post.issue_no is the number of the issue that an import added for a post, or 0 if there is none. A
+// negative number means that an earlier import, whose posts are no longer stored, added the issue. The later import
+// only copies the issue's failed images, and removing its posts keeps the issue.
 package imports

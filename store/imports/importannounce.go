@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// summarize queues a summary event for each endpoint that gets events of the list and of at least one of these types.
+// summarize queues a summary event for each endpoint that gets the list's events of at least one of these types.
 func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...string) error {
 	endpoints, err := tenants.EndpointsOf(tx, e.TenantID)
 	for i := range endpoints {
@@ -46,8 +46,8 @@ func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instan
 }
 
 // announceLater queues the event of an import without a job, due after a delay. Each call postpones the event again.
-// The event is therefore sent when the import ends, or if the process is killed. In summaries, 0 means that the event
-// was dropped.
+// The event is therefore sent when the import ends, or if the process is killed. In the map summaries, 0 means that the
+// event was dropped.
 func (im *importing) announceLater(tx *db.Tx) error {
 	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil
@@ -84,7 +84,7 @@ func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now
 	return nil
 }
 
-// announceNow makes the event that announceLater queued due now.
+// announceNow makes the event queued by announceLater due now.
 func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
 	if len(im.summaries) == 0 {
 		return nil

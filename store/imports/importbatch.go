@@ -32,7 +32,7 @@ type importing struct {
 	barred int64 // addresses added to the suppression list
 	said   int64 // number of statements in the file that take effect only if another import is undone
 
-	wanted []*ImportRow        // rows whose tags are to be given
+	wanted []*ImportRow        // rows whose tags must be assigned
 	tags   map[string]core.Tag // tags of the tenant by TagKey; nil if not read yet
 
 	consents [][2]string // ids and evidence of activated subscriptions in their first generation
@@ -146,7 +146,7 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	return errors.Join(im.keepNoted(tx), im.keepStayed(tx))
 }
 
-// erasedAmong returns what tenants.ErasedAmong returns for the addresses of rows.
+// erasedAmong returns the result of tenants.ErasedAmong for the addresses of rows.
 func (im *importing) erasedAmong(rows []ImportRow) (map[string]string, error) {
 	return tenants.ErasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows),
 		func(i int) string { return rows[i].key })
@@ -320,7 +320,7 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 	return im.record(tx, r, sub, change, sub.Status != was)
 }
 
-// vouched records that an operator vouches for an imported subscription.
+// vouched saves an imported subscription and adds a consent with the import's proof to the ledger.
 func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	if err := members.SaveSubscription(tx, sub.Status, sub); err != nil {
 		return err
@@ -331,8 +331,8 @@ func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	})
 }
 
-// record stores what follows from the change of a subscription: the event or the request for a sync and, if moved is
-// true, the consent. A new pending subscription gets a confirmation email.
+// record stores the results of a change to a subscription: the event or the request for a sync and, if moved is true,
+// the consent. A new pending subscription gets a confirmation email.
 func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if err := im.tell(tx, sub, c); err != nil {
 		return err

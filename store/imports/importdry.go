@@ -24,7 +24,7 @@ func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error
 	})
 }
 
-// tryAdding counts rows without a subscription. It adds the subscriptions that the rows would create to there, so that
+// tryAdding counts rows without a subscription. It adds to there the subscriptions that the rows would create, so that
 // later rows of the same subscribers find them.
 func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscription) {
 	for _, r := range rows {

@@ -19,7 +19,7 @@ const (
 	importFaults = 1
 	importSurvey = 4
 	importPosts  = 6 // stands for the rows of import_post, not for chunks
-	importPacked = 8 // pictures of the archive; see PackPicture
+	importPacked = 8 // images from the archive; see PackPicture
 	importCopies = 9 // stands for the rows of import_picture, not for chunks
 )
 
@@ -31,7 +31,7 @@ type ImportUpload struct {
 	Relative     int64  // number of posts with links or images that lack the address of their site
 	PostRoom     int64  // number of bytes of posts that can still be stored
 
-	pictures map[[sha256.Size]byte]int64 // numbers of pictures by the sums of their addresses; negative after Wants
+	pictures map[[sha256.Size]byte]int64 // numbers of images by the sums of their addresses; negative after Wants
 	store    *Store
 	job      core.ImportJob
 	limit    int64

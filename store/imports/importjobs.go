@@ -119,7 +119,8 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 }
 
 // DeleteImport deletes an import with its file and its rows with errors. If there is no such import, it returns
-// core.ErrNotFound. If it is queued, running or being undone, or if posts of it are issues, it returns a Conflict.
+// core.ErrNotFound. If it is queued, running or being undone, or if any of its posts is an issue, it returns a
+// Conflict.
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
@@ -294,8 +295,8 @@ type importPosition struct {
 	rows int64
 }
 
-// reach advances p by a row with the given id. It reports whether that row is at or before from, so that an earlier
-// process has imported it.
+// reach advances p by a row with the given id. It reports whether that row is at or before from, that is, whether an
+// earlier process has imported it.
 func (p *importPosition) reach(id string, from importPosition) (done bool) {
 	if id != p.id {
 		p.id, p.rows = id, 0

@@ -36,7 +36,7 @@ func (d Departure) append(b []byte) []byte {
 	return binary.AppendVarint(binary.AppendUvarint(b, code), int64(d.LeftAt))
 }
 
-// readDeparture unpacks a Departure that append has packed, and returns its size in bytes.
+// readDeparture unpacks a Departure that append packed, and returns its size in bytes.
 func readDeparture(b []byte) (d Departure, size int) {
 	code, n := binary.Uvarint(b)
 	at, m := binary.Varint(b[n:])
@@ -129,7 +129,7 @@ type leaving struct {
 	owners map[string]bool // see owned
 }
 
-// row imports one row and counts it once: by its block if the block is new, otherwise by the change of the
+// row imports one row and counts it once: by its block if the block is new, otherwise by the change to the
 // subscription.
 func (l *leaving) row(r *ImportRow) error {
 	sub := l.there[r.id]

@@ -15,10 +15,10 @@ import (
 	"newsletterd/store/files"
 )
 
-// picturesStep is the number of pictures in one operation.
+// picturesStep is the number of images in one operation.
 const picturesStep = 200
 
-// keepPictures stores the pictures of a post that are new to the import, up to core.MaxImportedPictures.
+// keepPictures stores the images of a post that are new to the import, up to core.MaxImportedPictures.
 func (u *ImportUpload) keepPictures(ctx context.Context, keys []string) error {
 	var fresh []string
 	for _, key := range keys {
@@ -52,11 +52,11 @@ func (u *ImportUpload) keepPictures(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// packedPieces is the maximum number of chunks of a picture of the archive.
+// packedPieces is the maximum number of chunks of an image from the archive.
 const packedPieces = 16
 
-// Wants reports whether a kept post shows a picture from this address whose data was not asked for yet. From then on,
-// the data counts as asked for.
+// Wants reports whether a kept post shows an image from this address whose data was not requested yet. It marks the
+// data as requested.
 func (u *ImportUpload) Wants(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	no := u.pictures[sum]
@@ -66,8 +66,8 @@ func (u *ImportUpload) Wants(key string) bool {
 	return no > 0
 }
 
-// PackPicture stores the data of a picture of the archive that Wants has returned true for. If the picture is larger
-// than PostRoom, PackPicture does nothing. It returns the errors of KeepPost.
+// PackPicture stores the data of an image from the archive for which Wants returned true. If the image is larger than
+// PostRoom, PackPicture does nothing. It returns the errors of KeepPost.
 func (u *ImportUpload) PackPicture(ctx context.Context, key string, data []byte) error {
 	no := -u.pictures[sha256.Sum256([]byte(key))]
 	if no <= 0 || int64(len(data)) > u.PostRoom || len(data) > packedPieces*files.ChunkSize {
@@ -106,8 +106,8 @@ func (u *ImportUpload) charge(tx *db.Tx, bytes int) error {
 	return tx.One("UPDATE import_job SET post_bytes = post_bytes + ? WHERE id = ?", bytes, u.job.ID)
 }
 
-// PackedPicture returns the data that PackPicture stored for the picture with a number, or nil if there is none. Its
-// only error is core.ErrStorage.
+// PackedPicture returns the data that PackPicture stored for the image with a number, or nil if there is none. Its only
+// error is core.ErrStorage.
 func (s *Store) PackedPicture(ctx context.Context, id string, no int64) (data []byte, err error) {
 	var pieces [][]byte
 	err = s.All(ctx, &pieces, `SELECT data FROM import_chunk WHERE import_id = ?1 AND kind = 8 AND no >= ?2 AND
@@ -115,7 +115,7 @@ func (s *Store) PackedPicture(ctx context.Context, id string, no int64) (data []
 	return bytes.Join(pieces, nil), err
 }
 
-// awaitPictures makes the pictures of a post wait to be copied. Copies that wait to be removed stay.
+// awaitPictures marks a post's images as waiting to be copied. Copies that wait to be removed stay.
 func awaitPictures(tx *db.Tx, id string, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func awaitPictures(tx *db.Tx, id string, keys []string) error {
 	return err
 }
 
-// forgetPictures stops copying the pictures of an import.
+// forgetPictures stops copying an import's images.
 func forgetPictures(tx *db.Tx, id string) error {
 	_, err := tx.Exec("UPDATE import_post SET fetching = 0 WHERE import_id = ? AND fetching = 1", id)
 	if err == nil {
@@ -137,7 +137,7 @@ func forgetPictures(tx *db.Tx, id string) error {
 	return err
 }
 
-// removePictures makes the copies of the pictures of an import wait to be removed.
+// removePictures marks the copies of an import's images as waiting to be removed.
 func (s *Store) removePictures(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		tx.Kick(db.TopicPictures)
@@ -150,7 +150,7 @@ func (s *Store) removePictures(ctx context.Context, id string) error {
 	})
 }
 
-// dropPictures deletes the records of some pictures of an import. Their copies stay.
+// dropPictures deletes the records of some images of an import. Their copies stay.
 func (s *Store) dropPictures(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`DELETE FROM import_picture WHERE import_id = ?1 AND no IN (SELECT no FROM import_picture
@@ -159,9 +159,8 @@ func (s *Store) dropPictures(ctx context.Context, id string) error {
 	})
 }
 
-// ImportPictures returns a page of the pictures of an import in the order of its posts. If state is not empty, it
-// returns only those with this state. A week after the end of the import, there are none. Its only error is
-// core.ErrStorage.
+// ImportPictures returns a page of the images of an import in the order of its posts. If state is not empty, it returns
+// only those with this state. A week after the end of the import, there are none. Its only error is core.ErrStorage.
 func (s *Store) ImportPictures(ctx context.Context, id, state string, page core.Page) (ps []core.ImportedPicture,
 	err error,
 ) {
@@ -171,7 +170,7 @@ func (s *Store) ImportPictures(ctx context.Context, id, state string, page core.
 	return ps, err
 }
 
-// PictureCounts counts the pictures of an import. Its only error is core.ErrStorage.
+// PictureCounts counts an import's images. Its only error is core.ErrStorage.
 func (s *Store) PictureCounts(ctx context.Context, id string) (c core.PictureCounts, err error) {
 	err = s.Get(ctx, &c, `SELECT coalesce(sum(state = 'waiting'), 0) AS waiting, coalesce(sum(state = 'stored'), 0) AS
 		stored, coalesce(sum(state = 'failed'), 0) AS failed FROM import_picture INDEXED BY import_picture_state
@@ -179,12 +178,12 @@ func (s *Store) PictureCounts(ctx context.Context, id string) (c core.PictureCou
 	return c, err
 }
 
-// picturesWait is the minimum time between two calls of RetryPictures for an import. Each may fetch 5,000 pictures.
+// picturesWait is the minimum time between two calls of RetryPictures for an import. Each may fetch 5,000 images.
 const picturesWait = 10 * time.Minute
 
-// RetryPictures makes the failed pictures of an import wait to be copied again, including those of issues whose removal
-// was interrupted. If there are none, the posts are no longer stored, or the last call was less than 10 minutes ago, it
-// returns a core.Conflict error.
+// RetryPictures marks the failed images of an import as waiting to be copied again, including those of issues whose
+// removal was interrupted. If there are none, the posts are no longer stored, or the last call was less than 10 minutes
+// ago, it returns a core.Conflict error.
 func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
 	return s.changeImport(ctx, id, actor, "import.pictures", now, func(tx *db.Tx, j *core.ImportJob) error {
 		last, err := tx.Number(`SELECT coalesce(max(at), 0) FROM audit INDEXED BY audit_object WHERE object = ? AND at > ?
@@ -211,7 +210,7 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 	})
 }
 
-// fetchAgain makes the copying of pictures read all issues of an import again.
+// fetchAgain marks all issues of an import to be read again for copying images.
 func fetchAgain(tx *db.Tx, id string) error {
 	tx.Kick(db.TopicPictures)
 	_, err := tx.Exec(`UPDATE import_post INDEXED BY sqlite_autoindex_import_post_1 SET fetching = 1
@@ -219,7 +218,8 @@ func fetchAgain(tx *db.Tx, id string) error {
 	return err
 }
 
-// endWaiting makes the pictures of an import that no issue waits for listed again. Otherwise, they would wait forever.
+// endWaiting sets an import's waiting images back to listed if no issue waits for images. Otherwise, they would wait
+// forever.
 func endWaiting(tx *db.Tx, id string) error {
 	_, err := tx.Exec(`UPDATE import_picture INDEXED BY import_picture_state SET state = 'listed' WHERE import_id = ?1
 		AND state = 'waiting' AND NOT EXISTS (SELECT 1 FROM import_post INDEXED BY import_post_fetching
@@ -227,14 +227,14 @@ func endWaiting(tx *db.Tx, id string) error {
 	return err
 }
 
-// PictureTurn is work on pictures of one tenant: copying the pictures of an imported issue, or removing copies.
+// PictureTurn is work on images of one tenant: copying the images of an imported issue, or removing copies.
 type PictureTurn struct {
 	TenantID  string       `db:"tenant_id"`
 	ImportID  string       `db:"import_id"`
 	Removing  bool         `db:"removing"` // whether to remove copies; the fields below are then empty
 	PostNo    int64        `db:"post_no"`
 	IssueNo   int64        `db:"issue_no"`
-	CreatedBy string       `db:"created_by"` // who has uploaded the export
+	CreatedBy string       `db:"created_by"` // who uploaded the export
 	Title     string       `db:"title"`
 	Body      string       `db:"body"` // of the issue
 	Site      core.OldSite `db:"site"` // of the issue
@@ -253,8 +253,8 @@ const (
 		ORDER BY j.tenant_id <= ?2, j.tenant_id, p.import_id, p.no LIMIT 1`
 )
 
-// NextPictures returns the next work on pictures. Tenants take turns: it takes the next tenant after the given one,
-// except those in busy. An empty after means the first tenant. If there is no work, it returns core.ErrNotFound.
+// NextPictures returns the next work on images. Tenants take turns: it picks the next tenant after the given one that
+// is not in busy. An empty after means the first tenant. If there is no work, it returns core.ErrNotFound.
 func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (t PictureTurn, err error) {
 	err = s.Get(ctx, &t, nextRemoving, core.Strings(busy).Column())
 	if errors.Is(err, core.ErrNotFound) {
@@ -268,8 +268,8 @@ func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (
 	return t, err
 }
 
-// PicturesAt returns the pictures of an import with these addresses, by address. Addresses without a picture are left
-// out. Its only error is core.ErrStorage.
+// PicturesAt returns the images of an import with these addresses, by address. Addresses without an image are left out.
+// Its only error is core.ErrStorage.
 func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[string]core.ImportedPicture, error) {
 	var all []core.ImportedPicture
 	err := s.All(ctx, &all, `SELECT x.no, x.address, x.state, x.reason, x.media_id FROM json_each(?2) AS k
@@ -282,9 +282,9 @@ func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[s
 	return found, err
 }
 
-// StorePicture adds the copy of a picture to the tenant's images. If the import has the same image from another
-// address, it uses that image. If the picture doesn't wait anymore, StorePicture returns core.ErrNotFound and stores
-// nothing. It also returns the errors of campaigns.Store.AddMedia.
+// StorePicture adds the copy of an image to the tenant's images. If the import has the same image from another address,
+// it uses that image. If the image is no longer waiting, StorePicture returns core.ErrNotFound and stores nothing. It
+// also returns the errors of campaigns.Store.AddMedia.
 func (s *Store) StorePicture(ctx context.Context, t *PictureTurn, no int64, m core.Media, limits core.MediaLimits) error {
 	const stored = `UPDATE import_picture SET state = 'stored', reason = '', media_id = ? WHERE import_id = ? AND no = ?
 		AND state = 'waiting'`
@@ -305,8 +305,8 @@ func (s *Store) StorePicture(ctx context.Context, t *PictureTurn, no int64, m co
 	return err
 }
 
-// FailPicture records that a picture could not be copied. If the picture doesn't wait anymore, it does nothing. Its
-// only error is core.ErrStorage.
+// FailPicture records that an image could not be copied. If the image is no longer waiting, it does nothing. Its only
+// error is core.ErrStorage.
 func (s *Store) FailPicture(ctx context.Context, t *PictureTurn, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE import_picture SET state = 'failed', reason = ? WHERE import_id = ? AND no = ?
@@ -315,8 +315,8 @@ func (s *Store) FailPicture(ctx context.Context, t *PictureTurn, no int64, reaso
 	})
 }
 
-// SettlePictures replaces the body of an issue with one that shows copies of its pictures. If the issue doesn't wait
-// for pictures anymore, it does nothing. Its only error is core.ErrStorage.
+// SettlePictures replaces the body of an issue with one that shows copies of its images. If the issue is no longer
+// waiting for images, it does nothing. Its only error is core.ErrStorage.
 func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string, text *campaigns.IssueText) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec(`UPDATE import_post SET fetching = 0 WHERE import_id = ? AND no = ? AND abs(issue_no) = ?
@@ -331,7 +331,7 @@ func (s *Store) SettlePictures(ctx context.Context, t *PictureTurn, body string,
 	})
 }
 
-// LeavePictures ends the work on the pictures of an issue without changing its body, because the body can't show the
+// LeavePictures ends the work on the images of an issue without changing its body, because the body can't show the
 // copies. Its only error is core.ErrStorage.
 func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -344,11 +344,12 @@ func (s *Store) LeavePictures(ctx context.Context, t *PictureTurn) error {
 	})
 }
 
-// removesStep is the number of copies that one operation removes. Each is searched in everything that may show it.
+// removesStep is the number of copies that one operation removes. For each copy, the operation searches everything that
+// may show it.
 const removesStep = 10
 
-// RemovePictures removes some copies of an import's pictures whose issues were removed. Copies that something else
-// shows stay. Its only error is core.ErrStorage.
+// RemovePictures removes some copies of an import's images whose issues were removed. Copies that are shown elsewhere
+// stay. Its only error is core.ErrStorage.
 func (s *Store) RemovePictures(ctx context.Context, id string) error {
 	var ids []string
 	err := s.All(ctx, &ids, `SELECT DISTINCT media_id FROM (SELECT media_id FROM import_picture
@@ -389,14 +390,14 @@ func (s *Store) RemovePictures(ctx context.Context, id string) error {
 	})
 }
 
-// ImportedIssues returns a page of the imported issues in the archive of a list, most recently added first. Its only
-// error is core.ErrStorage.
+// ImportedIssues returns a page of the imported issues in a list's archive, most recently added first. Its only error
+// is core.ErrStorage.
 func (s *Store) ImportedIssues(ctx context.Context, listID string, page core.Page) ([]core.ImportedIssue, error) {
 	return campaigns.ImportedIssues(ctx, s.DB, listID, page.After, page.Limit)
 }
 
-// RemoveIssue removes an imported issue from the archive of a list. Copies of its pictures stay. If there is no such
-// issue, it returns core.ErrNotFound.
+// RemoveIssue removes an imported issue from a list's archive. Copies of its images stay. If there is no such issue, it
+// returns core.ErrNotFound.
 func (s *Store) RemoveIssue(ctx context.Context, listID, slug, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var i struct {

@@ -15,13 +15,13 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// PostText holds the data read from the body of a post.
+// PostText holds the data read from a post's body.
 type PostText struct {
 	Words, Excerpt string   // for the search and the list of the archive
 	Pictures       []string // their addresses as stored; see core.PictureKey
 }
 
-// KeepPost stores a post of the uploaded export with its pictures. body is the post's cleaned HTML. If body is longer
+// KeepPost stores a post of the uploaded export with its images. body is the post's cleaned HTML. If body is longer
 // than PostRoom, KeepPost doesn't store the post and counts it as skipped. If the disk is full, it returns the error of
 // Room. If the posts of the tenant's imports would exceed Options.TenantPostBytes, it returns an error of kind
 // core.TooLarge.
@@ -63,14 +63,14 @@ func (s *Store) ImportedPosts(ctx context.Context, id string) (posts []core.Impo
 	return posts, err
 }
 
-// PublishPosts adds the posts of an import to the archive of its list, oldest first, in steps. Their pictures wait to
-// be copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site
-// changes, failed pictures that need it wait to be copied again. If another import has added the issues, the same
-// happens to that import, unless it has a site and other issues. If the posts of that import are no longer stored,
-// this import copies the pictures that failed. An interrupted call can be repeated. text reads a post with a title and
-// a body; PublishPosts also returns its errors. If the tenant requires approval by a second person, and the actor is
-// not a person or has uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the tenant
-// would exceed Options.TenantPostBytes, it returns an error of kind core.TooLarge.
+// PublishPosts adds an import's posts to the archive of its list, oldest first, in steps. Their images wait to be
+// copied. For posts that are already issues, it only changes the site, unless in.Site is empty. If the site changes,
+// failed images that need it wait to be copied again. If another import has added the issues, the same happens to that
+// import, unless it has a site and other issues. If the posts of that import are no longer stored, this import copies
+// the images that failed. An interrupted call can be repeated. text reads a post with a title and a body; PublishPosts
+// also returns its errors. If the tenant requires approval by a second person, and the actor is not a person or
+// uploaded the export, it returns core.ErrPostsApproval. If the imported issues of the tenant would exceed
+// Options.TenantPostBytes, it returns an error of kind core.TooLarge.
 func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput, actor string, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) error {
@@ -115,7 +115,7 @@ func (s *Store) PublishPosts(ctx context.Context, id string, in core.PostsInput,
 	return err
 }
 
-// wantedPosts returns the numbers of the posts of an import that are to become issues, oldest first.
+// wantedPosts returns the numbers of an import's posts that will become issues, oldest first.
 func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err error) {
 	if in.Posts == nil {
 		err = tx.All(&posts, `SELECT no FROM import_post WHERE import_id = ?1 AND issue_no <= 0 AND (draft = 0 OR ?2)
@@ -139,14 +139,14 @@ func wantedPosts(tx *db.Tx, id string, in *core.PostsInput) (posts []int64, err 
 	return posts, err
 }
 
-// otherSites selects the issues that are posts of an import and have another site, and their sizes.
+// otherSites selects the issues of an import's posts that have a different site, and their sizes.
 const otherSites = `SELECT m.issue_no AS no, octet_length(m.body) AS size FROM import_job AS j
 	CROSS JOIN import_post AS p INDEXED BY sqlite_autoindex_import_post_1 ON p.import_id = j.id
 	CROSS JOIN imported_issue AS m ON m.issue_no = abs(p.issue_no) WHERE j.id = ? AND p.issue_no <> 0
 	AND m.site <> j.site`
 
-// spreadSite gives the site of an import to the issues that are its posts. It works in steps, because each change
-// rewrites the texts of an issue. An interrupted call can be repeated.
+// spreadSite sets an import's site on the issues of its posts. It works in steps, because each change rewrites the text
+// of an issue. An interrupted call can be repeated.
 func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) error {
 	var issues []struct{ No, Size int64 }
 	err := s.All(ctx, &issues, otherSites, id)
@@ -174,7 +174,7 @@ func (s *Store) spreadSite(ctx context.Context, id string, now core.Instant) err
 	return err
 }
 
-// retryRelative makes the failed pictures of an import that need the URL of its site wait to be copied again.
+// retryRelative marks the failed images of an import that need its site's URL as waiting to be copied again.
 func retryRelative(tx *db.Tx, id string) error {
 	var failed core.Strings
 	err := tx.All(&failed, `SELECT address FROM import_picture INDEXED BY import_picture_state
@@ -191,7 +191,7 @@ func retryRelative(tx *db.Tx, id string) error {
 	return err
 }
 
-// hasPosts returns a core.Conflict error if the posts of an import are not stored, or no longer stored.
+// hasPosts returns a core.Conflict error if an import's posts are not stored, or no longer stored.
 func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 	n, err := tx.Number("SELECT count(*) FROM (SELECT 1 FROM import_post WHERE import_id = ? LIMIT 1)", j.ID)
 	if err == nil && (n == 0 || j.Status == core.ImportUploading) {
@@ -290,7 +290,7 @@ func publishPost(tx *db.Tx, j *core.ImportJob, i *nextIssue, now core.Instant, o
 	return added, err
 }
 
-// ownersOf returns the imports that have added an issue: at most one, and none if its posts are no longer stored.
+// ownersOf returns the imports that added an issue: at most one, and none if its posts are no longer stored.
 func ownersOf(tx *db.Tx, issue int64) (ids []string, err error) {
 	err = tx.All(&ids, `SELECT import_id FROM import_post INDEXED BY import_post_issue WHERE issue_no = ?
 		AND issue_no > 0`, issue)
@@ -309,9 +309,9 @@ func forgetIssue(tx *db.Tx, issue int64) error {
 		AND issue_no > 0`, issue)
 }
 
-// findOwners adds to others the imports that have added the given issues, except j. If issues have no such import
-// anymore, it returns the negated number of the first of them: j copies the pictures of that issue, but hasn't added
-// it. Otherwise, it returns 0.
+// findOwners adds to others the imports that added the given issues, except j. If some issues no longer have such an
+// import, it returns the negated number of the first one: j copies the images of that issue, but didn't add it.
+// Otherwise, it returns 0.
 func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]bool) (no int64, err error) {
 	for _, issue := range issues {
 		owners, err := ownersOf(tx, issue)
@@ -330,8 +330,8 @@ func findOwners(tx *db.Tx, j *core.ImportJob, issues []int64, others map[string]
 	return no, nil
 }
 
-// correctOwner gives the site of an import to another import, if that has no site, or if all its issues have this site
-// now because both imports contain them. Failed pictures that need the site wait to be copied again.
+// correctOwner sets the site of another import if that import has no site, or if all its issues already have the new
+// site because both imports contain them. Failed images that need the site wait to be copied again.
 func (s *Store) correctOwner(ctx context.Context, id string, site core.OldSite, actor string, now core.Instant) error {
 	var has bool
 	err := s.Update(ctx, func(tx *db.Tx) error {
@@ -365,8 +365,8 @@ func (s *Store) correctOwner(ctx context.Context, id string, site core.OldSite, 
 	return err
 }
 
-// WithdrawPosts removes the issues created from the posts of an import, in steps. An interrupted call can be repeated.
-// Copies of their pictures are removed later, by StepPictures. If the posts are no longer stored, it returns a
+// WithdrawPosts removes the issues created from an import's posts, in steps. An interrupted call can be repeated.
+// Copies of their images are removed later, by StepPictures. If the posts are no longer stored, it returns a
 // core.Conflict error.
 func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.posts_undo", now, func(tx *db.Tx, j *core.ImportJob) error {
@@ -404,7 +404,7 @@ func (s *Store) WithdrawPosts(ctx context.Context, id, actor string, now core.In
 	return err
 }
 
-// dropPosts deletes up to postsStep posts of an import. Issues made of them stay.
+// dropPosts deletes up to postsStep posts of an import. Issues created from them stay.
 func (s *Store) dropPosts(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM import_post WHERE import_id = ?1 AND no IN (SELECT no FROM import_post "+

@@ -20,15 +20,15 @@ const (
 	// ImportSteps is the maximum number of steps in one operation. An operation has more than one only while no other
 	// operation waits.
 	ImportSteps = 8
-	// MaxSingle is the maximum number of changes of an import that are announced one by one. More changes need a full
+	// MaxSingle is the maximum number of an import's changes that are announced individually. More changes need a full
 	// sync.
 	MaxSingle = 1000
-	// syncAfter is the delay after the last batch until an import's full sync is planned. The delay matters if the
-	// process of an import was killed, so that the import never reports its end.
+	// syncAfter is the delay between an import's last batch and the planning of its full sync. It matters if the
+	// process was killed, so that the import never reports its end.
 	syncAfter = 5 * time.Second
 )
 
-// ImportRow is one row of an operator's file.
+// ImportRow is one row of an imported file.
 type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty if the file has none
@@ -179,7 +179,7 @@ type importStep struct {
 
 // Write imports the rows in the order of ids, in operations of 500 rows, or of more rows while no other operation
 // waits, and announces the changes. It calls now for each operation and, if written is not nil, written with the number
-// of rows imported so far. Write returns core.ErrStorage or an error of the file system.
+// of rows imported so far. Write returns core.ErrStorage or a file system error.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// spooledStep is the number of bytes after which the progress of an upload is noted.
+// spooledStep is the number of bytes after which an upload's progress is recorded.
 const spooledStep = 1 << 20
 
 // Spool copies a file to an unnamed file next to the database, because archives are read from the end. The caller must

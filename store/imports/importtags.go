@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importTagged is the kind of import_chunk for the tags that an import gave. A chunk contains the instant of a step in
-// milliseconds, followed by pairs of a subscription id and a tag's number.
+// importTagged is the kind of import_chunk for the tags that an import assigned. A chunk contains the instant of a step
+// in milliseconds, followed by pairs of a subscription id and a tag's number.
 const importTagged = 5
 
 // taggedAtOnce is the maximum number of pairs in a chunk, which an undo handles in one operation.
@@ -24,14 +24,14 @@ const taggedAtOnce = 500
 // TagSeparator separates the names in ImportRow.Tags. Names of tags can't contain it.
 const TagSeparator = ";"
 
-// wants notes that a row's subscriber is to get the row's tags.
+// wants records that a row's subscriber gets the row's tags.
 func (im *importing) wants(r *ImportRow) {
 	if r.Tags != "" {
 		im.wanted = append(im.wanted, r)
 	}
 }
 
-// giveTags gives the tags of a step. In a dry run, tx is nil, and giveTags only counts.
+// giveTags assigns the tags of a step. In a dry run, tx is nil, and giveTags only counts them.
 func (im *importing) giveTags(tx *db.Tx) error {
 	if len(im.wanted) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (im *importing) giveTags(tx *db.Tx) error {
 	return im.noteTags(tx, people)
 }
 
-// name adds the tags with these names to those that a person gets. It creates unknown tags.
+// name adds the tags with these names to the tags that a person gets. It creates unknown tags.
 func (im *importing) name(tx *db.Tx, p *tenants.Tagging, names string) error {
 	if im.tags == nil {
 		var all []core.Tag
@@ -123,7 +123,7 @@ func (im *importing) makeTag(tx *db.Tx, t *core.Tag) error {
 	})
 }
 
-// noteTags records which tags a step gave, so that an undo can remove them.
+// noteTags records which tags a step assigned, so that an undo can remove them.
 func (im *importing) noteTags(tx *db.Tx, people []tenants.Tagging) error {
 	if im.job == "" {
 		return nil
@@ -156,8 +156,8 @@ func (im *importing) keepTagged(tx *db.Tx, data []byte) error {
 	return addNoted(tx, im.job, importTagged, data)
 }
 
-// untag removes some of the tags that the import gave, and reports whether there were any. If a tag was since removed
-// and given again, it has another time, and stays.
+// untag removes some of the tags that the import assigned, and reports whether there were any. A tag that was removed
+// and assigned again has a different time, and stays.
 func (u *undoing) untag() (more bool, err error) {
 	var c broughtChunk
 	err = u.Get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,

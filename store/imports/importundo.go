@@ -71,8 +71,8 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 	return at, ids
 }
 
-// movedBy returns the subscriptions with the given ids, and for each the outcome of undoing the import. at is the
-// instant at which the import changed them.
+// movedBy returns the subscriptions with the given ids, and for each the outcome of undoing the import. at is when the
+// import changed them.
 func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
 	[]core.UndoOutcome, error,
 ) {

@@ -15,11 +15,11 @@ import (
 	"newsletterd/store/members"
 )
 
-// Several files may state the same: that a person unsubscribed, or that an address bounced. The first import owns the
-// record, and the statements of the other files wait in import_word. When the owner is undone, the import of one of
+// Several files may say the same thing: that a person unsubscribed, or that an address bounced. The first import owns
+// the record, and the statements of the other files wait in import_word. When the owner is undone, the import of one of
 // these statements takes over the record. An undo therefore reverts only what its own file stated.
 //
-// A file may also list a person as unsubscribed whom a later statement of another file made active. The statement about
+// A file may also list as unsubscribed a person whom a later statement in another file made active. The statement about
 // the unsubscribe waits too, and applies when the other import is undone.
 
 // WordsKept is how long the statements in import_word are stored. An import that can still be undone ended at most a
@@ -131,7 +131,7 @@ func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
 	return err
 }
 
-// strengthen makes this import the owner of a row of the suppression list, because its statement is stronger.
+// strengthen makes this import the owner of a suppression list row, because its statement is stronger.
 func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 	if stands.fresh || l.im.DryRun {
 		stands.Kind = r.Block

@@ -75,8 +75,8 @@ func (p *packedRows) bytes() int { return len(p.text) + 16*len(p.order) }
 // of returns the packed bytes of a row.
 func (p *packedRows) of(r packedRow) []byte { return p.text[r.at : r.at+r.size&^stays] }
 
-// sort sorts the rows by id. Of rows with the same id, those with Left come first, and otherwise the order in which
-// they were added stays.
+// sort sorts the rows by id. Among rows with the same id, those with Left come first. Otherwise, rows keep the order in
+// which they were added.
 func (p *packedRows) sort() {
 	slices.SortFunc(p.order, func(a, b packedRow) int {
 		if a.id != b.id {
@@ -176,7 +176,7 @@ func (p *spool) close() {
 	p.runs = nil
 }
 
-// compare compares rows by id. Of rows with the same id, one with Left comes first.
+// compare compares rows by id. Among rows with the same id, one with Left comes first.
 func (r *ImportRow) compare(other *ImportRow) int {
 	if c := cmp.Compare(r.id, other.id); c != 0 || r.Left == other.Left {
 		return c
@@ -187,7 +187,7 @@ func (r *ImportRow) compare(other *ImportRow) int {
 	return 1
 }
 
-// inOrder calls fn for every row in the order of ids. Of rows with the same id, those with Left come first, then the
+// inOrder calls fn for every row in the order of ids. Among rows with the same id, those with Left come first, then the
 // others in the order of the file.
 func (p *spool) inOrder(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
@@ -232,7 +232,7 @@ type run struct {
 	row    ImportRow
 }
 
-// merge holds the runs, sorted by their next rows. There are only a few dozen of them, so a sorted slice suffices.
+// merge holds the runs, sorted by their next rows. There are only a few dozen of them, so a sorted slice is enough.
 type merge []*run
 
 // next reads the next row of the first run and moves the run to its new position. If the run has ended, next removes

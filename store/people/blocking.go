@@ -10,9 +10,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ImportedSuppressions returns a page of the addresses that an import has added to the suppression list of a tenant.
-// The page starts after the row after. An empty tenantID means all tenants, and an empty kind all kinds. Its only error
-// is core.ErrStorage.
+// ImportedSuppressions returns a page of the addresses that an import added to a tenant's suppression list. The page
+// starts after the row in after. An empty tenantID means all tenants, and an empty kind all kinds. Its only error is
+// core.ErrStorage.
 func (s *Store) ImportedSuppressions(ctx context.Context, importID, kind, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -27,9 +27,9 @@ func (s *Store) ImportedSuppressions(ctx context.Context, importID, kind, tenant
 	return d, err
 }
 
-// SuppressedOnce returns a page of the addresses on the suppression list of a tenant, sorted by address, each once. If
-// an address has two entries, it returns the bounce or the complaint, otherwise the entry of the member service. An
-// empty kind means all kinds; otherwise it returns the entry of this kind. The page starts after the address after. Its
+// SuppressedOnce returns a page of the addresses on a tenant's suppression list, sorted by address, without duplicates.
+// If an address has two entries, it returns the bounce or complaint instead of the member service's entry. An empty
+// kind means all kinds; otherwise it returns the entry of this kind. The page starts after the address in after. Its
 // only error is core.ErrStorage.
 func (s *Store) SuppressedOnce(ctx context.Context, tenantID, kind, after string, limit int) ([]core.Suppressed,
 	error,
@@ -50,9 +50,9 @@ func (s *Store) SuppressedOnce(ctx context.Context, tenantID, kind, after string
 	return d, err
 }
 
-// CountSuppressed counts the addresses on the suppression list of a tenant. If kind or importID are not empty, it
-// counts only addresses of this kind, or that this import added. It reads at most most addresses of any kind; more
-// reports whether there are others, so that n is a lower limit. Its only error is core.ErrStorage.
+// CountSuppressed counts the addresses on a tenant's suppression list. If kind or importID is not empty, it counts only
+// addresses of this kind, or that this import added. It reads at most most addresses of any kind. If there are others,
+// more is true and n is a lower limit. Its only error is core.ErrStorage.
 func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID string, most int) (n int64, more bool,
 	err error,
 ) {
@@ -75,9 +75,9 @@ func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID st
 	return min(found.Counted, int64(most)), found.Read > int64(most), err
 }
 
-// Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. One
-// transaction disables the address on the member side, with events, and blocks it on the send side. Suppress returns
-// the number of subscriptions that ended. If the tenant doesn't exist, it returns core.ErrNotFound.
+// Suppress manually blocks an address, for one tenant or, if TenantID is empty, for all. One transaction disables the
+// address on the member side, with events, and blocks it on the send side. Suppress returns the number of subscriptions
+// that ended. If the tenant doesn't exist, it returns core.ErrNotFound.
 func (s *Store) Suppress(
 	ctx context.Context,
 	d members.DisableRequest,

@@ -132,7 +132,7 @@ const (
 		p.email_key = s.email_key), '')`
 	listedColumns = members.SubscriptionColumns + ", l.tenant_id, " + blockOf + " AS block"
 	listedJoin    = " LEFT JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id WHERE l.deleted_at = 0"
-	// searchSpan counts the subscriptions of a list after an id, up to a limit, and finds the last id.
+	// searchSpan counts a list's subscriptions after an id, up to a limit, and finds the last id.
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
 		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
 	// searchedLists selects the lists to search, sorted by id, starting with a given id.
@@ -151,7 +151,7 @@ const (
 		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
 )
 
-// searchList selects the first matches among the subscriptions of a list, in a range of ids.
+// searchList selects the first matches among a list's subscriptions, in a range of ids.
 var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
 	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
@@ -239,7 +239,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 }
 
 // searchIn reads at most span subscriptions of a list after an id and returns up to limit matches. If it stops before
-// the end of the list, last is the id at which it stopped.
+// the end of the list, last is the id where it stopped.
 func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after string, span, limit int) (
 	rows []ListedSubscription, last string, reads int, err error,
 ) {
@@ -326,7 +326,7 @@ func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "recipient.export", j.TenantID, j.ID) })
 }
 
-// NoteSuppressionExport records in the audit log that the suppression list of a tenant was exported. Its only error is
+// NoteSuppressionExport records in the audit log that a tenant's suppression list was exported. Its only error is
 // core.ErrStorage.
 func (s *Store) NoteSuppressionExport(ctx context.Context, tenantID, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

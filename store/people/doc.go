@@ -8,7 +8,7 @@
 //	person*.go                           export and erasure of a person
 //	votes.go                             answers to polls, which also change the subscription
 //	leaving.go undo.go blocking.go       unsubscribing, its undo, and blocks: both sides in one transaction
-//	provider_events.go                   reports of mail providers
+//	provider_events.go                   reports from mail providers
 //	hygiene.go unconfirmed.go            inactive and unconfirmed subscribers
 //	housekeeping.go sweeps.go removal.go deletion; affected.go: its extent; restore.go: restoring
 //	drift.go                             differences between both sides

@@ -73,7 +73,7 @@ func (s *Store) ranges(ctx context.Context, table, listID string, visit func(aft
 	return nil
 }
 
-// driftRow is a subscription that differs. Waits is true if a pending event is expected to end the difference.
+// driftRow is a subscription that differs. Waits is true if a pending event is expected to resolve the difference.
 type driftRow struct {
 	core.DriftSample
 	Waits bool `db:"waits"`

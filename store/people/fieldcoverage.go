@@ -11,7 +11,7 @@ import (
 // every save, and reading this many rows takes a few milliseconds.
 const coverageRows = 1000
 
-// newestOfList selects the preferences of a list's newest subscribers, without those who get no email.
+// newestOfList selects the preferences of a list's newest subscribers, except those who get no email.
 const newestOfList = `SELECT preferences FROM (SELECT word, block, preferences FROM subscriber WHERE list_id = ?1
 	ORDER BY id DESC LIMIT +?2) WHERE word = 'active' AND block = ''`
 
@@ -43,7 +43,7 @@ func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[
 	return known, readers, all, nil
 }
 
-// filled adds the names of members that have a value to into.
+// filled adds to into the names of the members that have a value.
 func filled(into map[string]bool, prefix string, members map[string]json.RawMessage, depth int) map[string]bool {
 	if into == nil {
 		into = map[string]bool{}

@@ -53,7 +53,7 @@ func (r *silentReader) may(since core.Instant) bool {
 }
 
 // silenceOf prepares a search for subscribers who have been inactive for a number of months. known is false if the
-// stored campaigns don't suffice for that.
+// stored campaigns aren't enough for that.
 func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
 	err error,
 ) {
@@ -80,7 +80,7 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	return q, core.SilenceKnown(q.everyone, oldest, q.since, now), nil
 }
 
-// readersOf selects the subscribers of a list who are emailed, ordered by id. Parameters 4 and 5 are unused.
+// readersOf selects a list's subscribers who are emailed, ordered by id. Parameters 4 and 5 are unused.
 const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesce(m.asked_at, 0) AS asked_at,
 	coalesce(m.heard_at, 0) AS heard_at FROM subscriber AS s
 	CROSS JOIN subscription AS m ON m.list_id = s.list_id AND m.id = s.id AND m.status = 'active' ` + campaigns.Barred + `
@@ -129,7 +129,7 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
-// ListHygiene counts the subscribers of a list who are blocked, who have not confirmed, or who have been inactive for a
+// ListHygiene counts a list's subscribers who are blocked, who have not confirmed, or who have been inactive for a
 // number of months. In a long list, it checks only some subscribers for inactivity and returns their number. Ids are
 // practically random, so these subscribers are a fair sample. If there is no such list, it returns
 // core.ErrListNotFound.
@@ -296,8 +296,8 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 	}
 }
 
-// askable selects those of the given subscriptions that may get an email that asks again. They must have the requested
-// status, must not be blocked, and must not have reached the limit per address.
+// askable selects the given subscriptions that may be asked again by email. They must have the requested status, must
+// not be blocked, and must not have reached the limit per address.
 const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
 	s.id = j.value ` + campaigns.Barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
@@ -356,8 +356,8 @@ func askOnce(
 	return asked, tx.Audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
 }
 
-// UnsubscribeSilent unsubscribes the subscribers of a list who were asked again and have not answered within 14 days,
-// at most 5,000 per call. It returns their number and whether there are more. If there is no such list, it returns
+// UnsubscribeSilent unsubscribes a list's subscribers who were asked again and have not answered within 14 days, at
+// most 5,000 per call. It returns their number and whether there are more. If there is no such list, it returns
 // core.ErrListNotFound.
 func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	left int64, more bool, err error,

@@ -64,22 +64,21 @@ type StatusCount struct {
 	Count  int64  `db:"count"  json:"count" about:"Number of jobs"`
 }
 
-// RecordCounts holds the numbers of main records.
+// RecordCounts holds the numbers of the main kinds of records.
 type RecordCounts struct {
 	Tenants int64 `db:"tenants" json:"tenants" about:"Number of tenants"`
 	Lists   int64 `db:"lists"   json:"lists" about:"Number of newsletter lists"`
 	Users   int64 `db:"users"   json:"users" about:"Number of users"`
 }
 
-// overviewLists is the maximum number of lists in an overview. It contains the lists with the most mailable
+// overviewLists is the maximum number of lists in an overview. An overview contains the lists with the most mailable
 // subscribers.
 const overviewLists = 20
 
 // overviewJobs is the maximum number of jobs in an overview.
 const overviewJobs = 50
 
-// Overview reads all figures, each in a separate transaction. It returns core.ErrStorage or an error of the file
-// system.
+// Overview reads all figures, each in a separate transaction. It returns core.ErrStorage or a file system error.
 func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	o.DaemonRuns, o.Schema = s.DaemonRuns(), schema.Latest()
 	if o.Disk, err = s.DiskState(); err != nil {
@@ -137,7 +136,7 @@ type RecipientCounts struct {
 	Left       int64 `db:"unsubscribed"`
 }
 
-// RecipientCounts returns the sums of the counts of all jobs. Its only error is core.ErrStorage.
+// RecipientCounts returns the sums of all jobs' counts. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
 		coalesce(sum(skipped), 0) AS skipped,
@@ -157,7 +156,7 @@ func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	return q, err
 }
 
-// DiskState returns the sizes of the database files and of their disk. It can return an error of the file system.
+// DiskState returns the sizes of the database files and of their disk. It can return a file system error.
 func (s *Store) DiskState() (d DiskState, err error) {
 	fi, err := os.Stat(s.Path())
 	if err != nil {

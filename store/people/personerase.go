@@ -18,9 +18,9 @@ import (
 //
 // Blocks of the address stay as a keyed hash. An address that was on a list can't be imported again, but the person may
 // subscribe again. Undelivered events about the person are deleted too. The tenant's endpoints, and a remote send
-// service, are notified that the address was unsubscribed. Only the event for that keeps the address, until it is
-// delivered. If this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are
-// deleted in steps soon after. Its only error is core.ErrStorage.
+// service, are notified that the address was unsubscribed. Only that event keeps the address, until it is delivered. If
+// this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are deleted in
+// steps soon after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
 	err error,
 ) {
@@ -241,7 +241,7 @@ func (e *erasing) memberSide() error {
 	for i := range left {
 		told[i] = left[i].ID
 	}
-	if err == nil { // except events of an earlier erasure that receivers have not got yet
+	if err == nil { // except events of an earlier erasure that receivers have not received yet
 		err = e.removeEvents(told)
 	}
 	for i := range left {

@@ -169,7 +169,7 @@ func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// providerWord is the text of the reason stored with a suppression that a provider reported.
+// providerWord is the reason stored with a suppression that a provider reported.
 const providerWord = "provider event"
 
 // suppress blocks an address for all lists of a tenant, including those that it joins later.
@@ -183,7 +183,7 @@ func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason str
 	return err
 }
 
-// mark sets a mark of a recipient. The job's statistics count it the first time.
+// mark sets a mark on a recipient. The job's statistics count it only the first time.
 func mark(tx *db.Tx, jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {

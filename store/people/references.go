@@ -46,7 +46,7 @@ type Reference struct {
 	TenantID string `db:"tenant_id"` // empty means no tenant
 }
 
-// MinReference is the minimum length of a prefix of an id that identifies a record.
+// MinReference is the minimum length of an id prefix that can identify a record.
 const MinReference = 4
 
 // ReferenceQueries holds, for each noun, a query over all its records with the columns of Reference.

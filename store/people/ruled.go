@@ -22,8 +22,8 @@ const (
 	ruledMost = 8   // maximum number of such reads for a page
 )
 
-// ruledSubscriptions is MatchingSubscriptions for a filter with a rule. Its rows are those of audience.PeopleOf, in the
-// same order.
+// ruledSubscriptions is MatchingSubscriptions for a filter with a rule. It returns the same people as
+// audience.PeopleOf, in the same order.
 func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Sorting reads all subscriptions, because no index has their order, and an index would make each subscription 10%
-// larger. Sorting is therefore limited to a number of subscriptions that takes a few milliseconds.
+// Sorting reads all subscriptions, because no index has the requested order, and an index would make each subscription
+// 10% larger. Sorting is therefore limited to a number of subscriptions that takes a few milliseconds.
 const (
 	// sortable counts the subscriptions of lists, up to a limit: one more than can be sorted.
 	sortable = `SELECT count(*) FROM (SELECT 1 FROM json_each(?1) AS j CROSS JOIN subscription AS s

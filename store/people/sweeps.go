@@ -20,13 +20,13 @@ const attemptsKept = 14 * 24 * time.Hour
 // queueIDKept is how long a provider can refer to an email by its queue ID.
 const queueIDKept = 60 * 24 * time.Hour
 
-// knownDeviceKept is the time for which a known device or address keeps its own counter of failed logins.
+// knownDeviceKept is how long a known device or address keeps its own counter of failed logins.
 const knownDeviceKept = 90 * 24 * time.Hour
 
-// oldServerKept is the time for which the settings of a replaced mail server are stored.
+// oldServerKept is how long the settings of a replaced mail server are stored.
 const oldServerKept = 12 * time.Hour
 
-// OriginKept is the time for which the audit log keeps the origin of a request.
+// OriginKept is how long the audit log keeps the origin of a request.
 const OriginKept = 90 * 24 * time.Hour
 
 // sweep deletes expired rows from one table, at most one batch at a time. It selects the keys of the rows and then
@@ -37,8 +37,8 @@ type sweep struct {
 	find string
 	keep func(Retention) time.Duration
 	set  string // assignment that changes the rows instead of deleting them
-	// counted is set if the rows are pending subscriptions, with the list first in the key. Counts then move them to
-	// the state to.
+	// counted is set if the rows are pending subscriptions, with the list first in the key. The counts then move them
+	// to the state in to.
 	counted bool
 	to      core.CountedState
 	// queued is set if the rows are queued events, with the endpoint first in the key. Their number and size in the
@@ -168,7 +168,7 @@ var expired = []sweep{
 	},
 	oldest("provider_event", "received_at").after(keptRecipients),
 	{
-		// People's rows of deleted tags. The query first finds the numbers of all tags in these rows.
+		// Rows that assign deleted tags to people. The query first finds the numbers of all tags in these rows.
 		table: "tagged", key: "list_id, id, tag_no", find: `WITH RECURSIVE g (no) AS (SELECT min(tag_no) FROM tagged
 			INDEXED BY tagged_tag UNION ALL
 			SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
@@ -337,8 +337,8 @@ func ofImports(table, key string) sweep {
 		" x ON x.import_id = j.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?"}
 }
 
-// pages reduces the batches of a sweep of pages, each of which holds thousands of recipients. It comes before the sweep
-// of the recipients, and so no page outlives its recipients for long.
+// pages reduces the batch size of a sweep of pages, each of which holds thousands of recipients. This sweep runs before
+// the sweep of the recipients, so no page outlives its recipients for long.
 func pages(sw sweep) sweep {
 	sw.find = strings.ReplaceAll(strings.TrimSuffix(sw.find, "+?")+"(+?) / 25", "x.seq", "x.first_seq")
 	return sw

@@ -110,7 +110,7 @@ func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instan
 }
 
 // setAnswer saves the text of an answer in the poll's field. If the list's fields have changed so that the field can't
-// take the answer, or if another member service has the subscription, it does nothing.
+// take the answer, or if another member service manages the subscription, it does nothing.
 func setAnswer(tx *db.Tx, v *Voting, field, text string, now core.Instant) error {
 	asked := core.Poll{Field: field, Options: core.Strings{text}}
 	if asked.Fits(v.Number, &v.List.List) != nil {

@@ -23,9 +23,9 @@ const whyMails = `SELECT id, kind, tenant_id, list_id, CASE state WHEN ` + tenan
 	due_at, finished_at, reason FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + tenants.SQLMailLeftOut + ` AND (?2 OR list_id <> '' AND
 	tenant_id IN (SELECT value FROM json_each(?3))) ORDER BY id DESC LIMIT +?4`
 
-// Why returns the reasons why an address may have got no email. These are its subscriptions, its blocks, and the last
-// emails to it with the replies of the receiving server. It covers the tenants in among or, if all is true, every
-// tenant. It includes emails about an account only if all is true. Its only error is core.ErrStorage.
+// Why returns the reasons why an address may not have received an email: its subscriptions, its blocks, and the last
+// emails to it with the receiving server's replies. It covers the tenants in among or, if all is true, every tenant. It
+// includes emails about an account only if all is true. Its only error is core.ErrStorage.
 func (s *Store) Why(ctx context.Context, email core.Email, among []string, all bool) (w core.Why, err error) {
 	w = core.Why{
 		Email: email, Subscriptions: []core.WhySubscription{}, Blocks: []core.Suppressed{}, Mails: []core.WhyMail{},
