@@ -17,13 +17,13 @@ import (
 
 // Limits that keep the log short, because a restore should read few files.
 const (
-	// readMost is how long a restore should take at most to read the files of level 0. It reads each of them twice, and
-	// fetchAtOnce at a time. The number of files that this allows triggers an early compaction. It is at least
-	// compactMany and at most compactMost.
+	// readMost is the maximum time that a restore should take to read the level 0 files. It reads each file twice, and
+	// fetchAtOnce files at a time. The number of files that can be read in this time triggers an early compaction. It
+	// is at least compactMany and at most compactMost.
 	readMost    = 2 * time.Second
 	compactMany = 1024
 	compactMost = 8192
-	// keepShipped is how long files of level 0 stay after compaction, because a restore may be reading them.
+	// keepShipped is how long level 0 files stay after compaction, because a restore may be reading them.
 	keepShipped = 5 * time.Minute
 	// compactAtOnce is the maximum number of files that one compaction reads.
 	compactAtOnce = 1024
@@ -35,10 +35,10 @@ const (
 var compactEvery = [levels]time.Duration{1: 30 * time.Second, 2: 5 * time.Minute, 3: time.Hour}
 
 const (
-	// busyBytes is the number of bytes shipped between two checks from which the daemon counts as busy. A busy daemon
-	// postpones compaction, which takes about as much CPU as shipping.
+	// busyBytes is the minimum number of bytes shipped between two checks for the daemon to count as busy. A busy
+	// daemon postpones compaction, which takes about as much CPU as shipping.
 	busyBytes = 8 << 20
-	// busyPeriods is the maximum number of periods for which a level is postponed.
+	// busyPeriods is the maximum number of periods that a level is postponed.
 	busyPeriods = 4
 )
 
@@ -46,8 +46,8 @@ const (
 const snapshotEvery = 24 * time.Hour
 
 // compact merges the files of the level below that a level does not cover yet into one new file. It stops at the
-// transaction through, because the next holder of the lease might not know about later ones. It returns the new file, or
-// the zero value if there was nothing to do. recent returns the content of a recently shipped file of level 0, or nil.
+// transaction through, because the next holder of the lease might not know about later ones. It returns the new file,
+// or the zero value if there was nothing to do. recent returns the content of a recently shipped level 0 file, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
 ) (made logFile, err error) {
@@ -110,8 +110,8 @@ func (l logFiles) compact(
 	return whole, nil
 }
 
-// fetchAll opens files of the log, several at once. It doesn't open files whose content the function known returns. The
-// caller closes the readers that implement io.Closer, even after an error, when some readers are nil.
+// fetchAll opens log files, several at once. It doesn't open files whose content the function known returns. The caller
+// closes the readers that implement io.Closer, even after an error, when some readers are nil.
 func (l logFiles) fetchAll(
 	ctx context.Context, files []logFile, known func(logFile) []byte,
 ) (readers []io.Reader, err error) {
@@ -179,8 +179,8 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 	return from
 }
 
-// beforeHole returns from, which contains one file, if the file after that is missing. No other file will then ever be
-// compacted with this one. Otherwise beforeHole returns nil.
+// beforeHole returns from, which contains one file, if the file after it is missing, because then no other file will
+// ever be compacted with it. Otherwise beforeHole returns nil.
 func (l logFiles) beforeHole(
 	ctx context.Context, level int, below, from []logFile, through uint64,
 ) ([]logFile, error) {
@@ -205,8 +205,8 @@ func (l logFiles) beforeHole(
 // lateListing is longer than any delay of a listing.
 const lateListing = time.Hour
 
-// followingGap returns the files that continue from a whole copy after the transaction end, for a level in which the
-// file after end is missing. It returns ErrGap if that file is missing at level 0 and there is no later whole copy.
+// followingGap returns the files that continue from a whole copy after the transaction end, for a level that lacks the
+// file after end. It returns ErrGap if that file is missing at level 0 and there is no later whole copy.
 func (l logFiles) followingGap(
 	ctx context.Context, level int, below []logFile, end, through uint64,
 ) (from []logFile, err error) {
@@ -237,8 +237,8 @@ func (l logFiles) followingGap(
 	return nil, nil
 }
 
-// sweep removes the files of the log that are not needed to restore any state between keep and now: files of level 0
-// that level 1 covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
+// sweep removes the log files that are not needed to restore any state between keep and now: level 0 files that level 1
+// covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
 func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	snapshots, err := l.list(ctx, snapshotLevel)
 	if err != nil {
@@ -310,7 +310,7 @@ func (r *Replica) keepShort() {
 	}
 }
 
-// newest returns the time at which the last file of a level was written, or the zero time if unknown.
+// newest returns the time when the last file of a level was written, or the zero time if unknown.
 func (r *Replica) newest(level int) (at time.Time) {
 	files, err := r.log.list(r.ctx, level)
 	if err == nil && len(files) > 0 {
@@ -320,7 +320,7 @@ func (r *Replica) newest(level int) (at time.Time) {
 }
 
 // lastWhole returns the time of the last whole copy, or the zero time if unknown. If there is no copy, it returns the
-// time at which the log started, because a log starts with the whole database.
+// time when the log started, because a log starts with the whole database.
 func (r *Replica) lastWhole() (at time.Time) {
 	if at = r.newest(snapshotLevel); !at.IsZero() {
 		return at
@@ -400,7 +400,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }
 
-// manyFiles returns the number of files of level 0 that triggers an early compaction if reading a file takes latency.
+// manyFiles returns the number of level 0 files that triggers an early compaction if reading a file takes latency.
 func manyFiles(latency time.Duration) uint64 {
 	read := readMost * fetchAtOnce / 2 / max(latency, 1)
 	return uint64(min(max(read, compactMany), compactMost))

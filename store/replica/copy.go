@@ -20,7 +20,7 @@ type CopyOptions struct {
 	ToGap bool
 }
 
-// Copied describes what Copy has restored.
+// Copied describes what Copy restored.
 type Copied struct {
 	TXID uint64
 	At   time.Time // time of its last transaction, by the clock of the machine that wrote it

@@ -11,7 +11,7 @@
 //	missing.go   a bucket that has lost its contents
 //	lease.go     the lock object: which machine may write, and until when
 //	ship.go      from the -wal into the log, and the callers that wait for it
-//	put.go       files of the log on their way to the bucket, and strays of earlier holders
+//	put.go       log files on their way to the bucket, and strays from earlier holders
 //	whole.go     the whole database into the log, in parts
 //	wal.go       the -wal, its index, and the log files made from them
 //	logfiles.go  the log in the bucket: names, its end, the files that a restore needs
@@ -26,13 +26,13 @@
 //
 //   - A caller gets its result only after the log has the commit without a gap and the lease was still fresh.
 //   - The -wal restarts only after all of it is in the log. Checkpoints run while no other process may write.
-//   - A file of the log is written once. A file that a former holder sent too late is removed, because no caller got
+//   - A log file is written once. A file that a former holder sent too late is removed, because no caller got
 //     a result for it. Until then, the log ends before it.
 //   - Unconditional writes and deletes are the same on each machine: levels above 0 are made from the log, and the
 //     files that they cover are removed.
 //   - A machine that lost the lease never acts again. A machine that couldn't renew it in time waits until it has.
 //   - An opened -shm stays open. Closing the descriptor would release SQLite's locks of the -wal.
-//   - A database file from which the log does not continue is renamed, never deleted. The same applies to its -wal and
+//   - A database file that the log does not continue from is renamed, never deleted. The same applies to its -wal and
 //     its rollback journal, with or without the file, because SQLite would apply them to the restored file.
 //
 // # Flow

@@ -12,8 +12,8 @@ type Stats struct {
 	Generation uint64
 	TXID       uint64        // the bucket has this transaction and all before it
 	Lag        time.Duration // age of the oldest commit that the bucket lacks; 0: it lacks none
-	Put        time.Duration // recent duration of writing a file of the log; 0: unknown
-	InFlight   int           // number of files of the log being uploaded
+	Put        time.Duration // recent duration of writing a log file; 0: unknown
+	InFlight   int           // number of log files being uploaded
 	Waiting    int           // number of callers that wait for the bucket
 	Lease      error         // nil, ErrStale or ErrLost, as returned by Check
 }
@@ -53,7 +53,7 @@ const lagPause = 20 * time.Millisecond
 
 // Lag measures how long it takes until the bucket has everything that was committed to the database at path before the
 // call. If the bucket already has everything, Lag returns 0. If ctx ends first, Lag returns the cause. If level 0 lacks
-// the last file of the log, Lag waits for the next file. Another process must have the file open and ship it.
+// the last log file, Lag waits for the next file. Another process must have the file open and ship it.
 func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {

@@ -45,7 +45,7 @@ func (h holder) same(o holder) bool {
 	return h.of(o) && h.Renewal == o.Renewal && h.Released == o.Released
 }
 
-// of reports whether h and o come from the same machine, since it last took the lease.
+// of reports whether h and o come from the same machine and the same generation of the lease.
 func (h holder) of(o holder) bool {
 	return h.Generation == o.Generation && h.Node == o.Node && h.Place == o.Place
 }
@@ -160,7 +160,7 @@ const warnEvery = time.Minute
 // take waits until this node has the lease. It returns the previous holder, or the zero value if there was none. While
 // it waits, it calls waiting with the last holder seen; alive reports whether that holder has renewed the lease in the
 // meantime. The caller must hold the lock of the database file. take takes a lease of the same node at the same place
-// immediately, because its process can't be running any more.
+// immediately, because its process can't be running anymore.
 func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
 	var seen sight
 	var first holder         // first holder that this call waited for
@@ -266,8 +266,8 @@ func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) 
 	return l.clock()-seen.since >= l.ttl, nil
 }
 
-// renew renews the lease once. After an error of the bucket the lease stays fresh as long as before. After ErrLost it
-// never becomes fresh again.
+// renew renews the lease once. After a bucket error, the lease stays fresh as long as before. After ErrLost it never
+// becomes fresh again.
 func (l *lease) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -294,8 +294,7 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-// raise sets the generation to a number that no file of the log has. Generations start over if the lock object was
-// deleted.
+// raise sets the generation to a number that no log file has. Generations start over if the lock object was deleted.
 func (l *lease) raise(ctx context.Context, generation uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

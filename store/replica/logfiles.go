@@ -25,7 +25,7 @@ const (
 	snapshotLevel = 9
 )
 
-// logFile is one file of the log in the bucket. It holds the changes of the transactions min to max.
+// logFile is a log file in the bucket. It holds the changes of the transactions min to max.
 type logFile struct {
 	level    int
 	min, max uint64
@@ -44,7 +44,7 @@ type logFiles struct {
 	least  uint64    // the log reaches this transaction, and maybe further; 0: unknown
 }
 
-// damagedError means that a file of the log exists but is unreadable. It is an ErrGap.
+// damagedError means that a log file exists but is unreadable. It is an ErrGap.
 type damagedError struct {
 	file  logFile
 	key   string
@@ -95,12 +95,12 @@ func (l logFiles) list(ctx context.Context, level int) (files []logFile, err err
 	return files, nil
 }
 
-// open returns a reader of the first size bytes of a file of the log; 0 means the whole file.
+// open returns a reader of the first size bytes of a log file; 0 means the whole file.
 func (l logFiles) open(ctx context.Context, f logFile, size int64) (io.ReadCloser, error) {
 	return l.bucket.Get(ctx, l.key(f.level, f.min, f.max), 0, size)
 }
 
-// header reads the header of a file of the log. If the file has no header, it returns a damagedError.
+// header reads the header of a log file. If the file has no header, it returns a damagedError.
 func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err error) {
 	r, err := l.open(ctx, f, ltx.HeaderSize)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err erro
 	return h, nil
 }
 
-// exists looks up a file of level 0 by name, which is reliable even if listings are outdated.
+// exists looks up a level 0 file by name, which is reliable even if listings are outdated.
 func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error) {
 	info, err := l.bucket.Head(ctx, l.key(0, txid, txid))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && l.isBad(0, txid, txid) {

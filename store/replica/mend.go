@@ -29,7 +29,7 @@ func (r *Replica) Broken() (broken, mended error) {
 
 // Mend ships a whole copy of the database; a restore then doesn't need the part that found reports as missing. Until
 // the copy is there, Broken returns found. If Mend fails, keepShort tries again later. If this machine doesn't hold the
-// lease, it returns ErrStale or ErrLost. It also returns errors of the bucket.
+// lease, it returns ErrStale or ErrLost. It also returns bucket errors.
 func (r *Replica) Mend(ctx context.Context, found error) error {
 	r.mending.Lock()
 	defer r.mending.Unlock()
@@ -209,9 +209,9 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	return at, nil
 }
 
-// lastFile returns the last file of level 0 by the latest holder that has any, even if files before it are missing.
-// newest is the last transaction that the log had, which can be later: in a damaged file or at a higher level. Both
-// ignore files that an earlier holder sent too late. last is the zero value if there is no file.
+// lastFile returns the last level 0 file by the latest holder that has any, even if files before it are missing. newest
+// is the last transaction that the log had, which can be later: in a damaged file or at a higher level. Both ignore
+// files that an earlier holder sent too late. last is the zero value if there is no file.
 func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newest uint64, err error) {
 	listed, err := r.log.list(ctx, 0)
 	if err != nil {

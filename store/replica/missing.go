@@ -69,8 +69,8 @@ func (r *Replica) remember(n *note, h holder) error {
 	return writeNote(r.path, *n)
 }
 
-// Missing returns ErrMissing if the bucket at address is empty, although the database at path was kept there according
-// to the note next to it, or because knows is true. knows is the result of Options.Knows. Missing writes nothing.
+// Missing returns ErrMissing if the bucket at address is empty, although, according to the note next to it or to knows,
+// the database at path was kept there. knows is the result of Options.Knows. Missing writes nothing.
 func Missing(ctx context.Context, address string, env func(string) string, path string, knows bool) error {
 	r, err := New(Options{
 		URL: address, Env: env, Path: path, Knows: func(context.Context) (bool, error) { return knows, nil },

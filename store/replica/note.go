@@ -26,8 +26,8 @@ type note struct {
 	Others     uint64 `json:"others,omitempty"` // latest generation of another machine that this one has waited for
 }
 
-// served reports whether no other machine can have served after the machine of the note. before is the previous holder
-// of the lease.
+// served reports whether no other machine can have served after the note's machine. before is the previous holder of
+// the lease.
 func (n note) served(before holder) bool {
 	return before.Node == n.Node && before.Generation <= n.Generation
 }

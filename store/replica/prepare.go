@@ -15,7 +15,7 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// position is the place in the log to which a database file without a -wal corresponds.
+// position is the place in the log that a database file without a -wal corresponds to.
 type position struct {
 	txid  uint64
 	pages uint32
@@ -140,7 +140,7 @@ func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error)
 	return at, err
 }
 
-// adopt ships the whole database file as the next file of the log after head.
+// adopt ships the whole database file as the next log file after head.
 func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err error) {
 	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
 		return at, err
@@ -208,8 +208,8 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 	return at, fits, err
 }
 
-// samePage reports whether the last file of the log has the same page content as the -wal frame before end. If not, the
-// -wal has the right salts but belongs to a different history.
+// samePage reports whether the last log file has the same page content as the -wal frame before end. If not, the -wal
+// has the right salts but belongs to a different history.
 func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool, error) {
 	wal, err := os.Open(r.path + "-wal")
 	if err != nil {
@@ -273,8 +273,8 @@ func (r *Replica) shipWith(ctx context.Context, txid uint64, from walEnd, ship f
 	return txid, err
 }
 
-// withDatabase opens the database file and calls fn with a connection. SQLite rebuilds the index of a -wal that a kill
-// has left.
+// withDatabase opens the database file and calls fn with a connection. SQLite rebuilds the index of a -wal left by a
+// kill.
 func withDatabase(ctx context.Context, path string, fn func(*sql.Conn) error) error {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
 		"?_pragma=busy_timeout(5000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// send starts to upload a file of the log. The caller holds captureMu.
+// send starts to upload a log file. The caller holds captureMu.
 func (s *shipper) send(p *parcel) {
 	s.txid++
 	p.txid = s.txid
@@ -39,7 +39,7 @@ func (s *shipper) send(p *parcel) {
 // staleLook is how often put checks whether the lease is fresh, while a file waits for that.
 const staleLook = 20 * time.Millisecond
 
-// put writes a file of the log, and retries until the bucket has it. It fails if its context ends or the lease is lost.
+// put writes a log file, and retries until the bucket has it. It fails if its context ends or the lease is lost.
 func (s *shipper) put(p *parcel) error {
 	key := s.log.key(0, p.txid, p.txid)
 	cond := objects.Condition{Absent: true}
@@ -113,7 +113,7 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	return false, objects.Condition{Match: etag}, nil
 }
 
-// stray reads the ETag of a file of the log, then its header. It returns a damagedError with the ETag if the header is
+// stray reads the ETag of a log file, then its header. It returns a damagedError with the ETag if the header is
 // unreadable.
 func (l logFiles) stray(ctx context.Context, f logFile) (etag string, h ltx.Header, err error) {
 	info, err := l.bucket.Head(ctx, l.key(f.level, f.min, f.max))

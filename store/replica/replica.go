@@ -29,7 +29,7 @@ type Options struct {
 	// TTL is the lifetime of the lease. If a machine dies, another one can take over after that time. 0 means 10 s.
 	TTL time.Duration
 	// Keep is how far back the database can be restored. For the last minutes, any commit can be restored; before that,
-	// about one state per half minute. 0 means 72 h.
+	// about one state every 30 seconds. 0 means 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
 	// Supersede lets the database file replace the contents of the bucket. Earlier states can still be restored.
@@ -65,7 +65,7 @@ type Replica struct {
 	last      bool                    // no machine served after this one did
 	trouble   atomic.Pointer[trouble] // problems found in the log
 	mending   sync.Mutex
-	bad       []logFile               // damaged files of the log; used by keepShort
+	bad       []logFile               // damaged log files; used by keepShort
 	copies    backoff                 // spaces out whole copies; used by keepShort
 	verified  time.Time               // when the log was last found complete; used by keepShort
 	ship      *shipper                // set by Start
@@ -114,7 +114,7 @@ func New(o Options) (*Replica, error) {
 // Prepare takes the lease, waiting for it if necessary, and brings the database file up to the newest state in the
 // replica. The caller must hold the lock of the file, which keeps other processes of this machine from serving it, and
 // must not have opened it. Prepare returns ErrMissing if the bucket has lost its contents, ErrAnother if the bucket
-// holds a different database, ErrGap if the log is damaged, and errors of the bucket and of the file system.
+// holds a different database, ErrGap if the log is damaged, as well as bucket and file system errors.
 func (r *Replica) Prepare(ctx context.Context) error {
 	n, err := readNote(r.path)
 	if err != nil {
@@ -185,8 +185,8 @@ func (r *Replica) another(ctx context.Context, n note) error {
 	return r.fits(ctx, n, h)
 }
 
-// fits returns ErrAnother if the holder of the lease keeps a database of which this machine's file is not a copy. A
-// machine that has used this replica or waited for it before may have any file, because the file was put there later.
+// fits returns ErrAnother if this machine's file is not a copy of the lease holder's database. A machine that has used
+// this replica or waited for it before may have any file, because the file was put there later.
 func (r *Replica) fits(ctx context.Context, n note, h holder) error {
 	if r.opts.Supersede || r.opts.Begin || r.opts.Made == nil || h.Made == "" || n.URL == r.Name() || n.Seen == r.Name() ||
 		n.Log != "" && n.Log == h.Log {

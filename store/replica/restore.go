@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	fetchAtOnce = 64       // number of files of the log read at once, because each takes long from a remote bucket
+	fetchAtOnce = 64       // number of log files read at once, because each takes long from a remote bucket
 	fetchWhole  = 8 << 20  // maximum size in bytes of a file that is read into memory
 	fetchMemory = 64 << 20 // maximum number of bytes of files that a restore holds in memory
 )
@@ -77,7 +77,7 @@ func (l logFiles) restoreAround(
 	}
 }
 
-// restoreFiles writes the database in these files of the log to a new file of mode 0600, and syncs it.
+// restoreFiles writes the database in these log files to a new file of mode 0600, and syncs it.
 func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 // errWrite means that a restored file could not be written.
 var errWrite = errors.New("write")
 
-// fetch opens a file of the log. It reads small files into memory.
+// fetch opens a log file. It reads small files into memory.
 func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error) {
 	r, err := l.open(ctx, file, 0)
 	if err != nil || file.size > fetchWhole {
@@ -185,8 +185,8 @@ func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-// decode calls fn, which reads files of the log with ltx, and turns a panic into an error. ltx panics if a file is cut
-// off right after its pages.
+// decode calls fn, which reads log files with ltx, and turns a panic into an error. ltx panics if a file is cut off
+// right after its pages.
 func decode(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,7 +196,7 @@ func decode(fn func() error) (err error) {
 	return fn()
 }
 
-// applyOne writes the pages of one file of the log, and verifies its checksum.
+// applyOne writes the pages of one log file, and verifies its checksum.
 func applyOne(f *os.File, r io.Reader) error {
 	dec := ltx.NewDecoder(r)
 	if err := dec.DecodeHeader(); err != nil {

@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// depth is the maximum number of files of the log that are uploaded at once.
+	// depth is the maximum number of log files that are uploaded at once.
 	depth = 8
-	// overtake is a duration of Puts. If they take at least this long, the next Put starts without waiting for the
-	// previous one.
+	// overtake is the minimum duration of Puts at which the next Put starts without waiting for the previous one.
 	overtake = 3 * time.Millisecond
 	// lazy is how long a commit that no caller waits for is held back, so that others can share its file.
 	lazy = time.Second
@@ -24,8 +23,8 @@ const (
 	memory = 16 << 20
 	// paceMost caps the time for making one file, as used for share.
 	paceMost = 20 * time.Millisecond
-	// share limits the time spent on making files of the log to 1/share of the total time. Commits made between two
-	// files share the next one, which contains each changed page only once.
+	// share limits the time spent on making log files to 1/share of the total time. Commits made between two files
+	// share the next one, which contains each changed page only once.
 	share = 2
 )
 
@@ -56,7 +55,7 @@ type shipper struct {
 	files     *walFiles
 	end       walEnd // end of what was read from the -wal
 	sealed    walEnd // a checkpoint may have moved the -wal up to here
-	txid      uint64 // transaction of the last file of the log
+	txid      uint64 // transaction of the last log file
 	whole     bool   // the next capture copies the whole database
 	begun     int    // number of parts of a whole copy that was given up; the next copy must not have fewer
 	alone     int    // number of further files to send one by one: a late Put from the previous holder may still arrive
@@ -82,7 +81,7 @@ type shipper struct {
 // errSnapshot means that a checkpoint has to wait for a whole copy.
 var errSnapshot = errors.New("a full copy is being uploaded to the replica")
 
-// parcel is one file of the log.
+// parcel is one log file.
 type parcel struct {
 	txid  uint64
 	note  uint64 // latest note of the commits that it covers
@@ -262,8 +261,8 @@ func (s *shipper) busy() time.Duration {
 	return max(0, s.lastStart+max(overtake/4, s.latency/6)-s.lease.clock())
 }
 
-// capture makes one file of the log from the new frames in the -wal, and sends it. It returns errBroken if the whole
-// database has to be copied. The caller holds captureMu.
+// capture makes one log file from the new frames in the -wal, and sends it. It returns errBroken if the whole database
+// has to be copied. The caller holds captureMu.
 func (s *shipper) capture() (err error) {
 	if s.whole {
 		return errBroken

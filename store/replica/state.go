@@ -17,7 +17,7 @@ type State struct {
 	TXID      uint64    // last transaction that can be restored; 0: none
 	Newest    time.Time // time at which the file of TXID was written
 	Oldest    time.Time // earliest time that can be restored, by the clock of the machine that wrote it
-	Files     int       // number of files of the log, including snapshots
+	Files     int       // number of log files, including snapshots
 	Snapshots int       // number of whole copies
 	Bytes     int64     // total size of all files
 	Gap       error     // an ErrGap if some or all of the log is missing, otherwise nil
@@ -41,7 +41,7 @@ type Holder struct {
 	Released   bool // the machine gave up the lease, as it does when it stops
 }
 
-// Lapses returns the time from which another machine can take the lease, if it is not renewed before.
+// Lapses returns the time after which another machine can take the lease if it has not been renewed.
 func (h *Holder) Lapses() time.Time { return h.Renewed.Add(h.TTL) }
 
 // Look returns the state of the bucket at url. It needs no lease and writes nothing. env looks up the keys.
@@ -97,7 +97,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	return s, err
 }
 
-// past sets the times in s that can be restored from all files of the log.
+// past sets the times in s that can be restored from all log files.
 func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	slices.SortFunc(all, func(a, b logFile) int { return cmp.Or(cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max)) })
 	end := all[0] // last file of the chain without a hole; starts with the first file that a restore can start from
@@ -123,7 +123,7 @@ func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	return nil
 }
 
-// chain returns files of a log, each of which continues from the one before. At a gap, it continues with the next whole
+// chain returns log files, each of which continues from the previous one. At a gap, it continues with the next whole
 // copy. all is sorted by start and end, and its first file is one that a restore can start from.
 func chain(all []logFile) (files []logFile) {
 	var whole, rest []logFile
@@ -198,8 +198,8 @@ func Fits(ctx context.Context, address, path string, made func(context.Context) 
 	return r.fits(ctx, n, holder{Node: s.Holder.Node, Log: s.Holder.Log, Made: s.Holder.Made})
 }
 
-// Node returns the name of the machine of the database file at path, as in Holder.Node. It returns an empty string if
-// the file was not kept in a replica.
+// Node returns the name of the machine that the database file at path belongs to, as in Holder.Node. It returns an
+// empty string if the file was not kept in a replica.
 func Node(path string) (string, error) {
 	n, err := readNote(path)
 	return n.Node, err

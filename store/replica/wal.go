@@ -22,7 +22,7 @@ const (
 	indexHeader = 48 // in the -shm, which has two copies
 	pageSize    = 4096
 	frameSize   = frameHeader + pageSize
-	// fileFrames is the maximum number of frames in one file of the log, unless a single transaction has more.
+	// fileFrames is the maximum number of frames in one log file, unless a single transaction has more.
 	fileFrames = 4096
 )
 
@@ -242,7 +242,7 @@ func saltOf(b []byte) [2]uint32 {
 	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
-// header returns the header of a file of the log. generation is the generation of the lease that writes the file.
+// header returns the header of a log file. generation is the generation of the lease that writes the file.
 func (c *changed) header(txid, generation uint64) ltx.Header {
 	return ltx.Header{
 		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: pageSize, Commit: c.to.pages,
@@ -252,7 +252,7 @@ func (c *changed) header(txid, generation uint64) ltx.Header {
 	}
 }
 
-// walEndOf returns the end of the -wal that a file of the log reaches. It has no frames for a whole copy.
+// walEndOf returns the end of the -wal that a log file reaches. It has no frames for a whole copy.
 func walEndOf(h ltx.Header) walEnd {
 	end := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}, pages: h.Commit}
 	if h.WALOffset > 0 {
@@ -261,8 +261,8 @@ func walEndOf(h ltx.Header) walEnd {
 	return end
 }
 
-// encode writes a file of the log. If the database has grown by a page that is in no frame, SQLite never wrote that
-// page: encode reads it from main, the database file, or leaves it empty.
+// encode writes a log file. If the database has grown by a page that is in no frame, SQLite never wrote that page:
+// encode reads it from main, the database file, or leaves it empty.
 func (c *changed) encode(w io.Writer, main io.ReaderAt, txid, generation uint64) error {
 	enc, err := ltx.NewEncoder(w)
 	if err != nil {

@@ -29,7 +29,7 @@ var errMoved = errors.New("another program checkpointed the -wal file meanwhile"
 // file.
 type whole struct {
 	main, wal io.ReaderAt
-	newest    map[uint32]uint32 // newest frame of each page in the -wal, counted from 0
+	newest    map[uint32]uint32 // newest frame of each page in the -wal, 0-based
 	end       walEnd
 }
 
@@ -53,7 +53,7 @@ func (w whole) page(no uint32, buf []byte) ([]byte, error) {
 	return buf, err
 }
 
-// encode writes the pages as a file of the log.
+// encode writes the pages as a log file.
 func (w whole) encode(to io.Writer, h ltx.Header, pages iter.Seq[uint32]) error {
 	enc, err := ltx.NewEncoder(to)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	return nil
 }
 
-// sendParts ships the parts of a whole copy after the first of n. The last part records the position in the -wal from
-// which the log continues, and contains the page of the last frame before it, which identifies that position later.
+// sendParts ships the parts of a whole copy after the first of n. The last part records the position in the -wal that
+// the log continues from, and contains the page of the last frame before it, which identifies that position later.
 func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 	group, ctx := errgroup.WithContext(s.copies)
 	group.SetLimit(partsAtOnce)
@@ -224,7 +224,7 @@ func (s *shipper) stayed(end walEnd, backfilled uint32) error {
 	return errMoved
 }
 
-// framesOf maps each page in the -wal to the number of its newest frame, counted from 0.
+// framesOf maps each page in the -wal to the 0-based number of its newest frame.
 func framesOf(wal io.ReaderAt, end walEnd) (map[uint32]uint32, error) {
 	newest := map[uint32]uint32{}
 	for i := range end.frames {

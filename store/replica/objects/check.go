@@ -28,7 +28,7 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	if sum := md5.Sum(body); info.ETag == hex.EncodeToString(sum[:]) {
 		return true, nil
 	}
-	// An ETag can be any text. If the storage encrypts, it looks like the MD5 of the content but isn't.
+	// An ETag can be any string. If the storage encrypts, it looks like the MD5 of the content but isn't.
 	r, err := b.Get(ctx, key, 0, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -53,7 +53,7 @@ func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 }
 
 // Probe writes an object to the bucket and removes it. It returns an error if the bucket can't be reached or written
-// to, or if it ignores the conditions of Put, on which the lease depends.
+// to, or if it ignores Put's conditions, which the lease depends on.
 func Probe(ctx context.Context, b Bucket) (err error) {
 	key := "probe-" + strings.ToLower(rand.Text())
 	defer func() {

@@ -105,8 +105,8 @@ func (c *credentials) check() error {
 	return nil
 }
 
-// ringFrom returns a keyring. If instance is true, the keys come from the role of the machine. Otherwise the
-// environment has them or names their source.
+// ringFrom returns a keyring. If instance is true, the keys come from the machine's role. Otherwise the environment
+// contains them or names their source.
 func ringFrom(env func(string) string, region string, instance bool) (*keyring, error) {
 	web := env("AWS_WEB_IDENTITY_TOKEN_FILE")
 	keys, given, err := keysFrom(env)
@@ -133,8 +133,8 @@ func ringFrom(env func(string) string, region string, instance bool) (*keyring, 
 	return nil, fmt.Errorf("%s and %s are missing in the environment", EnvKeyID, EnvSecretKey)
 }
 
-// checkGiver returns an error for a URL to which tokens would be sent without TLS. This machine is allowed, and so are
-// hosts, which a cloud provides for this purpose.
+// checkGiver returns an error for a URL to which tokens would be sent without TLS. This machine is exempt, and so are
+// the given hosts, which a cloud provides for this purpose.
 func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
@@ -282,7 +282,7 @@ func askGiver(ctx context.Context, client *http.Client, method, address, body, n
 	return text, err
 }
 
-// loopback reports whether a host name or address stands for this machine.
+// loopback reports whether a host name or address refers to this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()

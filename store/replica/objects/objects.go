@@ -22,7 +22,7 @@ type Info struct {
 	Modified time.Time
 }
 
-// Condition is a condition under which a Put has an effect. The zero value always holds.
+// Condition restricts when a Put has an effect. The zero value always holds.
 type Condition struct {
 	Absent bool   // no object has the key (If-None-Match: *)
 	Match  string // the object has this ETag (If-Match)

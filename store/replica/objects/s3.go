@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// s3 is a bucket of an object storage, or a path in a bucket.
+// s3 is a bucket in an object storage, or a path in a bucket.
 type s3 struct {
 	scheme, host string
 	path         string // start of each URL path, before the key: /, or /bucket/

@@ -47,7 +47,7 @@ type request struct {
 	stream  bool          // the caller reads the response
 }
 
-// answer is the storage's response to a request. It has the text or, for a stream, the body.
+// answer is the storage's response to a request. It holds the text or, for a stream, the body.
 type answer struct {
 	status int
 	header http.Header
@@ -275,8 +275,8 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	return f
 }
 
-// skew describes how far this machine's clock differs from that of the storage. If it is close enough, skew returns an
-// empty string. Storages refuse signatures that differ by more than 15 minutes.
+// skew describes how far this machine's clock differs from the storage's. If it is close enough, skew returns an empty
+// string. Storages refuse signatures that differ by more than 15 minutes.
 func (b *s3) skew(h http.Header) string {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -292,10 +292,10 @@ func (b *s3) skew(h http.Header) string {
 	return ""
 }
 
-// signatures matches request signatures in any text.
+// signatures matches request signatures in any string.
 var signatures = regexp.MustCompile(`(?i)signature["' ]*[=:>]+["' ]*[0-9a-f%+/=]*|[0-9a-f]{64}`)
 
-// mask removes the keys and signatures from a text, because some storages echo the request in their response.
+// mask removes the keys and signatures from s, because some storages echo the request in their response.
 func (b *s3) mask(s string) string {
 	for _, secret := range b.keys.secrets() {
 		const masked = "(secret)"
@@ -304,7 +304,7 @@ func (b *s3) mask(s string) string {
 	return signatures.ReplaceAllString(s, "(signature)")
 }
 
-// clean makes a text from the storage fit for an error message: short, printable and without secrets.
+// clean prepares text from the storage for an error message: short, printable and without secrets.
 func (b *s3) clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\ufffd' {
@@ -355,7 +355,7 @@ func (b *answerBody) why(err error) error {
 }
 
 // payload is the body of a request. A transport may still read the body after the request has failed, but must not see
-// what the owner then does with the memory.
+// how the owner reuses the memory.
 type payload struct {
 	mu   sync.Mutex
 	data []byte
@@ -393,7 +393,7 @@ func (r *payloadReader) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (r *payloadReader) Close() error { return nil }
 
-// backoff returns the wait after an attempt, counted from 0: about 0.1 s, doubled each time, at most 5 s.
+// backoff returns the wait after attempt try, which starts at 0: about 0.1 s, doubled each time, at most 5 s.
 func backoff(try int) time.Duration {
 	d := min(100*time.Millisecond<<min(try, 10), 5*time.Second)
 	return d/2 + rand.N(d/2)

@@ -15,7 +15,7 @@ import (
 // unsignedPayload is sent in place of the hash of a body that only TLS protects.
 const unsignedPayload = "UNSIGNED-PAYLOAD"
 
-// signer signs requests in the form of AWS Signature Version 4, for the service s3
+// signer signs requests with AWS Signature Version 4, for the service s3
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 type signer struct {
 	region string

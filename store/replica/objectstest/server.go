@@ -1,5 +1,5 @@
-// Package objectstest has an object storage for tests: it speaks S3 on a loopback port, keeps objects in memory, and
-// fails as a test decides.
+// Package objectstest provides an object storage for tests. It speaks S3 on a loopback port, keeps objects in memory,
+// and fails on demand.
 package objectstest
 
 import (
@@ -59,7 +59,7 @@ type Faults struct {
 	Stale time.Duration
 	// IgnoresAbsent and IgnoresMatch make PUT ignore If-None-Match and If-Match.
 	IgnoresAbsent, IgnoresMatch bool
-	// Ahead is how far ahead the clock of the storage runs.
+	// Ahead is how far the storage's clock runs ahead.
 	Ahead time.Duration
 	// NoDeletes refuses requests that remove several objects, as some storages do.
 	NoDeletes bool
@@ -141,7 +141,7 @@ func Env(client string) func(string) string {
 	}
 }
 
-// Set changes the faults of the storage for requests that start from now on.
+// Set changes the faults of the storage for requests that start later.
 func (s *Server) Set(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
