@@ -259,7 +259,7 @@ func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (fou
 	return found, next, err
 }
 
-// NewestAudited is a query for the id of the newest audit entry. It reads 0 if there is none.
+// NewestAudited is a query for the id of the newest audit entry. The result is 0 if there is none.
 const NewestAudited = "SELECT coalesce(max(id), 0) FROM audit"
 
 // logCommands logs the audit entries that commands have added since the last call. The daemon's own entries are

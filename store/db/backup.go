@@ -36,7 +36,7 @@ func (s *DB) Backup(ctx context.Context, to string) error {
 }
 
 // Snapshot is like Backup, but replaces an existing file in one step. A program that reads the file during the
-// replacement gets the complete old one. Snapshot returns core.ErrStorage or an error of the file system.
+// replacement gets the complete old one. Snapshot returns core.ErrStorage or a file system error.
 func (s *DB) Snapshot(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -50,9 +50,9 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy creates a complete copy of a database. The function write writes the database to a new file. The file is
-// marked as a copy, checked and synced before it appears under the name to, with mode 0600. No other user can read it
-// before that. If the file to exists, WriteCopy returns ErrExists.
+// WriteCopy creates a complete copy of a database. write writes the database to a new file. The file is marked as a
+// copy, checked and synced before it appears under the name to, with mode 0600. No other user can read it before that.
+// If the file to exists, WriteCopy returns ErrExists.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
 	if err := PrepareProcess(); err != nil {
 		return err

@@ -25,7 +25,7 @@ type watched struct {
 	told      map[string]core.AuditChange // changes in other tables that the operation itself reports
 }
 
-// keyColumns holds the key columns of the watched tables that have no column id.
+// keyColumns holds the key columns of the watched tables that have no id column.
 var keyColumns = map[string]string{"provider": "name", "signing_key": "kid"}
 
 // maskedColumns holds the columns of watched tables that contain secrets or personal data as text. The audit log
@@ -46,7 +46,7 @@ var unaudited = []string{
 	"last_login_at", "waiting", "waiting_bytes", "dropped_id", "changed_by", "name_key",
 }
 
-// Watch makes the next audit entry record how this row changes from now on.
+// Watch makes the next audit entry record later changes to this row.
 func (tx *Tx) Watch(table, id string) error {
 	row, err := tx.row(table, id)
 	tx.watched = watched{table: table, id: id, before: row}
@@ -99,7 +99,7 @@ func (tx *Tx) row(table, id string) (map[string]any, error) {
 	return row, err
 }
 
-// changes returns the changes of the watched row in the form that the audit log stores. It returns an empty string if
+// changes returns the changes to the watched row in the form that the audit log stores. It returns an empty string if
 // no row is watched or no recorded column has changed.
 func (tx *Tx) changes() (string, error) {
 	w := tx.watched
@@ -180,7 +180,7 @@ func masked(v any) any {
 }
 
 // audited returns a value as the audit log shows it. Empty values become nil and instants keep their type. Lists and
-// objects are shown as JSON, URLs without their queries, and long texts shortened.
+// objects are shown as JSON, URLs without their queries, and long strings shortened.
 func audited(column string, v any) any {
 	if empty(v) {
 		return nil

@@ -51,7 +51,7 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 	return found, nil
 }
 
-// Contradiction describes a kind of contradictory rows. What is their name in the plural. Count is a query for their
+// Contradiction describes a kind of contradictory rows. What is the plural noun for them. Count is a query for their
 // number, which must be 0.
 type Contradiction struct{ What, Count string }
 

@@ -27,7 +27,7 @@ const (
 	checkpointPart  = 10 * time.Millisecond
 	checkpointFar   = 4
 	checkpointEvery = 60 * time.Second // interval while there is a -wal
-	truncateAt      = 256 << 20        // bytes of -wal from which a checkpoint truncates it, if no reader holds it
+	truncateAt      = 256 << 20        // -wal size in bytes at which a checkpoint truncates it, if no reader holds it
 	walFrame        = 4096 + 24        // bytes of a frame
 	maxIDs          = 16               // ids of one checkpoint; if it takes more attempts, the newest are kept
 	lookEvery       = 16               // operations between checks of the -wal's size

@@ -7,13 +7,14 @@ import (
 )
 
 // InsertInto returns the statement that inserts a row with these columns, which are separated by commas. For a frequent
-// statement, the columns are a constant next to the arguments. For a record, they are its fields (see TableOf).
+// statement, the columns are a constant declared next to the arguments. For a record, they are derived from its fields
+// (see TableOf).
 func InsertInto(table, columns string) string {
 	places := strings.Repeat(", ?", strings.Count(columns, ",")+1)
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + places[2:] + ")"
 }
 
-// manyRows is a statement that inserts many rows. It has one SQL text for each number in rowsAtOnce.
+// manyRows is a statement that inserts many rows. It has one SQL string for each number in rowsAtOnce.
 type manyRows [len(rowsAtOnce)]string
 
 // rowsAtOnce holds the numbers of rows that a manyRows statement inserts, in descending order. Larger numbers are no
@@ -51,8 +52,8 @@ func (tx *Tx) InsertMany(m *manyRows, same []any, n int, row func(args []any, i 
 	return nil
 }
 
-// table describes how records of a type are stored: one column for each field, named by its db tag. The SQL texts are
-// built once, when the program starts. Fields are read by reflection, so use a table only for records that rarely
+// table describes how records of a type are stored: one column for each field, named by its db tag. The SQL statements
+// are built once, when the program starts. Fields are read by reflection, so use a table only for records that rarely
 // change.
 type table[T any] struct {
 	Columns string // all fields, separated by commas, as in SELECT and INSERT
@@ -99,7 +100,7 @@ func UpdateRow[T any](tx *Tx, t *table[T], record *T, id string) error {
 	return tx.One(t.set, append(valuesOf(record, t.varies), id)...)
 }
 
-// valuesOf returns the values of fields in the form that the driver takes. Lists and objects become JSON texts. Nil
+// valuesOf returns the values of fields in the form that the driver takes. Lists and objects become JSON strings. Nil
 // bytes become an empty value, because no column is NULL.
 func valuesOf[T any](record *T, fields []recordField) []any {
 	v := reflect.ValueOf(record).Elem()

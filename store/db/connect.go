@@ -45,7 +45,7 @@ func createFile(path string, may bool) error {
 	return f.Close()
 }
 
-// takeLock takes the lock that keeps a second daemon out. A command may hold it for some microseconds, so takeLock
+// takeLock takes the lock that keeps a second daemon out. A command may hold it for a few microseconds, so takeLock
 // retries.
 func (s *DB) takeLock() error {
 	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))

@@ -13,7 +13,7 @@ import (
 // connMutexes replaces the mutex that each connection has. The driver opens connections in SQLite's serialized mode,
 // which locks that mutex several times for each statement and column. database/sql already uses a connection in one
 // goroutine at a time, which is all that SQLite's multi-thread mode requires. So these mutexes do nothing. Mutexes for
-// what connections share, such as caches, stay.
+// data that connections share, such as caches, stay.
 var connMutexes struct {
 	methods sqlite3.Tsqlite3_mutex_methods // as passed to SQLite; a field, because C needs a stable address
 	none    uint64                         // its address stands for the mutex of any connection
@@ -24,7 +24,7 @@ var connMutexes struct {
 	try          func(*libc.TLS, uintptr) int32
 }
 
-// useConnMutexes installs connMutexes. SQLite knows its own mutexes only once it was initialized.
+// useConnMutexes installs connMutexes. SQLite knows its own mutexes only once it is initialized.
 func useConnMutexes(tls *libc.TLS) error {
 	args := libc.NewVaList(uintptr(unsafe.Pointer(&connMutexes.methods)))
 	if args == 0 {
@@ -54,7 +54,7 @@ func useConnMutexes(tls *libc.TLS) error {
 	return nil
 }
 
-// replaceMutexes replaces SQLite's functions for mutexes with ours, which call them.
+// replaceMutexes replaces SQLite's mutex functions with functions that call the originals.
 func replaceMutexes() {
 	m, f := &connMutexes, &connMutexes.methods
 	m.alloc = goFunc[func(*libc.TLS, int32) uintptr](f.FxMutexAlloc)
@@ -68,7 +68,7 @@ func replaceMutexes() {
 
 func noMutex() uintptr { return uintptr(unsafe.Pointer(&connMutexes.none)) }
 
-// mutexAlloc recognizes the mutex of a connection by its kind: nothing else that we use has a recursive one.
+// mutexAlloc recognizes the mutex of a connection by its kind: nothing else in this program has a recursive one.
 func mutexAlloc(tls *libc.TLS, kind int32) uintptr {
 	if kind == sqlite3.SQLITE_MUTEX_RECURSIVE {
 		return noMutex()

@@ -56,7 +56,7 @@ type Options struct {
 	// DaemonReplica means that the daemon next to this command has a replica. Close waits for that replica.
 	DaemonReplica bool
 	// EndpointEvents is the maximum number of events waiting for an endpoint; 0 means core.MaxEndpointEvents.
-	// ImportEvents is the maximum number of changes of an import that endpoints receive as single events; 0 means
+	// ImportEvents is the maximum number of an import's changes that endpoints receive as single events; 0 means
 	// core.MaxImportEvents.
 	EndpointEvents, ImportEvents int64
 	// TenantPostBytes is the maximum size of the posts in a tenant's imports, and of its imported issues; 0 means
@@ -217,7 +217,7 @@ func (s *DB) open(ctx context.Context, started func(context.Context) error) erro
 		return err
 	}
 	for _, purpose := range []string{PurposeShareEmail, PurposeClientToken} {
-		// Create the key now, because what needs it must not write.
+		// Create the key now, because the code that needs it must not write.
 		if _, err = s.PurposeKey(ctx, purpose); err != nil {
 			return err
 		}
@@ -262,8 +262,8 @@ func (s *DB) startWriter(ctx context.Context, left leftover) error {
 // Close finishes the queued operations, moves the -wal into the file and closes it. After a clean stop of a daemon, the
 // main file alone is complete. If another process still uses the -wal, Close logs that and returns no error.
 //
-// If a command made changes while a daemon was running, Close waits until the daemon has dropped its caches. From then
-// on, the daemon refuses blocked users and revoked tokens. If the replica doesn't have a command's changes after some
+// If a command made changes while a daemon was running, Close waits until the daemon has dropped its caches. After
+// that, the daemon refuses blocked users and revoked tokens. If the replica doesn't have a command's changes after some
 // seconds, Close returns ErrBehind. It also returns errors of the checkpoint, the replica and the file system.
 func (s *DB) Close() error {
 	if s.closed.Load() {
@@ -348,7 +348,7 @@ func (s *DB) finalCheckpoint() error {
 // Unclean reports whether the previous process ended without closing the file. A quick_check is due in that case.
 func (s *DB) Unclean() bool { return s.unclean }
 
-// Options returns the options with which the file was opened, with defaults filled in. The caller must not change them.
+// Options returns the options that the file was opened with, with defaults filled in. The caller must not change them.
 func (s *DB) Options() *Options { return &s.opts }
 
 // Path returns the absolute path of the file.

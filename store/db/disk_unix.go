@@ -42,7 +42,7 @@ func mayRead(path string) error {
 }
 
 // giveTo gives a file that root created the same owner as the file like, as SQLite does with a -wal. Otherwise a daemon
-// without root rights could not open the file. If the process doesn't run as root, giveTo does nothing.
+// without root privileges could not open the file. If the process doesn't run as root, giveTo does nothing.
 func giveTo(name, like string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package db is the database engine: one SQLite file with one writer and many readers. It knows no records of its own.
-// Rooms such as store/tenants store their records in it.
+// Package db is the database engine: one SQLite file with one writer and many readers. It defines no records of its
+// own. Rooms such as store/tenants store their records in it.
 //
 // # How a write works
 //
@@ -28,7 +28,7 @@
 //	tx.go               how an operation runs statements; Translate, the only place that knows SQLite's result codes
 //	columns.go pairs.go tables of records, and statements by key, whose plans don't depend on statistics
 //	cache.go            records that rarely change
-//	audit.go changes.go the audit log, and the changes of the watched row
+//	audit.go changes.go the audit log, and the changes to the watched row
 //	checkpoint.go       checkpoints, and the marks that distinguish an old copy from the file that a -wal belongs to
 //	replicated.go       Replica: commits stored outside the machine, and waiting for them; replicatedcommand.go:
 //	                    commands next to a daemon with a replica; drills.go: restore tests

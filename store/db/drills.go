@@ -9,24 +9,24 @@ import (
 	"newsletterd/core"
 )
 
-// Marks of restore tests: the text that a test looks for in the restored database, and the result of the last test.
+// Marks of restore tests: the string that a test looks for in the restored database, and the result of the last test.
 const (
 	drillMark      = "drill"
 	drillStartMark = "drill_start"
 )
 
-// StartDrill writes a new text into the database and returns it. A database restored afterwards must contain the
-// text. The only error is core.ErrStorage.
+// StartDrill writes a new string into the database and returns it. A database restored afterwards must contain it. The
+// only error is core.ErrStorage.
 func (s *DB) StartDrill(ctx context.Context) (text string, err error) {
 	text = core.NewID()
 	return text, s.Update(ctx, func(tx *Tx) error { return tx.SetMark(drillStartMark, text) })
 }
 
-// DrillStarted returns the text that the last StartDrill wrote, or an empty string if there was none. The only error
+// DrillStarted returns the string that the last StartDrill wrote, or an empty string if there was none. The only error
 // is core.ErrStorage.
 func (s *DB) DrillStarted(ctx context.Context) (string, error) { return s.Mark(ctx, drillStartMark) }
 
-// DrillCounts returns the row counts by which a restored database is compared with this one. The only error is
+// DrillCounts returns the row counts used to compare a restored database with this one. The only error is
 // core.ErrStorage.
 func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM tenant) AS tenants, (SELECT count(*) FROM list) AS lists,

@@ -11,13 +11,13 @@ import (
 )
 
 // copyMark is the home mark of files written by Backup and Snapshot. No file has this mark, so a copy is never at home,
-// even if it replaces the file from which it was made.
+// even if it replaces the file that it was made from.
 const copyMark = "copy"
 
 // Settle detects whether the file was moved, copied or restored since the last start. In the same transaction it calls
 // settle, which decides which emails and events may still be sent. Afterwards the file is at home here. If away is
-// true, the file is a copy or was restored. If operations wait for a replica, a file that comes from it is at home
-// on every machine. Settle returns core.ErrStorage or an error of the file system.
+// true, the file is a copy or was restored. If operations wait for a replica, a file that comes from it is at home on
+// every machine. Settle returns core.ErrStorage or a file system error.
 func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
 	file, err := homeMark(s.path)
 	if err != nil {

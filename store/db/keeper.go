@@ -5,7 +5,7 @@ import "time"
 // Keeper collects data for a room during the operations of a transaction, and writes that data in the same transaction.
 // Only the writer calls it, so it needs no lock.
 type Keeper interface {
-	// Begin is called before each operation and drops what the previous one has collected.
+	// Begin is called before each operation and drops what the previous one collected.
 	Begin()
 	// End writes the collected data that belongs to this operation alone. If it returns an error, the operation
 	// fails.
@@ -14,7 +14,7 @@ type Keeper interface {
 	Done()
 	// Commit is called before the transaction commits and writes what the successful operations have collected.
 	Commit(tx *Tx, now time.Time) error
-	// Committed is called after the data was committed.
+	// Committed is called after the data has been committed.
 	Committed()
 	// Undone is called after a rollback of one operation or, if all is true, of the transaction. It drops the data
 	// that is not in the database.

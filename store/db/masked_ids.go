@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// maskedIDs returns the cipher for masked ids. Its key is derived from the key of subscription ids, so no other key
-// has to be stored.
+// maskedIDs returns the cipher for masked ids. Its key is derived from the subscription id key, so no other key has to
+// be stored.
 func maskedIDs(subscriptionKey []byte) (cipher.Block, error) {
 	mac := hmac.New(sha256.New, subscriptionKey)
 	mac.Write([]byte("masked ids"))
@@ -22,8 +22,8 @@ func maskedIDs(subscriptionKey []byte) (cipher.Block, error) {
 // subscription id, the result is empty.
 func (s *DB) MaskedSubscriptionID(id string) string { return walkIDs(s.maskedIDs.Encrypt, id) }
 
-// UnmaskedSubscriptionID returns the subscription id that a masked id stands for. If masked is not a masked id, the
-// result is empty.
+// UnmaskedSubscriptionID returns the subscription id for a masked id. If masked is not a masked id, the result is
+// empty.
 func (s *DB) UnmaskedSubscriptionID(masked string) string {
 	return walkIDs(s.maskedIDs.Decrypt, masked)
 }

@@ -40,7 +40,7 @@ func ByName(key string, first int) string {
 	return text + "))"
 }
 
-// NewNameSearch returns the search for a text. A text with an @ is searched only in addresses.
+// NewNameSearch returns the search for text. A text with an @ is searched for only in addresses.
 func NewNameSearch(text string) (n NameSearch) {
 	text = strings.Join(strings.Fields(text), " ")
 	n.Key = core.Email(text).Key()
@@ -68,7 +68,7 @@ func NewNameSearch(text string) (n NameSearch) {
 	return n
 }
 
-// notPlain reports whether r may be escaped in JSON or may have an upper case that SQLite's lower() doesn't know.
+// notPlain reports whether r may be escaped in JSON or may have an uppercase form that SQLite's lower() doesn't know.
 func notPlain(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
 // lowerASCII returns s in lower case, in the same way as SQLite's lower().

@@ -6,15 +6,15 @@ import (
 )
 
 // analysisLimit is the number of rows of an index that ANALYZE reads. With a limit, ANALYZE also stores no samples of
-// values. With samples, SQLite would plan each statement again for each value.
+// values. With samples, SQLite would replan each statement for each value.
 const analysisLimit = "400"
 
 // analyzed matches the table name in a line of PRAGMA optimize.
 var analyzed = regexp.MustCompile(`"([a-z0-9_]+)"$`)
 
-// Optimize updates SQLite's statistics for tables whose size has changed a lot. Frequent statements name their
-// indexes and don't depend on statistics, but pages and reports benefit from them. Each index is an operation of its
-// own, so other operations wait only a few milliseconds. The only error is core.ErrStorage.
+// Optimize updates SQLite's statistics for tables whose size has changed a lot. Frequent statements name their indexes
+// and don't depend on statistics, but pages and reports benefit from them. Each index is analyzed in a separate
+// operation, so other operations wait only a few milliseconds. The only error is core.ErrStorage.
 func (s *DB) Optimize(ctx context.Context) error {
 	var indexes []string
 	err := s.Bulk(ctx, func(tx *Tx) error {

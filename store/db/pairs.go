@@ -58,10 +58,10 @@ func JsonOf[T string | int64](list []T) string {
 	}
 	b, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // texts and numbers always encode
+		panic(err) // strings and numbers always encode
 	}
 	return string(b)
 }
 
-// LastID is a text that sorts after every UUID.
+// LastID is a string that sorts after every UUID.
 const LastID = "g"

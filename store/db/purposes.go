@@ -7,7 +7,7 @@ const (
 	PurposeMailToken      = "mail-token"      // confirmation tokens, which are emailed and returned
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
 	PurposePasskey        = "passkey"         // challenges that passkeys sign
-	PurposeSetup          = "setup"           // links with which the first operator creates an account
+	PurposeSetup          = "setup"           // links that the first server administrator uses to create an account
 	PurposeShareEmail     = "share-email"     // addresses that models are shared with
 	PurposeSubscriptionID = "subscription-id" // ids of subscriptions
 	PurposeUnsubscribe    = "unsubscribe"     // unsubscribe tokens

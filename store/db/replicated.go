@@ -21,7 +21,7 @@ type Replica interface {
 	// Prepare takes the lease, which may involve waiting, and brings the file to the newest state that the replica
 	// has.
 	Prepare(ctx context.Context) error
-	// Start copies all commits from now on. The file must be open.
+	// Start starts copying all further commits. The file must be open.
 	Start(ctx context.Context) error
 	// Committed notifies the replica of a commit.
 	Committed()
@@ -73,7 +73,7 @@ func (s *DB) takeReplica(ctx context.Context) error {
 	return nil
 }
 
-// replicaMark is the name in the table mark under which the database stores the name of its last replica.
+// replicaMark is the name of the mark that holds the name of the database's last replica.
 const replicaMark = "replica"
 
 // KeptIn returns the name of the last replica of the database file at path. It returns an empty string if there was

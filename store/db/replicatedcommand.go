@@ -38,8 +38,8 @@ func DaemonRuns(path string) bool {
 }
 
 // DaemonWaits reports whether a daemon has locked the database file at path but does not serve it yet. The daemon may
-// be waiting for the lease of its replica, restoring the database from the replica, or starting. Changes that a
-// command makes to the file in that time could be lost.
+// be waiting for the lease of its replica, restoring the database from the replica, or starting. A command's changes to
+// the file could be lost during that time.
 func DaemonWaits(path string) bool {
 	if !DaemonRuns(path) {
 		return false

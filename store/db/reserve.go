@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// The reserve is space on the disk that writes caused by strangers leave free, so that all other work can continue: 256
-// MiB, or a twentieth of a small disk.
+// The reserve is disk space that writes caused by strangers leave free, so that all other work can continue: 256 MiB,
+// or a twentieth of a small disk.
 const (
 	reserveBytes = 256 << 20
 	reservePart  = 20
@@ -39,7 +39,7 @@ type reserve struct {
 	said func(low bool)
 }
 
-// reserveClear is the number of free bytes from which the disk no longer counts as full.
+// reserveClear is the number of free bytes at which the disk no longer counts as full.
 const reserveClear = 1 << 20
 
 // take counts bytes as written. If they would not leave the reserve free, it returns errNoRoom.
@@ -115,6 +115,6 @@ func (s *DB) RefusesWrites() bool {
 
 // Room reserves disk space for a write that strangers cause, such as a signup. bytes is the most that the write may
 // need. If it would touch the reserve of the disk, Room returns core.ErrStorage with the code storage_unavailable.
-// Sign-in, confirmation, unsubscribe, the commands of operators and the sender's records don't call Room and may use
-// the reserve.
+// Sign-in, confirmation, unsubscribe, server administrators' commands and the sender's records don't call Room and may
+// use the reserve.
 func (s *DB) Room(bytes int64) error { return s.reserve.take(bytes) }

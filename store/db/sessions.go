@@ -7,8 +7,8 @@ import (
 	"github.com/alexedwards/scs/sqlite3store"
 )
 
-// Sessions is the session store of scs in the same database. Reads use the reading connections and writes go through
-// the writer. A failure is an error of kind Unavailable, because there is no other store to fall back to.
+// Sessions is an scs session store in the same database. Reads use the reading connections and writes go through the
+// writer. A failure is an error of kind Unavailable, because there is no other store to fall back to.
 type Sessions struct {
 	*sqlite3store.SQLite3Store
 	store *DB

@@ -13,7 +13,7 @@ type stats struct {
 	sizes, times       histogram
 }
 
-// The upper bounds of the histograms of batches: operations per batch, and seconds from the lock to the commit.
+// The upper bounds of the batch histograms: operations per batch, and seconds from the lock to the commit.
 var (
 	BatchSizes = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	BatchTimes = []float64{.0005, .001, .002, .004, .008, .016, .032, .064, .128, .256, 1}

@@ -117,7 +117,7 @@ func (w *writer) attempt(bare int) error {
 	return err
 }
 
-// ofStorage returns err as an error of the transaction as a whole, for which no single operation is to blame.
+// ofStorage returns err as an error of the transaction as a whole, that no single operation caused.
 func ofStorage(err error) error {
 	if errors.Is(err, core.ErrUnavailable) {
 		return err

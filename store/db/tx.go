@@ -30,8 +30,8 @@ type Tx struct {
 	inside  bool         // true while an operation runs
 	alone   bool         // whether the current operation is the only one in its transaction so far
 	ran     int          // number of statements that the current operation has run; see padTo
-	// error of a statement that found no working disk; SQLite may have ended the transaction then, and the next
-	// statement would commit on its own
+	// error of a statement that failed because the disk doesn't work; SQLite may have ended the transaction, and the
+	// next statement would commit on its own
 	broken error
 }
 
@@ -53,7 +53,7 @@ const (
 	TopicImports  // an import is ready to run, or its file can be removed
 	TopicHolds    // a job is on hold after its first recipients
 	TopicBulk     // a bulk action has something to do
-	TopicPictures // pictures of imported issues have to be copied or removed
+	TopicPictures // images of imported issues have to be copied or removed
 	topics
 )
 
@@ -302,7 +302,7 @@ func (s *DB) All(ctx context.Context, dest any, query string, args ...any) error
 	return Translate(st.Select(dest, args...))
 }
 
-// Long is like All, for a statement that may run long. It is canceled when ctx ends.
+// Long is like All, for a statement that may run for a long time. It is canceled when ctx ends.
 func (s *DB) Long(ctx context.Context, dest any, query string, args ...any) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -310,8 +310,8 @@ func (s *DB) Long(ctx context.Context, dest any, query string, args ...any) erro
 	return Translate(s.readers.SelectContext(ctx, dest, query, args...))
 }
 
-// Text runs a query that returns one text. It is the cheapest way to read many rows, if the query concatenates them
-// into one text.
+// Text runs a query that returns one string. It is the cheapest way to read many rows, if the query concatenates them
+// into one string.
 func (s *DB) Text(ctx context.Context, query string, args ...any) (text string, err error) {
 	st, err := s.Prepared(ctx, query)
 	if err == nil {
@@ -364,7 +364,7 @@ var errClosed = errors.New("the store is closed")
 // because the writes would go into a file that no path leads to.
 var ErrReplaced = errors.New("database_replaced: the database file was deleted or replaced while it was open")
 
-// Translate converts a driver's error into an error of core. It looks only at the result code.
+// Translate converts a driver error into a core error. It looks only at the result code.
 func Translate(err error) error {
 	if err == nil {
 		return nil

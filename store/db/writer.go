@@ -83,8 +83,8 @@ func (s *DB) Update(ctx context.Context, fn func(*Tx) error) error {
 
 // UpdateRepeatable is like Update, for an operation that may run twice. If another operation of its batch fails, all
 // are rolled back and run again one by one. The operation therefore needs no savepoint, which would copy every page
-// that it changes. The second run of fn must overwrite whatever the first has left outside the database. Use it only
-// for operations that rarely fail.
+// that it changes. The second run of fn must overwrite everything that the first run left outside the database. Use it
+// only for operations that rarely fail.
 func (s *DB) UpdateRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn, repeatable: true})
 }
@@ -177,7 +177,7 @@ func (w *writer) refuseLate() {
 	}
 }
 
-// run is the loop of the writer's goroutine.
+// run is the writer goroutine's loop.
 func (w *writer) run() {
 	defer w.refuseLate()
 	defer close(w.stopped)
@@ -235,8 +235,8 @@ func (w *writer) run() {
 func giveWay() { runtime.Gosched() }
 
 // fill takes queued operations without waiting, so batches grow under load. It takes at most one operation from bulk or
-// background, and one from late. A nil channel means that the batch already has one, or must not have one. The after of
-// a late operation is called before the next batch begins.
+// background, and one from late. A nil channel means that the batch already has one, or must not have one. The after
+// function of a late operation is called before the next batch begins.
 func (w *writer) fill(bulk, background, late <-chan *op) {
 	for len(w.batch) < maxBatch {
 		select {
@@ -264,7 +264,7 @@ func (w *writer) fill(bulk, background, late <-chan *op) {
 // waiting returns the number of queued operations.
 func (w *writer) waiting() int { return w.awaited() + len(w.background) }
 
-// awaited is like waiting, without those of Background.
+// awaited is like waiting, without the operations of Background.
 func (w *writer) awaited() int { return len(w.interactive) + len(w.bulk) + len(w.late) }
 
 func (w *writer) drain() {
@@ -310,14 +310,15 @@ func (w *writer) commit() {
 }
 
 // The share of Background: after a commit with one of its operations, others have the writer for othersShare times as
-// long, unless it is unused for a moment. Clients that send their next request after each response need less than that
-// moment.
+// long, unless the writer is idle for a moment. Clients that send their next request after each response need less than
+// that moment.
 const (
 	othersShare = 4
 	unusedFor   = 2 * time.Millisecond
 )
 
-// share starts the rest of Background after a batch with one of its operations, if others were in it or wait.
+// share starts a pause for Background after a batch with one of its operations, if other operations were in the batch
+// or are waiting.
 func (w *writer) share(ops []*op, took time.Duration) {
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.background }) &&
 		(len(ops) > 1 || w.awaited() > 0) {

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// SQL runs a statement in a transaction of its own and empties all caches. It panics if the statement fails.
+// SQL runs a statement in its own transaction and empties all caches. It panics if the statement fails.
 func SQL(d *db.DB, query string, args ...any) {
 	err := d.Update(context.Background(), func(tx *db.Tx) error {
 		tx.Kick(db.TopicRecords)
@@ -48,7 +48,7 @@ func SkewStatistics(d *db.DB) {
 	}
 }
 
-// FirstVersion unpacks a database that the first version wrote, with rows in every table, into a new folder and returns
+// FirstVersion unpacks a database written by the first version, with rows in every table, into a new folder and returns
 // its path. root is the path of the repository. Call FirstVersion before any other use of SQLite in the test. The
 // users' passwords are "the password of ann", "the password of bob", "an operators password".
 func FirstVersion(t testing.TB, root string) (path string) {
