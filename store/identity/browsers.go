@@ -45,8 +45,8 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in with a browser. It ignores in.Family. It signs out before, the browser
-// that used the same session earlier; an empty before means none. It returns ErrSignInStale in the same cases as
+// AddBrowser records that a user has signed in with a browser. It ignores in.Family. It also signs out the browser
+// before, which used the same session earlier; empty means none. It returns ErrSignInStale in the same cases as
 // AddSignIn.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })

@@ -127,8 +127,8 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 	})
 }
 
-// PublicRedirectURIs returns the redirect URIs of all public clients. Scripts of those sites may call the provider.
-// The only error is core.ErrStorage.
+// PublicRedirectURIs returns the redirect URIs of all public clients. Scripts on those sites may call the provider. The
+// only error is core.ErrStorage.
 func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
 	err = s.All(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE "+
 		"c.client_type = 'public' AND c.deleted_at = 0 AND c.disabled_at = 0")

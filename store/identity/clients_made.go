@@ -23,15 +23,15 @@ const (
 	maxClientNames = 10 // names in that email
 )
 
-// selectOwners is a query for the verified addresses of user ?3, who comes first, and of the administrators of a
-// tenant or the operators.
+// selectOwners is a query for the verified addresses of user ?3, who comes first, and of a tenant's administrators or
+// the server administrators.
 const selectOwners = `SELECT u.email FROM user AS u WHERE u.id IN (SELECT user_id FROM role WHERE tenant_id = ?1
 	AND role = ?2 AND pending = 0 UNION SELECT ?3) AND u.email_verified = 1 AND u.disabled_at = 0
 	ORDER BY u.id = ?3 DESC, u.id LIMIT +?4`
 
-// tellOwners emails the people responsible for the tenant of a new client, or for the server, and the user who
-// created it. It does so because a client outlives the session that created it. For a tenant without administrators,
-// the operators are responsible.
+// tellOwners emails the people responsible for the tenant of a new client, or for the server, and the user who created
+// the client, because a client outlives the session that created it. For a tenant without administrators, the server
+// administrators are responsible.
 func tellOwners(tx *db.Tx, c *core.Client) error {
 	creator := core.ActorUser(c.CreatedBy)
 	var owners []core.Email
@@ -66,7 +66,7 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 }
 
 // ClientsMail returns the contents of the email about the clients of a tenant, or of the server, that were created
-// since the given time. If none of them is left, it returns core.ErrNotFound.
+// since the given time. If none of them remains, it returns core.ErrNotFound.
 func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
 	var names []string
 	err = s.All(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+
@@ -124,13 +124,13 @@ func keptBy(q db.Querier, userID string) (m core.Made, err error) {
 	return m, err
 }
 
-// KeptBy returns the clients and endpoints that a user keeps, sorted by id. The only error is core.ErrStorage.
+// KeptBy returns the clients and endpoints that a user is a keeper of, sorted by id. The only error is core.ErrStorage.
 func (s *Store) KeptBy(ctx context.Context, userID string) (core.Made, error) {
 	return keptBy(s.Reads(ctx), userID)
 }
 
-// DisableKeptBy disables the clients and endpoints that a user keeps, if the rules client and endpoint allow it. It
-// returns the disabled ones and those that are still active. The only error is core.ErrStorage.
+// DisableKeptBy disables the clients and endpoints that a user is a keeper of, if the rules client and endpoint allow
+// it. It returns the disabled ones and those that are still active. The only error is core.ErrStorage.
 func (s *Store) DisableKeptBy(ctx context.Context, userID, actor string, now core.Instant,
 	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
 ) (disabled, active core.Made, err error) {

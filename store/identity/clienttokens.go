@@ -32,7 +32,7 @@ func clientTokenID(key []byte, half [8]byte) string {
 	return core.IDFromBytes(mac.Sum(half[:]))
 }
 
-// isClientTokenID reports whether ClientTokenID has returned id.
+// isClientTokenID reports whether id was returned by ClientTokenID.
 func (s *Store) isClientTokenID(ctx context.Context, id string) (bool, error) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 8 {
@@ -49,7 +49,8 @@ func (s *Store) ClientTokenRevoked(ctx context.Context, sid string) (revoked boo
 }
 
 // revokedKept is how long the revocation of a client's own token is kept. The token expires within core.MaxAccessTTL.
-// The rest is for clocks that are days ahead for a while, when the row is swept although the token hasn't expired.
+// The rest allows for a clock that is days ahead for a while, because the row would then be swept before the token
+// expires.
 const revokedKept = 7 * 24 * time.Hour
 
 // revokeClientToken adds the row that revokes a client's own token.

@@ -13,8 +13,7 @@ import (
 // ChangeTTL is the lifetime of the link that changes an account's address.
 const ChangeTTL = 24 * time.Hour
 
-// TokenChange is the purpose of the token that changes an account's address. The token is stored in a table of its
-// own.
+// TokenChange is the purpose of the token that changes an account's address. The token is stored in its own table.
 const TokenChange = "change"
 
 // The maximum number of emails per day about address changes: those that one user can cause, and those that one address

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// ErrOperatorExists is returned if the first operator can't be created because an operator already exists.
+// ErrOperatorExists is returned if the first server administrator can't be created because there already is one.
 var ErrOperatorExists = core.Conflictf("operator_exists", "A server administrator already exists. Sign in instead.")
 
 const anyOperator = "SELECT 1 FROM role WHERE tenant_id = '' AND role = 'operator' LIMIT 1"
@@ -26,7 +26,7 @@ func (s *Store) NoOperator(ctx context.Context) error {
 	return ErrOperatorExists
 }
 
-// AddFirstOperator is like AddUser, for the first operator. If an operator already exists, it returns
+// AddFirstOperator is like AddUser, for the first server administrator. If there already is one, it returns
 // ErrOperatorExists.
 func (s *Store) AddFirstOperator(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.create", "", u.ID, func(tx *db.Tx) error {

@@ -14,7 +14,7 @@ import (
 // InvitationTTL is the lifetime of an invitation's link.
 const InvitationTTL = 7 * 24 * time.Hour
 
-// TokenInvitation is the purpose of an invitation's token, which is stored in a table of its own.
+// TokenInvitation is the purpose of an invitation's token, which is stored in its own table.
 const TokenInvitation = "invitation"
 
 // The maximum number of invitations per day: those that a tenant can send, and those that one address can get from all
@@ -25,8 +25,8 @@ const (
 	invitationsPerMail = 5
 )
 
-// AddInvitation stores an invitation and emails its link. token.ID becomes its id. It replaces an open invitation in
-// the same tenant to the same address, compared without regard to case. If the tenant doesn't exist, it returns
+// AddInvitation stores an invitation and emails its link. token.ID becomes the invitation's id. An open invitation in
+// the same tenant to the same address, ignoring case, is replaced. If the tenant doesn't exist, it returns
 // core.ErrNotFound. If the tenant has invited 20 people today, or the address was invited 5 times, it returns
 // core.ErrTooMany.
 func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, token UserToken, actor string,
@@ -159,7 +159,7 @@ func (s *Store) Invited(ctx context.Context, hash []byte, now core.Instant) (i I
 	return i, err
 }
 
-// AcceptInvitation gives the role to the signed-in user, whose address must be the invited one and proved. It returns
+// AcceptInvitation gives the role to the signed-in user, whose address must be the invited one and verified. It returns
 // core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -68,7 +68,7 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now co
 	return added, err
 }
 
-// ExpireSigningKeys sets the time at which each retired key leaves the key set: after the last token that it can have
+// ExpireSigningKeys sets the time when each retired key leaves the key set: after the last token that it may have
 // signed expires. Tokens live for ttl, except tokens from the command line, which live as long as their families. It
 // deletes keys that have left the set. The only error is core.ErrStorage.
 func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // The maximum number of password attempts for a user in a period. A device that has signed in as the user keeps its own
-// counter for knownFor. Attempts of others therefore can't lock the owner out.
+// counter for knownFor. Attempts by others therefore can't lock the owner out.
 const (
 	loginPeriod   = 15 * time.Minute
 	loginFailures = 10
@@ -90,7 +90,7 @@ type SignIn struct {
 	RefreshHash    []byte
 	RefreshExpires core.Instant
 	Key            string   // key of the failure counter, which is reset
-	Devices        []string // devices that are known from now on; empty ones are ignored
+	Devices        []string // devices to mark as known; empty ones are ignored
 	OldHash        string   // with NewHash: hash to be replaced because its cost has changed
 	NewHash        string
 }

@@ -17,7 +17,7 @@ const (
 	passkeyFailures = 10
 )
 
-// Errors of passkeys.
+// Passkey errors.
 var (
 	// ErrPasskeyKnown is returned when an authenticator's credential is added twice.
 	ErrPasskeyKnown = &core.Error{
@@ -55,7 +55,7 @@ type Answer struct {
 	ExpiresAt core.Instant // time when the challenge expires
 }
 
-// Passkeys returns the passkeys of a user, oldest first. The only error is core.ErrStorage.
+// Passkeys returns a user's passkeys, oldest first. The only error is core.ErrStorage.
 func (s *Store) Passkeys(ctx context.Context, userID string) (ps []core.Passkey, err error) {
 	err = s.All(ctx, &ps, "SELECT "+PasskeyTable.Columns+" FROM passkey WHERE user_id = ? ORDER BY created_at, id",
 		userID)

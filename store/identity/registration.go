@@ -31,7 +31,7 @@ const (
 
 var mailKinds = map[string]string{TokenVerify: core.MailVerify, TokenClaim: core.MailClaim, TokenReset: core.MailReset}
 
-// UserToken is a new emailed token: its id, and the hash of the text that the mailer derives from it. The operation
+// UserToken is a new emailed token: its id, and the hash of the string that the mailer derives from it. The operation
 // chooses the purpose of the token, so there is a hash for each possible purpose. The id is the same for all of them.
 type UserToken struct {
 	ID     string
@@ -111,7 +111,7 @@ func register(tx *db.Tx, r Registration, now core.Instant) error {
 	return mailToken(tx, r.User, TokenVerify, r.Token, now)
 }
 
-// registerStatements is the number of statements that Register runs, whatever is known about the address.
+// registerStatements is the number of statements that Register runs, regardless of what is known about the address.
 const registerStatements = 7
 
 // mailNobody does as much work as mailToken, for an address without an account. It writes and removes a row, so that
@@ -183,12 +183,12 @@ func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Emai
 	return email, notToken(err)
 }
 
-// mailedStyleQuery is a query for the tenant whose design the email with a token used.
+// mailedStyleQuery is a query for the tenant whose design was used for the email with a token.
 const mailedStyleQuery = `SELECT m.tenant_id FROM user_token t JOIN mail m ON m.email_key = t.email_key AND
 	m.token_id = t.id AND m.state != ` + tenants.SQLMailLeftOut + ` WHERE t.hash = ?`
 
-// MailedTenant returns the tenant whose design the email with a verify, claim or reset token used. It returns an empty
-// string if the email used the server's design or is no longer stored. The only error is core.ErrStorage.
+// MailedTenant returns the tenant whose design was used for the email with a verify, claim or reset token. It returns
+// an empty string if the email used the server's design or is no longer stored. The only error is core.ErrStorage.
 func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string, err error) {
 	err = s.Get(ctx, &tenantID, mailedStyleQuery, hash)
 	if errors.Is(err, core.ErrNotFound) {

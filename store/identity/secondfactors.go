@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The maximum number of code attempts of a user in a period, which starts with the first attempt. Anyone who tries
+// The maximum number of code attempts by a user in a period, which starts with the first attempt. Anyone who tries
 // codes already knows the password.
 const (
 	factorPeriod   = 15 * time.Minute
@@ -76,8 +76,8 @@ type NewTOTP struct {
 	Look   core.MailStyle
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor. The user is notified by email. If no app waits
-// for confirmation, it returns core.ErrNotFound. If the user's epoch has changed, or the user has added a passkey
+// ConfirmTOTP activates the app that was set up as the user's second factor. The user is notified by email. If no app
+// waits for confirmation, it returns core.ErrNotFound. If the user's epoch has changed, or the user has added a passkey
 // since, it returns ErrSignInStale.
 func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -220,8 +220,8 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core
 	})
 }
 
-// RenewHash replaces the hash of a password with one of the same password at another cost. If the password has changed
-// since before was read, RenewHash does nothing. The only error is core.ErrStorage.
+// RenewHash replaces the hash of a password with a hash of the same password at a different cost. If the password has
+// changed since before was read, RenewHash does nothing. The only error is core.ErrStorage.
 func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)

@@ -101,7 +101,7 @@ func (s *Store) LeaveTeam(ctx context.Context, tenantID, userID, actor string, n
 	})
 }
 
-// rolesIn returns the roles of a user in a tenant, as the audit log shows them.
+// rolesIn returns a user's roles in a tenant, as the audit log shows them.
 func rolesIn(tx *db.Tx, tenantID, userID string) (roles []string, err error) {
 	err = tx.All(&roles, "SELECT role FROM role WHERE user_id = ? AND tenant_id = ? ORDER BY role", userID, tenantID)
 	return roles, err
@@ -127,7 +127,7 @@ func endInvitations(tx *db.Tx, tenantID, userID string) error {
 	return err
 }
 
-// endAllInvitations is like endInvitations, for all tenants, whatever roles the user has there.
+// endAllInvitations is like endInvitations, for all tenants, regardless of the user's roles there.
 func endAllInvitations(tx *db.Tx, userID string) error {
 	_, err := tx.Exec(`DELETE FROM invitation WHERE invited_by = 'user:' || ?1 OR
 		email_key = (SELECT email_key FROM user WHERE id = ?1)`, userID)

@@ -239,8 +239,8 @@ func revokeFamily(tx *db.Tx, id string, now core.Instant) error {
 		int64(now), id)
 }
 
-// RevokeRefresh ends the family of a refresh token, used or not, if it belongs to the user. It ignores an unknown
-// token and one of another user. The only error is core.ErrStorage.
+// RevokeRefresh ends the family of a refresh token, used or not, if it belongs to the user. It ignores unknown tokens
+// and those of other users. The only error is core.ErrStorage.
 func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var id string
@@ -274,16 +274,17 @@ type Rotation struct {
 	Sealed        []byte // successor, sealed under the old token
 	Grace         time.Duration
 	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
-	// Client is a client as its caller knows it. Another client of a family is read.
+	// Client is the client as the caller knows it. If the family has a different client, that client is read.
 	Client core.TokenClient
 	// Admit decides whether the request may use the token, from the state of its family. It runs inside the operation.
 	Admit func(core.TokenState) error
 }
 
-// RotateRefresh uses up a refresh token and replaces it with its successor. Of parallel calls, only the first replaces
-// the token. The others get the sealed form of the same successor. So do later calls within the grace period, as long
-// as the successor is unused. Any later use of the old token is a replay, which ends the family. out is the result. If
-// no such token exists, the error is core.ErrNotFound. An error of r.Admit is returned, and nothing is used up.
+// RotateRefresh uses up a refresh token and replaces it with its successor. If calls run in parallel, only the first
+// replaces the token. The others get the sealed form of the same successor. So do later calls within the grace period,
+// as long as the successor is unused. Any later use of the old token is a replay, which ends the family. out is the
+// result. If no such token exists, the error is core.ErrNotFound. If r.Admit returns an error, RotateRefresh returns it
+// and uses up nothing.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
 	err error,
 ) {
@@ -371,8 +372,8 @@ func reuse(tx *db.Tx, row *refreshRow, r Rotation, now core.Instant) (RefreshOut
 	return RefreshReplayed, nil, revokeFamily(tx, row.Family.ID, now)
 }
 
-// RefreshLife returns the time until which a refresh token is valid, or 0 if it was used or has expired. It doesn't
-// check the family. If no such token exists, it returns core.ErrNotFound.
+// RefreshLife returns when a refresh token expires, or 0 if it was used or has expired. It doesn't check the family. If
+// no such token exists, it returns core.ErrNotFound.
 func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
 	err = s.Get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM "+
 		"refresh WHERE hash = ?", now, hash)

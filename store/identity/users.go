@@ -24,8 +24,8 @@ func (s *Store) User(ctx context.Context, id string) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+UserColumns+" FROM user WHERE id = ?", id)
 }
 
-// UserByEmail returns the user with an address, with roles. Addresses are compared by their keys. If no such user
-// exists, UserByEmail returns core.ErrNotFound.
+// UserByEmail returns the user with the given address, with roles. Addresses are compared by their keys. If no such
+// user exists, UserByEmail returns core.ErrNotFound.
 func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+UserColumns+" FROM user WHERE email_key = ?", email.Key())
 }
@@ -78,8 +78,8 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 	return users, err
 }
 
-// AddUser adds a user with the given roles on behalf of an operator, so the address counts as verified. An empty
-// passwordHash means that the user can't sign in with a password. If the address is taken, AddUser returns
+// AddUser adds a user with the given roles on behalf of a server administrator, so the address counts as verified. An
+// empty passwordHash means that the user can't sign in with a password. If the address is taken, AddUser returns
 // ErrUserExists.
 func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.create", "", u.ID, func(tx *db.Tx) error {
@@ -117,7 +117,7 @@ func addUserRow(tx *db.Tx, u core.User, passwordHash string, selfRegistered bool
 	return err
 }
 
-// UserInput holds an operator's changes to a user. Nil fields stay unchanged.
+// UserInput holds a server administrator's changes to a user. Nil fields stay unchanged.
 type UserInput struct {
 	Email    *core.Email // a new address is unverified unless Verified is true
 	Name     *string
@@ -126,10 +126,10 @@ type UserInput struct {
 	Disabled *bool   // true ends every session
 }
 
-// UpdateUser changes a user and returns it. A new address ends every session unless the operator verifies it, and roles
-// are pending until it is verified by email. The old address is notified by email. If no such user exists, UpdateUser
-// returns core.ErrNotFound. If the address is taken, it returns ErrUserExists. If the name or the address is invalid,
-// it returns core.ErrInvalid.
+// UpdateUser changes a user and returns it. A new address ends every session, and roles are pending until the address
+// is verified by email. Neither happens if the server administrator verifies the address. The old address is notified
+// by email. If no such user exists, UpdateUser returns core.ErrNotFound. If the address is taken, it returns
+// ErrUserExists. If the name or the address is invalid, it returns core.ErrInvalid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
 	err := s.Update(ctx, s.ByActor(ctx, "user.update", "", id, func(tx *db.Tx) error {
@@ -194,8 +194,8 @@ func readdressed(tx *db.Tx, u *core.User, old core.Email, now core.Instant) erro
 	return tenants.AddMail(tx, core.MailStyle{}.MailTo(old, core.MailChanged, ""), now)
 }
 
-// vouch records an operator's statement that an address belongs to the user. It removes an unproved password and
-// activates pending roles.
+// vouch records a server administrator's statement that an address belongs to the user. It removes an unproved password
+// and activates pending roles.
 func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	unproved, err := passwordUnproved(tx, u.ID)
 	if err != nil || !unproved {
@@ -249,10 +249,10 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role. Granting it again changes nothing. If an operator created the account, the grant also
-// verifies its address. If the account is self-registered and unverified, the role is pending until the address is
-// verified by email. If vouch is true, the operator confirms that the address is the user's, and the account is
-// verified now.
+// GrantRole gives a user a role. Granting it again changes nothing. If a server administrator created the account, the
+// grant also verifies its address. If the account is self-registered and unverified, the role is pending until the
+// address is verified by email. If vouch is true, the server administrator confirms that the address is the user's, and
+// the account is verified immediately.
 //
 // When the role takes effect, a self-registered account with an unproved password loses its password and sessions (see
 // passwordUnproved). If there is no such user or tenant, GrantRole returns core.ErrNotFound.

@@ -68,7 +68,7 @@ func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, e
 }
 
 // ConfirmToken returns the token to put into an email. It redeems the confirm_token row rowID with the given proof. If
-// the key of the tokens can't be decrypted, it returns ErrMasterKey.
+// the token key can't be decrypted, it returns ErrMasterKey.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
 	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 }
 
 // AnsweredToken is like ConfirmToken, but returns the token for the response to r, which Subscribe accepted at the
-// instant at. If the key of the tokens can't be decrypted, it returns ErrMasterKey.
+// instant at. If the token key can't be decrypted, it returns ErrMasterKey.
 func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
 	error,
 ) {
@@ -184,7 +184,7 @@ func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub c
 }
 
 // recordConfirm writes what a confirmation changed. It also enters the request in the consent ledger. Before that, the
-// request is no consent, and is deleted with its token.
+// request is not a consent, and is deleted with its token.
 func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
 	c *core.Change,
 	o core.Origin, now core.Instant,

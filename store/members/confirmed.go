@@ -22,8 +22,8 @@ type Confirmed struct {
 }
 
 // Confirmed returns the state of the request that a confirm token belongs to. For a token that was not emailed it
-// returns the zero value, because its holder must not learn who is subscribed. If the key of the tokens can't be
-// decrypted, it returns ErrMasterKey.
+// returns the zero value, because its holder must not learn who is subscribed. If the token key can't be decrypted, it
+// returns ErrMasterKey.
 func (s *Store) Confirmed(ctx context.Context, token string) (c Confirmed, err error) {
 	t, err := s.openConfirmToken(ctx, token)
 	if errors.Is(err, core.ErrInvalidToken) || err == nil && (t.proof != core.ProofMailed || t.mark != nil) {

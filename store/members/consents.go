@@ -29,7 +29,7 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-// DateConsents sets, in each of consents, the time at which the person subscribed in another system, according to the
+// DateConsents sets, in each of consents, the time when the person subscribed in another system, according to the
 // stored evidence.
 func DateConsents(consents []core.Consent) {
 	for i := range consents {
@@ -56,7 +56,7 @@ type LeaveReason struct {
 // standing is an SQL condition for the unsubscribes of a list that were not undone.
 const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
 
-// reasonEnd is the last text that counts as the same reason as low. A person's own words follow the reason, after a
+// reasonEnd is the last string that counts as the same reason as low. A person's own words follow the reason, after a
 // colon.
 const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
 
@@ -79,8 +79,8 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
 
 // LeaveReasons returns the reasons for unsubscribing from a list, each with the number of people who gave it, most
-// frequent first. Undone unsubscribes do not count. It reads only unsubscribes, not the whole ledger of the list. Its
-// only error is core.ErrStorage.
+// frequent first. Undone unsubscribes do not count. It reads only unsubscribes, not the list's whole ledger. Its only
+// error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
 	err := s.All(ctx, &reasons, selectReasons, listID)

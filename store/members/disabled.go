@@ -38,8 +38,8 @@ func (d *DisableRequest) Total(ended map[string]int) (n int) {
 }
 
 // AuditEnded adds an entry to the audit log of each tenant that lost subscriptions because an address was blocked for
-// all tenants. The entry of the block is visible only to operators. If the caller may not see a tenant's lists, that
-// tenant's entry does not name the caller.
+// all tenants. The entry for the block itself is visible only to server administrators. If the caller may not see a
+// tenant's lists, that tenant's entry does not name the caller.
 func AuditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
 	if d.TenantID != "" {
 		return nil

@@ -18,7 +18,7 @@ func LeftByFile(from db.Querier, sub *core.Subscription) (yes bool, err error) {
 	return yes, err
 }
 
-// leaveAgain records that a person unsubscribes whose subscription is already unsubscribed. If it was unsubscribed only
+// leaveAgain handles an unsubscribe from a subscription that is already unsubscribed. If it was unsubscribed only
 // according to a file, the person's own unsubscribe replaces that, without an event. Otherwise leaveAgain only adds a
 // missing reason.
 func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now core.Instant) error {

@@ -63,8 +63,8 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 	return left, err
 }
 
-// linksPerListEmail limits the emails with a link to the preference page that are requested on a list's page. It is
-// their maximum number for one address per tenants.MailPeriod.
+// linksPerListEmail is the maximum number of emails with a preference page link that can be requested for one address
+// on a list's page per tenants.MailPeriod.
 const linksPerListEmail = 3
 
 // RequestPreferencesLink queues an email with a link to the data that a tenant has about an address. It sends nothing

@@ -5,7 +5,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// tenantStore gives the embedded store a name of its own, because the type is called Store in each package.
+// tenantStore gives the embedded store its own name, because the type is called Store in each package.
 type tenantStore = tenants.Store
 
 // Store stores subscriptions. Its methods are safe for concurrent use.

@@ -101,7 +101,7 @@ func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscrip
 	return st, err
 }
 
-// subscribeStatements is the number of statements that subscribe runs, whatever the state of the address.
+// subscribeStatements is the number of statements that subscribe runs, regardless of the state of the address.
 const subscribeStatements = 4
 
 // subscribe returns the row id of the request. It is fresh for a new row, or the id of an earlier request that this one

@@ -73,8 +73,8 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 	return y, err
 }
 
-// OpenSyncs returns the syncs that are neither finished nor failed, in the order in which they are due to continue. Its
-// only error is core.ErrStorage.
+// OpenSyncs returns the syncs that are neither finished nor failed, ordered by the time when they are due to continue.
+// Its only error is core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
 	err := s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
@@ -151,7 +151,7 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 	return s.writePlan(ctx, y, ends)
 }
 
-// Stamp returns the instant for a change of a list's subscriptions. It returns now, or the instant just after the start
+// Stamp returns the instant for a change to a list's subscriptions. It returns now, or the instant just after the start
 // of the list's last full sync if that is later. That happens if the clock was set back, or if the request waited while
 // the sync was planned. Without this, a receiver would consider the sync newer than the change.
 func Stamp(tx *db.Tx, listID string, now core.Instant) (core.Instant, error) {

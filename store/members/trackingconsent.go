@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// NoteTracking adds a ledger entry if a change of preferences gives or withdraws consent to tracking opens and clicks
-// per subscriber. was holds the earlier preferences. c has the time, origin and proof of the change.
+// NoteTracking adds a ledger entry if a change to the preferences gives or withdraws consent to tracking opens and
+// clicks per subscriber. was holds the earlier preferences. c has the time, origin and proof of the change.
 func NoteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription, c core.Consent) error {
 	version, agrees := sub.Preferences.TrackingConsent()
 	before, agreed := was.TrackingConsent()

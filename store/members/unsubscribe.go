@@ -8,13 +8,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UnsubscribeRequest is a request to unsubscribe, made with an unsubscribe token or by an operator.
+// UnsubscribeRequest is a request to unsubscribe, made with a token or by someone other than the subscriber.
 type UnsubscribeRequest struct {
 	ListID         string
 	SubscriptionID string
 	Email          core.Email // as spelled in the token
 	Proof          string     // core.ProofMailed, core.ProofResponse for a requested token, or core.ProofAdmin
-	Actor          string     // operator, for the audit log; empty if the subscriber unsubscribes
+	Actor          string     // actor for the audit log; empty if the subscriber unsubscribes
 	Reason         string     // in the subscriber's own words; may be empty or follow later
 	JobNo          int64      // job of the email with the token; 0 means none
 	Origin         core.Origin
@@ -22,8 +22,8 @@ type UnsubscribeRequest struct {
 }
 
 // NoticeUnsubscribed queues the email about an unsubscribe. It runs the same number of statements in all cases, so that
-// response times don't reveal the case. The row of the email has the instant of the unsubscribe, from which the undo
-// token is created. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
+// response times don't reveal the case. The email's row has the time of the unsubscribe, which the undo token is
+// created from. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
 // total, because the contents of the caches vary between calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
@@ -67,7 +67,7 @@ func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription,
 }
 
 // undosOver reports whether an address has reached its limit of undo links. Without a limit, a caller that gets tokens
-// in responses could request an undo link each second. It is called even if no link is to be sent, so that response
+// in responses could request an undo link each second. It is called even if no link will be sent, so that response
 // times don't reveal the case.
 func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.Get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
@@ -181,7 +181,8 @@ func addReason(tx *db.Tx, l UnsubscribeRequest, leftAt core.Instant) error {
 	return err
 }
 
-// AuditLeaving adds an audit entry if an operator ended a subscription. was is the previous status.
+// AuditLeaving adds an audit entry if someone other than the subscriber ended a subscription. was is the previous
+// status.
 func AuditLeaving(tx *db.Tx, l UnsubscribeRequest, tenantID string, email core.Email, was string,
 	now core.Instant,
 ) error {
