@@ -81,7 +81,7 @@ func (m *metered) ReadAt(p []byte, at int64) (int, error) {
 	return m.ReaderAt.ReadAt(p, at)
 }
 
-// openEntry opens an entry, of which at most the declared number of bytes can be read. If the entry is damaged or
+// openEntry opens an entry. At most the declared number of bytes can be read from it. If the entry is damaged or
 // longer, opening or reading it returns a core.Invalid error.
 func openEntry(e *zip.File) (io.ReadCloser, error) {
 	r, err := e.Open()

@@ -27,7 +27,7 @@ type Export struct {
 
 	pictures  []packedPicture // sorted by sortPictures
 	matters   []*zip.File     // Markdown files whose front matter describes a post
-	mailchimp bool            // a page is an email of Mailchimp
+	mailchimp bool            // a page is a Mailchimp email
 }
 
 // ErrUnknown is returned for a file that is not an export.

@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// isGhost reports whether a file with this beginning is the content that Ghost exports.
+// isGhost reports whether a file with this beginning is a Ghost content export.
 func isGhost(head []byte) bool {
 	head = bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"db"`))
@@ -54,8 +54,8 @@ const (
 	maxGhostDepth   = 100
 )
 
-// siteRelative makes addresses relative. In an export, __GHOST_URL__ replaces the site's own address, which it doesn't
-// contain.
+// siteRelative makes addresses relative. In an export, __GHOST_URL__ replaces the site's own address, which the export
+// doesn't contain.
 var siteRelative = strings.NewReplacer("__GHOST_URL__/", "/", "__GHOST_URL__", "/")
 
 // gated matches a part of a post with its own audience. Its first group holds the audience, the second one the part.

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// editorMode matches the comment with which Buttondown begins an email.
+// editorMode matches the comment that Buttondown puts at the start of an email.
 var editorMode = regexp.MustCompile(`^\s*<!--\s*buttondown-editor-mode:\s*(\w+)\s*-->`)
 
 // isMatter reports whether a Markdown file with this beginning describes a post as Buttondown does.
@@ -20,9 +20,9 @@ func isMatter(head string) bool {
 	return values["subject"] != "" && (values["slug"] != "" || values["publishdate"] != "" || values["emailtype"] != "")
 }
 
-// matterOf returns the values at the beginning of an email of Buttondown by their folded keys, and the email itself.
-// The values are between lines of ---. It reads the forms of YAML that Buttondown writes: plain and quoted values, and
-// folded ones that continue on indented lines. Other values are ignored.
+// matterOf returns the front matter values of a Buttondown email by their folded keys, and the email itself. The values
+// are between lines of ---. It reads the YAML that Buttondown writes: plain and quoted values, and folded ones that
+// continue on indented lines. Other values are ignored.
 func matterOf(text string) (values map[string]string, body string, markdown bool) {
 	body = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	values = map[string]string{}

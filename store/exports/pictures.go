@@ -11,18 +11,18 @@ import (
 	"newsletterd/core"
 )
 
-// maxPicture is the maximum size of a picture in an archive, in bytes.
+// maxPicture is the maximum size of an image in an archive, in bytes.
 const maxPicture = 10 << 20
 
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
 
-// packedPicture is an entry that is a picture by its name.
+// packedPicture is an entry that is an image according to its name.
 type packedPicture struct {
 	back string // "/" and the name of the entry, backwards
 	file *zip.File
 }
 
-// notePicture adds an entry that is a picture by its name. It reports whether it is a picture.
+// notePicture adds an entry if it is an image according to its name, and reports whether it is.
 func (e *Export) notePicture(file *zip.File) bool {
 	name := entryName(file)
 	if !slices.Contains(pictureEndings, strings.ToLower(path.Ext(name))) {
@@ -32,7 +32,7 @@ func (e *Export) notePicture(file *zip.File) bool {
 	return true
 }
 
-// sortPictures makes picture find the pictures. Names with the same ending are next to each other.
+// sortPictures sorts the images for the method picture. Names with the same ending are next to each other.
 func (e *Export) sortPictures() {
 	slices.SortFunc(e.pictures, func(a, b packedPicture) int { return strings.Compare(a.back, b.back) })
 }
@@ -46,8 +46,8 @@ func backwards(name string) string {
 
 func entryName(file *zip.File) string { return strings.ReplaceAll(file.Name, `\`, "/") }
 
-// Picture returns the data of the picture that a post shows from a relative address, or nil if the archive has no such
-// picture, several, or one with more than room bytes. If the archive is damaged, it returns a core.Invalid error.
+// Picture returns the data of the image that a post shows from a relative address, or nil if the archive has no such
+// image, several, or one with more than room bytes. If the archive is damaged, it returns a core.Invalid error.
 func (e *Export) Picture(address string, room int64) ([]byte, error) {
 	found := e.picture(address)
 	if found == nil || found.UncompressedSize64 > uint64(min(max(room, 0), maxPicture)) {
@@ -64,7 +64,7 @@ func (e *Export) Picture(address string, room int64) ([]byte, error) {
 // HasPicture reports whether Picture finds an address in the archive.
 func (e *Export) HasPicture(address string) bool { return e.picture(address) != nil }
 
-// picture returns the only entry that can be the picture at a relative address, or nil.
+// picture returns the only entry that can be the image at a relative address, or nil.
 func (e *Export) picture(address string) *zip.File {
 	if !core.IsRelative(address) {
 		return nil

@@ -26,7 +26,7 @@ const (
 	maxPostBytes = 2 << 20
 )
 
-// Post is a post of another tool. Its HTML is unchanged.
+// Post is a post from another tool. Its HTML is unchanged.
 type Post struct {
 	core.ImportedPost
 	HTML     string
@@ -158,7 +158,8 @@ func (r *postReader) each(p Post) error {
 	return r.take(p)
 }
 
-// text returns the text of an entry, or an empty string if it is too large for a post, or if no more posts are taken.
+// text returns the content of an entry, or an empty string if it is too large for a post, or if no more posts are
+// taken.
 func (r *postReader) text(page *zip.File) (string, error) {
 	if r.n == maxPosts || page.UncompressedSize64 > maxPostBytes {
 		return "", nil
@@ -177,7 +178,7 @@ func (e *Export) HasPosts() bool {
 	return len(e.tables) > 0 || e.ghost != nil || len(e.matters) > 0 || e.Tool == "mailchimp" && len(e.pages) > 0
 }
 
-// oneLine returns a text as one line of at most limit characters, without NUL and invalid UTF-8.
+// oneLine returns s as one line of at most limit characters, without NUL or invalid UTF-8.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	if r := []rune(s); len(r) > limit {
@@ -217,7 +218,7 @@ func (r *postReader) table(t *postTable) error {
 	}
 }
 
-// postOf returns the post in a row. It takes the page of the post from the pages, because each belongs to one post.
+// postOf returns the post in a row. It removes the post's page from the pages, because each page belongs to one post.
 func (r *postReader) postOf(t *postTable, row []string) (Post, error) {
 	cell := func(use int) string {
 		if i := t.at[use]; i >= 0 && i < len(row) {
@@ -261,7 +262,7 @@ func (r *postReader) postOf(t *postTable, row []string) (Post, error) {
 	return p, err
 }
 
-// forEveryone reports whether everyone can read posts with an audience. An empty string means everyone.
+// forEveryone reports whether everyone can read posts with the given audience. An empty string means everyone.
 func forEveryone(audience string) bool {
 	return slices.Contains([]string{"", "everyone", "public", "free", "all", "both"}, fold(audience))
 }
@@ -290,22 +291,22 @@ func (e *Export) pagePosts(r *postReader) error {
 
 var (
 	titleTag = regexp.MustCompile(`(?i)<title[^>]*>([^<]*)<`)
-	// mergeTag matches a placeholder of Mailchimp.
+	// mergeTag matches a Mailchimp placeholder.
 	mergeTag = regexp.MustCompile(`\s?\*\|[A-Za-z][\w:, =!<>"'-]{0,100}\|\*`)
-	// fileNumber matches the number at the beginning of the names of Mailchimp's files.
+	// fileNumber matches the number at the beginning of Mailchimp's file names.
 	fileNumber = regexp.MustCompile(`^\d+[_-]+`)
 )
 
-// mailchimpMarks are texts that only emails of Mailchimp contain.
+// mailchimpMarks are strings that only Mailchimp emails contain.
 var mailchimpMarks = []string{
 	"*|MC:", "*|MC_", "*|UNSUB", "*|ARCHIVE", "*|LIST:", "*|FNAME", `class="mcn`, " mc:edit=",
 	"mcusercontent.com", ".list-manage",
 }
 
-// mailchimpFolder is the folder of emails in the export of an account of Mailchimp.
+// mailchimpFolder is the folder with the emails in the export of a Mailchimp account.
 const mailchimpFolder = "campaigns_content"
 
-// isMailchimp reports whether a page with this beginning is an email of Mailchimp.
+// isMailchimp reports whether a page with this beginning is a Mailchimp email.
 func isMailchimp(head []byte) bool {
 	return slices.ContainsFunc(mailchimpMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
 }

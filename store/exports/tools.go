@@ -8,11 +8,11 @@ import (
 	"unicode"
 )
 
-// tool is a newsletter program and the columns by which its files of people are recognized.
+// tool is a newsletter program with the columns that identify its files of people.
 type tool struct {
 	name   string
 	marks  []string // sets of folded column names, separated by spaces; a file has all columns of one set
-	spoken bool     // whether its files have a status column, so names of files don't count
+	spoken bool     // whether its files have a status column, so file names don't count
 }
 
 var tools = []tool{
@@ -28,7 +28,7 @@ var tools = []tool{
 	}, true},
 	{"kit", []string{"emailaddress state createdat"}, true},
 	{"beehiiv", []string{"email status utmsource utmmedium", "email subscriptionstatus"}, true},
-	// In listmonk, people who unsubscribed from a list keep the status enabled. Only names of files can show them.
+	// In listmonk, people who unsubscribed from a list keep the status enabled. Only file names can show this.
 	{"listmonk", []string{"uuid attributes status", "uuid attribs status"}, false},
 	{"mailerlite", []string{
 		"subscriber sent opens clicks", "email subscribed optinip", "subscriber subscribed location",
@@ -41,13 +41,13 @@ var tools = []tool{
 	{"beehiiv", []string{"email subscriptiontier"}, false},
 }
 
-// eventColumns are columns of files in which a person has several rows, one for each email or event.
+// eventColumns are columns of files with several rows per person, one for each email or event.
 var eventColumns = []string{
 	"postid", "campaignid", "broadcastid", "newsletterid", "automationid", "messageid", "event", "eventtype",
 	"timestamp", "openedat", "clickedat",
 }
 
-// eventWords are words in names of files with events other than unsubscribes.
+// eventWords are words in the names of files with events other than unsubscribes.
 var eventWords = strings.Fields(`open opens opened click clicks clicked deliver delivers delivered delivery deliveries
 	send sends sent view views read reads`)
 
@@ -56,13 +56,13 @@ func isEvents(header []string) bool {
 	return slices.ContainsFunc(header, func(name string) bool { return slices.Contains(eventColumns, name) })
 }
 
-// isEventName reports whether the name of a file shows other events than unsubscribes.
+// isEventName reports whether the name of a file shows events other than unsubscribes.
 func isEventName(name string) bool {
 	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(eventWords, word) })
 }
 
-// leaves reports whether people with a status must not get email. Bounces are no such status here, because files of
-// events also list temporary ones.
+// leaves reports whether people with a status must not get email. A bounce doesn't count here, because event files also
+// list temporary bounces.
 func leaves(status string) bool {
 	return status == "unsubscribed" || status == "complained" || status == "suppressed"
 }
@@ -105,7 +105,7 @@ func toolOf(header []string) tool {
 	return tool{}
 }
 
-// statusNames lists statuses with the words that stand for them in names of files, the strictest status first.
+// statusNames lists statuses with the words for them in file names, the strictest status first.
 var statusNames = []struct{ status, words string }{
 	{"complained", "complained complaint complaints spam spamreports"},
 	{"suppressed", `suppressed suppression suppressions suppressionlist blocked blocklist blocklisted blacklist
@@ -118,8 +118,8 @@ var statusNames = []struct{ status, words string }{
 	{"subscribed", "subscribed confirmed active"},
 }
 
-// statusOfName returns the status that the name of a file in an archive shows for all people in the file, or else the
-// name of its folder. If neither shows one, it returns an empty string.
+// statusOfName returns the status of all people in a file of an archive, as shown by the file's name or, if that shows
+// none, by its folder's name. If neither shows one, it returns an empty string.
 func statusOfName(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	base := path.Base(name)
@@ -130,7 +130,7 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// statusIn returns the status for which a name contains a word, or an empty string.
+// statusIn returns the status that a word in a name indicates, or an empty string.
 func statusIn(name string) string {
 	words := wordsOf(name)
 	for i := range len(words) { // "opted_out" is "optedout"

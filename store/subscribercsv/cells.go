@@ -13,7 +13,7 @@ func cleanCell(s string) string {
 	return strings.Trim(s, " \t\r\n"+unseen)
 }
 
-// severalValues separates the values of a cell in exports of Google Contacts.
+// severalValues separates the values of a cell in exports from Google Contacts.
 const severalValues = " ::: "
 
 // address returns the text of a record's address. If a contact has several addresses, it returns the first.

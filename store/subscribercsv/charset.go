@@ -38,7 +38,7 @@ func charsetOf(name string) *charset {
 	return &charsets[0]
 }
 
-// decode decodes a text. Bytes without a character in the charset become utf8.RuneError.
+// decode decodes a string. Bytes without a character in the charset become utf8.RuneError.
 func (c *charset) decode(s string) string {
 	var b strings.Builder
 	for _, x := range []byte(s) {

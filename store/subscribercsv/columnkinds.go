@@ -155,7 +155,7 @@ func otherSubject(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return subjects[word] })
 }
 
-// ofEmail lists parts of status words that always mean email, whatever the topic of the column.
+// ofEmail lists parts of status words that always mean email, regardless of the column's topic.
 var ofEmail = []string{
 	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
 	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr",

@@ -40,7 +40,7 @@ func foldedNames(names string) map[string]bool {
 	return out
 }
 
-// isEmailColumn reports whether the name of a column is one for addresses.
+// isEmailColumn reports whether a column's name is that of an address column.
 func isEmailColumn(name string) bool { return emailNames[foldWord(cleanCell(name))] }
 
 // names returns the names of the columns without spaces and invisible characters around them.

@@ -228,8 +228,8 @@ func (s *dateScan) named() (year, month, day int, ok bool) {
 	return s.yearLast(month, day)
 }
 
-// yearLast reads the rest of a date in the format of the C library, in which the time of day comes before the year. The
-// scan then continues at the time of day.
+// yearLast reads the rest of a date in the C library's format, where the time of day comes before the year. The scan
+// then continues at the time of day.
 func (s *dateScan) yearLast(month, day int) (int, int, int, bool) {
 	text := strings.TrimRight(s.text, " ")
 	i := strings.LastIndexByte(text, ' ')

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// Names in a mapping for columns of evidence. The name of a time can have a suffix for the order of day and month, as
-// in "subscribed_at:dmy".
+// Mapping names for evidence columns. The name for a time can have a suffix for the order of day and month, as in
+// "subscribed_at:dmy".
 const (
 	BecomesSubscribedAt = "subscribed_at"
 	BecomesSubscribedIP = "subscribed_ip"
@@ -20,7 +20,7 @@ const (
 	BecomesConfirmedIP  = "confirmed_ip"
 )
 
-// happenings lists the events in the other system, in their order in the text of the evidence.
+// happenings lists the events in the other system, in the order in which evidence lists them.
 var happenings = [...]string{"subscribed", "opted in", "confirmed", "created"}
 
 // evidenceColumn is a column with the time or the IP address of a consent that was given in another system.
@@ -189,7 +189,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	return true, nil
 }
 
-// becomes returns the name in a mapping for columns of this kind.
+// becomes returns the mapping name for columns of this kind.
 func (col *evidenceColumn) becomes() string {
 	switch {
 	case col.what == "confirmed" && col.address:
@@ -205,7 +205,7 @@ func (col *evidenceColumn) becomes() string {
 // TwoDays is a column of evidence whose dates can mean two different days. Such dates are stored as written.
 type TwoDays struct{ Column, Sample, Becomes string }
 
-// TwoDays returns the columns of evidence with ambiguous dates. Someone should state for each whether the day or the
+// TwoDays returns the columns of evidence with ambiguous dates. For each, someone should state whether the day or the
 // month comes first.
 func (c *Reader) TwoDays() (columns []TwoDays) {
 	for _, col := range c.proof {
@@ -314,8 +314,8 @@ func (d readDate) earliest() time.Time {
 	return d.at.Add(-clockSkew - easternmost)
 }
 
-// evidenceTime reads a time in a form of readTime, or in seconds or milliseconds since 1970. If order is ambiguous, it
-// rejects dates that can mean two days.
+// evidenceTime reads a time in one of the forms that readTime accepts, or in seconds or milliseconds since 1970. If
+// order is ambiguous, it rejects dates that can mean two days.
 func evidenceTime(cell string, order DateOrder) (d readDate, ok bool) {
 	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
 		switch len(cell) {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A cell of tags contains several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in
-// other exports, or a JSON array. A status cell can contain more than one word, too, as in "Unsubscribed (2021-03-01)"
-// or "vip / Unsubscribed". Any of the words can mean that the person unsubscribed.
+// A cell of tags contains several words, such as "unsubscribed","vip" in Mailchimp exports, unsubscribed;vip in other
+// exports, or a JSON array. A status cell can contain more than one word, too, as in "Unsubscribed (2021-03-01)" or
+// "vip / Unsubscribed". Any of the words can mean that the person unsubscribed.
 
-// maxListed is the number of bytes of a part of a list that are read. No status word is longer.
+// maxListed is the maximum number of bytes read from a part of a list. No status word is longer.
 const maxListed = 64
 
 // maxPhrase is the maximum number of words in a status such as "no longer subscribed".
@@ -176,8 +176,8 @@ var statusNames = strings.Fields(`status statut state zustand stato estado staat
 	durum статус состояние`)
 
 // listed reads the words of a cell in a declared status column. Callers use it if they don't understand the cell as a
-// whole. If tags don't contain a status, the person counts as a subscriber. In other columns, the result is then
-// unknown.
+// whole. If a cell of tags contains no such word, the person counts as a subscriber. In other columns, the result is
+// unknown in that case.
 func listed(cell string, about subject) standing {
 	about.chosen = true
 	if word, _ := listWord(cell, about); word != "" {

@@ -61,8 +61,8 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	}
 }
 
-// Faults writes the lines with errors of a file as CSV: the line's number, the error and the cells. In a file that was
-// merged, the number follows the name of the file and a colon.
+// Faults writes the lines with errors of a file as CSV: the line's number, the error and the cells. In a merged file,
+// the number follows the name of the file and a colon.
 type Faults struct{ csv *csv.Writer }
 
 // FaultsBegin is the beginning of every file that Faults writes.

@@ -114,7 +114,7 @@ func (m *merging) numbered(name string, n int) int {
 	return i
 }
 
-// columnsOf surveys a file and assigns its columns to those of the merged file.
+// columnsOf surveys a file and maps its columns to those of the merged file.
 func (m *merging) columnsOf(p *Part) error {
 	r, err := p.Open()
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"newsletterd/core"
 )
 
-// People is a list of people without a header, such as "Ann Gray <ann@example.com>" or "ann@example.com; Ann" on each
-// line, as CSV with a header. Lines that contain no person, or anything but names next to the addresses, become rows
-// with an invalid address, so that an import reports them.
+// People converts a list of people without a header, such as "Ann Gray <ann@example.com>" or "ann@example.com; Ann" on
+// each line, to CSV with a header. Lines that contain no person, or anything but names next to the addresses, become
+// rows with an invalid address, so that an import reports them.
 type People struct {
 	lines   *bufio.Reader // in UTF-8, or in the encoding of the file if that has one byte for each character
 	out     bytes.Buffer
@@ -53,7 +53,7 @@ func ReadPeople(r io.Reader) (*People, io.Reader, error) {
 	return p, nil, nil
 }
 
-// isPeople reports whether a text is the beginning of a list of people without a header.
+// isPeople reports whether text is the beginning of a list of people without a header.
 func isPeople(text string) bool {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
@@ -176,7 +176,7 @@ func (p *People) write(row []string) {
 	p.csv.Flush()
 }
 
-// unread precedes a line in which not everything is a person or an address. It keeps the line from being an address.
+// unread precedes a line that contains more than people and addresses. It keeps the line from being an address.
 const unread = "… "
 
 // hideAddresses replaces the brackets of addresses in a line after unread.
@@ -344,8 +344,8 @@ func addressIn(cell string) (address, other string) {
 	return address, strings.Join(words, " ")
 }
 
-// onlyAddress returns the address in a text without other words, or an empty string if the text is something else. The
-// query of a link, several addresses and a status next to a separator count as other words.
+// onlyAddress returns the address in s if s contains no other words, otherwise an empty string. The query of a link,
+// several addresses and a status next to a separator count as other words.
 func onlyAddress(s string) string {
 	address := cleanAddress(s)
 	if _, err := core.ParseEmail(address); err != nil {
@@ -370,8 +370,8 @@ func unquoted(s string) string {
 	return strings.Trim(s, `"`)
 }
 
-// named returns the row of a person with a name such as "Ann Gray", "Gray, Ann" or "Ann", or nil if the text is not a
-// name. Only a name that is the address again is left out.
+// named returns the row of a person with a name such as "Ann Gray", "Gray, Ann" or "Ann", or nil if name is not a name.
+// A name that only repeats the address is left out.
 func named(address, name string) [][]string {
 	name = unquoted(cleanCell(name))
 	if name == "" || strings.EqualFold(strings.Trim(name, `"'`), address) {

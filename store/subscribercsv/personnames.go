@@ -15,13 +15,13 @@ const (
 	maxNameRunes = 100
 )
 
-// isName reports whether a text of a list without a header is the name of a person. Nothing declares what such a text
-// means. So a text that can be the status of the person, or that contains more than a name, is no name.
+// isName reports whether s, from a list without a header, is a person's name. Nothing declares what such a string
+// means. A string that can be a status, or that contains more than a name, is therefore not a name.
 func isName(s string) bool {
 	return looksLikeName(s) && !saysStatus(s)
 }
 
-// looksLikeName reports whether a text contains only letters and the punctuation of names, in any spelling.
+// looksLikeName reports whether s contains only letters and the punctuation of names, in any spelling.
 func looksLikeName(s string) bool { return slices.ContainsFunc(spellings(s), isPlainName) }
 
 // surnames maps words that are both surnames and words of a status, in lower case, to the maximum number of words in a
@@ -52,7 +52,7 @@ func isCapitalized(word string) bool {
 	return true
 }
 
-// isPlainName reports whether a text contains only letters and the punctuation of names.
+// isPlainName reports whether s contains only letters and the punctuation of names.
 func isPlainName(s string) bool {
 	if utf8.RuneCountInString(s) > maxNameRunes || len(strings.Fields(s)) > maxNameWords {
 		return false
@@ -66,7 +66,7 @@ func isPlainName(s string) bool {
 	return hasLetter(s)
 }
 
-// spellings returns a text in UTF-8, or as it is in each charset if it isn't UTF-8.
+// spellings returns s or, if s isn't UTF-8, s decoded from each charset.
 func spellings(s string) []string {
 	if utf8.ValidString(s) {
 		return []string{s}
@@ -74,8 +74,8 @@ func spellings(s string) []string {
 	return []string{charsets[0].decode(s), charsets[1].decode(s)}
 }
 
-// saysStatus reports whether a text is or contains a status word, or is or contains a yes or no. It looks at phrases
-// and at single words, whatever is next to them.
+// saysStatus reports whether s is or contains a status word, or is or contains a yes or no. It looks at phrases and at
+// single words, regardless of what is next to them.
 func saysStatus(s string) bool {
 	return slices.ContainsFunc(spellings(s), func(s string) bool {
 		return says(foldCell(s)) || slices.ContainsFunc([]string{s, withoutUnseen(s)}, hasStatusWord)

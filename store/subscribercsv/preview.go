@@ -78,10 +78,10 @@ func nameOfKey(key string) (name string) {
 	return name
 }
 
-// Preview is the beginning of a file, with the use that an import makes of the columns.
+// Preview is the beginning of a file and how an import uses its columns.
 type Preview struct {
 	Columns []Column
-	Samples [][]string // first lines, with long cells cut
+	Samples [][]string // first lines, with long cells truncated
 	// why the meaning of the columns can't be derived from their names; empty if it can
 	Problem string
 	// columns that may show who unsubscribed and that are not in the mapping
@@ -103,7 +103,7 @@ func sampleOf(cell string) string {
 	return cell
 }
 
-// NewPreview reads the header of a file and at most the given number of lines. It returns the errors of the header.
+// NewPreview reads a file's header and at most the given number of lines. It returns the errors of the header.
 func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	c, err := NewReader(r, o)
 	if mapping, ok := errors.AsType[MappingError](err); ok {

@@ -156,7 +156,7 @@ var refusals = map[string]bool{
 	"\u2717": true, "\u2718": true, "\u2716": true, "\u274c": true, "\u2610": true, "\u2612": true, // crosses, boxes
 }
 
-// refuses reports whether a cell, folded by foldCell, means no or begins like a cell that does.
+// refuses reports whether a cell, folded by foldCell, means no or starts like a cell that does.
 func refuses(word string) bool {
 	if refusals[word] {
 		return true
@@ -189,7 +189,7 @@ func (q Question) String() string {
 	return fmt.Sprintf("column %q may contain unsubscribes (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
 }
 
-// Asking returns one text with all questions.
+// Asking returns one string with all questions.
 func Asking(questions []Question) string {
 	texts := make([]string, len(questions))
 	for i := range questions {

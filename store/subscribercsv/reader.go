@@ -24,7 +24,7 @@ var exportColumns = []string{"email", "status", "created_at", "tags", "preferenc
 // ownColumns lists the columns of both kinds of Writer. An import ignores them unless they have another meaning.
 var ownColumns = append([]string{"list", "signed_up_at", "unsubscribed_at"}, exportColumns...)
 
-// form describes the export files of a program. The header of a file shows its form.
+// form describes the export files of a program. A file's header shows its form.
 type form struct {
 	known    []string          // columns that occur together only in this form; if empty, marks identify the form
 	marks    []string          // columns of which two, or one together with one of hints, identify the form
@@ -360,7 +360,7 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 }
 
 // preferences returns the preferences of a line as a JSON object. The line's columns override members of the JSON
-// object in an export. If none does, the text of the object stays unchanged. Empty cells are left out.
+// object in an export. If none does, the object is copied unchanged. Empty cells are left out.
 func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {

@@ -27,8 +27,8 @@ func delimiter(r *bufio.Reader) rune {
 	return likeliest(head)
 }
 
-// likeliest returns the delimiter with which the header has an address column. If there are several, it prefers the one
-// with which the most records have as many cells as the header, and then the one that is most frequent in the header.
+// likeliest returns the delimiter that gives the header an address column. If several do, it prefers the one that gives
+// the most records as many cells as the header, and then the one that is most frequent in the header.
 func likeliest(head []byte) rune {
 	best, bestScore := rune(delimiters[0]), -1
 	for _, d := range delimiters {

@@ -119,7 +119,7 @@ func meaningOf(name string, names []string) meaning {
 // byWord is the meaning of columns that contain status words.
 func byWord(cell string) standing { return statusWords[cell] }
 
-// byAnswer returns the meaning of a yes or no column, in which a time means yes. If yes means that a person is not a
+// byAnswer returns the meaning of a yes-or-no column, where a time means yes. If yes means that a person is not a
 // subscriber, an empty cell means no, as in exports of checkboxes.
 func byAnswer(yes, no standing) meaning {
 	return func(cell string) standing {
@@ -151,8 +151,8 @@ var answers = map[string]byte{
 	"falso": 'n',
 }
 
-// byTime returns the meaning of a column with the time at which a person left. Words with which programs say that there
-// is no time mean a subscriber. Other cells without a time are not understood.
+// byTime returns the meaning of a column with the time when a person stopped being a subscriber. Words that programs
+// write for a missing time mean a subscriber. Other cells without a time are not understood.
 func byTime(then standing) meaning {
 	return func(cell string) standing {
 		switch {
@@ -165,7 +165,7 @@ func byTime(then standing) meaning {
 	}
 }
 
-// neverTime reports whether a cell, folded by foldCell, is a time or word with which programs say that something never
+// neverTime reports whether a cell, folded by foldCell, is a time or word that programs write for something that never
 // happened.
 func neverTime(cell string) bool {
 	switch cell {

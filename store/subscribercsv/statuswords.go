@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// standing is the status of a person according to a file. Its values are those of package core, where core has them.
+// standing is the status of a person according to a file. It uses the values of package core where they exist.
 type standing string
 
 const (

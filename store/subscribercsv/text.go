@@ -112,7 +112,7 @@ func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
 	return unicode.LittleEndian, false
 }
 
-// endsInCR reports whether the first line ends in a CR without LF, as in files of Excel for Mac. The cells of such a
+// endsInCR reports whether the first line ends in a CR without LF, as in files from Excel for Mac. The cells of such a
 // file can contain LF.
 func endsInCR(head []byte) bool {
 	quoted := false

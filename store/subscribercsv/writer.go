@@ -53,7 +53,7 @@ func newCSV(out io.Writer, comma rune) *Writer {
 	return w
 }
 
-// WriteOn writes one subscription with its tags, the name of its list and the times at which the person signed up and
+// WriteOn writes one subscription with its tags, the name of its list and the times when the person signed up and
 // unsubscribed, or 0. It requires a Writer from NewFieldWriter.
 func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string, signedUp, left core.Instant) error {
 	values := s.Preferences.Values()

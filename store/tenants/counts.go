@@ -28,8 +28,8 @@ func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 	counts[listID] = c // also without a change; see TouchCounts
 }
 
-// TouchCounts makes the commit write the counts of a list even if nothing has changed. The duration of the operation
-// then doesn't reveal whether a record has changed.
+// TouchCounts makes the commit write a list's counts even if nothing has changed. The duration of the operation then
+// doesn't reveal whether a record has changed.
 func TouchCounts(tx *db.Tx, listID string) { Moved(tx, listID, core.NotCounted, core.NotCounted) }
 
 // add adds the changes of the operation op to c.
@@ -88,8 +88,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth returns the counts of a list at the end of each of the last days, oldest first, up to today. The parameter
-// days is the number of days. Days before the first count are omitted. The only error is core.ErrStorage.
+// ListGrowth returns a list's counts at the end of each of the last days, oldest first, up to today. The parameter days
+// is the number of days. Days before the first count are omitted. The only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`
@@ -175,7 +175,7 @@ func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) 
 	return kinds, err
 }
 
-// ScannedCounts is a query that counts the records of every list that is not deleted, with a scan.
+// ScannedCounts is a query that scans and counts the records of every list that is not deleted.
 const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
 	coalesce(m.unsubscribed, 0) AS unsubscribed,
 		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable
@@ -207,7 +207,7 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
 	ORDER BY r.list_id LIMIT 100`
 
-// WrongCounts returns one text for each list whose stored counts differ from its records, at most 100. The text
+// WrongCounts returns one string for each list whose stored counts differ from its records, at most 100. Each string
 // describes the differences.
 func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 	var rows []struct {

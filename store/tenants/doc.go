@@ -13,7 +13,7 @@
 //	outbox.go seen.go webhook_clients.go       events to and from the send service
 //	endpoints.go endpointqueue.go              webhook endpoints and their waiting events
 //	providers.go                               mail providers
-//	gathered.go                                changes of counts and queues, written once per operation or transaction
+//	gathered.go                                changes to counts and queues, written once per operation or transaction
 //	keepers.go                                 keepers of clients and endpoints, and responsibility for their actions
 //	auditnames.go                              names of the records in the audit log
 //	erased.go                                  erased addresses, stored as hashes

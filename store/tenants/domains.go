@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// HasDomain reports whether host is one of the domains of an active tenant. The only error is core.ErrStorage.
+// HasDomain reports whether host is a domain of an active tenant. The only error is core.ErrStorage.
 func (s *Store) HasDomain(ctx context.Context, host string) (bool, error) {
 	domains, age := s.domains.Get("")
 	if domains == nil {

@@ -26,7 +26,7 @@ type endpointQueue struct {
 	at      core.Instant
 }
 
-// queueOf returns the operation's queue of an endpoint.
+// queueOf returns the operation's view of an endpoint's queue.
 func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
 	queues := gatheredIn(tx).queues
 	q := queues[endpointID]
@@ -211,7 +211,7 @@ func (s *Store) OnFed(fn func(endpoints []string)) {
 }
 
 // SendDropped closes e, an event that reports dropped events, and returns its body. Callers use it just before they
-// send e. Events dropped from now on are reported by a new event. The only error is core.ErrStorage.
+// send e. Events dropped later are reported by a new event. The only error is core.ErrStorage.
 func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body string, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE webhook_endpoint SET dropped_id = 0 WHERE id = ? AND dropped_id = ?", e.EndpointID, e.ID)

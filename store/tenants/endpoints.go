@@ -113,15 +113,15 @@ func addEndpointAttempt(tx *db.Tx, a core.EndpointAttempt) error {
 	return err
 }
 
-// AddEndpointAttempt logs an attempt that delivers no event of the outbox, such as a test. The attempt doesn't affect
+// AddEndpointAttempt logs an attempt that delivers no event from the outbox, such as a test. The attempt doesn't affect
 // how long the endpoint counts as failing. The only error is core.ErrStorage.
 func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that started to wait before
-// the time before. It is needed because a failing endpoint is tried with only one event, so the others would never
-// expire. The only error is core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that started waiting earlier
+// than before. It is needed because a failing endpoint is tried with only one event, so the others would never expire.
+// The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {
@@ -243,7 +243,7 @@ func checkEndpointList(tx *db.Tx, e *core.Endpoint) error {
 	return err
 }
 
-// EndpointChange is a change of an endpoint's fields and of its state and keys.
+// EndpointChange is a change to an endpoint's fields, state and keys.
 type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool

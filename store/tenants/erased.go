@@ -11,7 +11,7 @@ const (
 	erasedDisabled = "disabled" // blocked; see Disable
 )
 
-// ErasedHash returns the keyed hash of a folded address, derived with the key of subscription ids. The hash is useless
+// ErasedHash returns the keyed hash of a folded address, derived with the subscription id key. The hash is useless
 // without the database. Someone with the database can only use it to check an address that they already know.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 

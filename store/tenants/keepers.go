@@ -9,7 +9,7 @@ import (
 
 const insertKeeper = "INSERT OR IGNORE INTO keeper (record, actor) VALUES (?, ?)"
 
-// Keep records the keepers of a client or webhook endpoint: the actor, and the client through which the user acts.
+// Keep records the keepers of a client or webhook endpoint: the actor, and the client that the user acts through.
 func Keep(tx *db.Tx, record, actor string) error {
 	for _, by := range []string{actor, tx.ActingClient()} {
 		if by == "" {
@@ -27,7 +27,7 @@ func Keep(tx *db.Tx, record, actor string) error {
 const RecordKeepers = ", (SELECT json_group_array(actor) FROM keeper INDEXED BY sqlite_autoindex_keeper_1 WHERE record = id) AS keepers"
 
 // KeptBy starts a statement with the table kept: the ids of the clients and webhook endpoints that an actor ?1 keeps
-// directly or through other clients. It includes clients that are disabled or deleted now.
+// directly or through other clients. It includes clients that are now disabled or deleted.
 const KeptBy = `WITH RECURSIVE hand(actor) AS (SELECT ?1 UNION SELECT 'client:' || c.id FROM hand
 	CROSS JOIN keeper AS k INDEXED BY keeper_actor ON k.actor = hand.actor CROSS JOIN client AS c ON c.id = k.record),
 	kept(id) AS MATERIALIZED (SELECT DISTINCT k.record FROM hand CROSS JOIN keeper AS k INDEXED BY keeper_actor ON k.actor = hand.actor) `

@@ -19,7 +19,7 @@ const (
 	MailLeftOut = 3
 )
 
-// The same states as text for statements. Their query plans depend on literal states.
+// The same states as SQL literals. Query plans depend on literal states.
 const (
 	SQLMailQueued  = "0"
 	SQLMailSent    = "1"
@@ -75,8 +75,8 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// LeaveOut does the same work as WriteMail for an email to a subscriber that will not be sent. For each list, address
-// and MailPeriod, it adds at most one more row than the limit on emails of that kind. Repeated requests therefore don't
+// LeaveOut does the same work as WriteMail for a subscriber email that will not be sent. For each list, address and
+// MailPeriod, it adds at most one more row than the limit on emails of that kind. Repeated requests therefore don't
 // make the table grow.
 func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	tx.Kick(db.TopicMailSoon)
@@ -103,8 +103,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	return m, err
 }
 
-// NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
-// DueMails, it doesn't read the emails again that the process already holds. The only error is core.ErrStorage.
+// NewMails returns the due emails with ids after the given one, in queue order. Unlike DueMails, it doesn't reread
+// emails that the process already holds. The only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,

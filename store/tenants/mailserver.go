@@ -23,8 +23,8 @@ func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
 }
 
 // MailServerBefore returns the previous mail server with its password. That server is kept for some hours after a
-// change; after that, the result is the zero value. ChangedAt is the time at which the server was replaced. It returns
-// the errors of MailServer.
+// change; after that, the result is the zero value. ChangedAt is when the server was replaced. It returns the errors of
+// MailServer.
 func (s *Store) MailServerBefore(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverBefore)
 }
@@ -132,7 +132,7 @@ func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 }
 
 // tellOfServer emails all server administrators that emails are now sent through another server. address is its host
-// and port, or an empty string if there is no server anymore. language is for those who haven't chosen one.
+// and port, or an empty string if there is no server anymore. language is for administrators who haven't chosen one.
 func tellOfServer(tx *db.Tx, address, language, actor string, now core.Instant) error {
 	var told []struct {
 		Email    core.Email

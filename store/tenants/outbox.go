@@ -13,9 +13,9 @@ import (
 const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
 	"tries, dead_at, failed_at, last_error, revived_at, endpoint_id"
 
-// AddEvent adds the event of a change to the outbox. The event is due no earlier than the waiting events of the same
-// subscription, so the newest event is always due last. Code that reads events in the order of their due times keeps
-// this order without comparing them.
+// AddEvent adds the event for a change to the outbox. The event is due no earlier than the waiting events of the same
+// subscription, so the newest event is always due last. Code that reads events by due time keeps this order without
+// comparing events.
 func AddEvent(tx *db.Tx, tenantID string, sub *core.Subscription, c *core.Change, now core.Instant) error {
 	e := EventOf(tenantID, sub, c)
 	if err := PutEvent(tx, e, "", now); err != nil {
@@ -69,7 +69,7 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway reports whether changes of a list are being delivered to the send service for the first time, as
+// ChangesUnderway reports whether changes to a list are being delivered to the send service for the first time, as
 // single events or as part of a full sync. It considers changes made no later than until. It ignores events whose
 // delivery has failed before, because the send service may be down. The only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
@@ -163,12 +163,12 @@ type OutboxState struct {
 	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable" about:"Time of the oldest waiting event; null: none waits"`
 }
 
-// OutboxState returns the counts of events for the send service. The only error is core.ErrStorage.
+// OutboxState returns the event counts for the send service. The only error is core.ErrStorage.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, outboxCounts("SELECT '' AS r"))
 }
 
-// EndpointState returns the counts of events for the endpoints of tenants. The only error is core.ErrStorage.
+// EndpointState returns the event counts for the endpoints of all tenants. The only error is core.ErrStorage.
 func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, outboxCounts("SELECT id AS r FROM webhook_endpoint"))
 }
@@ -188,7 +188,7 @@ func (s *Store) outboxState(ctx context.Context, query string) (o OutboxState, e
 	return o, err
 }
 
-// OutboxFilter selects events of the outbox. Empty fields are ignored.
+// OutboxFilter selects events in the outbox. Empty fields are ignored.
 type OutboxFilter struct {
 	TenantID, ListID string
 	SubscriptionID   string // requires ListID
@@ -229,13 +229,13 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 	return e, err
 }
 
-// urgeMark is the name of the mark that changes when an operator retries events.
+// urgeMark is the name of the mark that changes when someone retries events.
 const urgeMark = "outbox_urge"
 
 // urge makes the delivery try failing receivers immediately, even if they asked for a pause.
 func urge(tx *db.Tx) error { return tx.SetMark(urgeMark, core.NewID()) }
 
-// OutboxUrge returns a text that changes each time an operator retries events or changes the endpoint. An empty
+// OutboxUrge returns a string that changes each time someone retries events or changes the endpoint. An empty
 // endpointID means the send service. The only error is core.ErrStorage.
 func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string, err error) {
 	err = s.Get(ctx, &urge, `SELECT coalesce((SELECT value FROM mark WHERE name = ?), '') || ' ' ||

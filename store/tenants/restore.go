@@ -21,8 +21,8 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside holds the statements that move a deleted tenant's domains and endpoints to tables from which TakeBack
-// restores them.
+// putAside holds the statements that move a deleted tenant's domains and endpoints to tables that TakeBack restores
+// them from.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
@@ -54,7 +54,7 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 
 // TakeBack restores the domains and endpoints that PutAside took from a tenant. Endpoints are restored as disabled. It
 // doesn't restore domains that another tenant has verified since, and removes them from the tenant's row. deletedAt is
-// the time at which the tenant was deleted. left lists everything that was not restored.
+// when the tenant was deleted. left lists everything that was not restored.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {
@@ -81,7 +81,7 @@ func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int,
 	return int(n), left, db.UpdateRow(tx, &tenantTable, &t, id)
 }
 
-// takeBackDomains restores the domains of a tenant. It removes from t the domains that another tenant has now.
+// takeBackDomains restores a tenant's domains. It removes from t the domains that another tenant now has.
 func takeBackDomains(tx *db.Tx, t *core.Tenant, deletedAt, now core.Instant) (left []core.LeftOut, err error) {
 	var domains []core.SenderDomain
 	err = tx.All(&domains, "SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM deleted_domain "+
@@ -134,7 +134,7 @@ func keysLost(tx *db.Tx, tenantID string, since core.Instant) (left []core.LeftO
 	return left, err
 }
 
-// FreeSlug removes the slug of a restored list if another list on the same host has that slug now. taken reports
+// FreeSlug removes the slug of a restored list if another list on the same host now has that slug. taken reports
 // whether FreeSlug removed the slug.
 func FreeSlug(tx *db.Tx, listID string) (slug string, taken bool, err error) {
 	l, err := ReadList(tx, listID)

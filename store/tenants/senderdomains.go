@@ -117,8 +117,8 @@ func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor s
 	return d, err
 }
 
-// VerifySenderDomain marks a domain as verified because an operator vouches for it, and returns the domain. The domain
-// can be a subdomain of another tenant's domain. If the domain doesn't exist, VerifySenderDomain returns
+// VerifySenderDomain marks a domain as verified because a server administrator vouches for it, and returns the domain.
+// The domain can be a subdomain of another tenant's domain. If the domain doesn't exist, VerifySenderDomain returns
 // core.ErrNotFound. It also returns core.ErrDomainTaken.
 func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now core.Instant) (d core.SenderDomain,
 	err error,
@@ -164,7 +164,7 @@ func verify(tx *db.Tx, d *core.SenderDomain, by, actor string, now core.Instant)
 	return tx.Audit(now, actor, "domain.verify", d.TenantID, d.ID)
 }
 
-// setDomains writes the domains of a tenant.
+// setDomains writes a tenant's domains.
 func setDomains(tx *db.Tx, t *core.Tenant, domains core.Strings, now core.Instant) error {
 	tx.Kick(db.TopicRecords)
 	return tx.One("UPDATE tenant SET domains = ?, updated_at = ? WHERE id = ?", domains.Column(), now, t.ID)
@@ -219,8 +219,8 @@ func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
 	}), err
 }
 
-// keepDomains updates the sender domains of a tenant after an operator has changed Tenant.Domains. Added domains count
-// as verified. Its error is core.ErrDomainTaken with the name of the field.
+// keepDomains updates the sender domains of a tenant after a server administrator has changed Tenant.Domains. Added
+// domains count as verified. Its error is core.ErrDomainTaken with the name of the field.
 func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
 	for _, domain := range was {
 		if slices.Contains(t.Domains, domain) {

@@ -107,8 +107,8 @@ func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, 
 }
 
 // ChangeTags is like SetTags, but sets the tags that change returns and those in add. change gets the ids of the
-// address's tags, and returns ids or names. If the address has a tag in add, the tag gets the time now, so that the
-// undo of an import that gave it keeps it. add may be nil.
+// address's tags, and returns ids or names. If the address has a tag in add, the tag gets the time now, so that undoing
+// the import that assigned the tag keeps the tag. add may be nil.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
 	add []string, actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
@@ -241,14 +241,14 @@ func KeyOf(q db.Querier, listID, id string) (key string, err error) {
 	return key, err
 }
 
-// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. If the address has
-// the tag, again gives it the time now. giveTag returns the number of these lists.
+// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. If the address
+// already has the tag and again is true, the tag gets the time now. giveTag returns the number of these lists.
 func giveTag(tx *db.Tx, pairs string, t *core.Tag, again bool, now core.Instant) (int64, error) {
 	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?1, ?2, ?4, ?5)
 		ON CONFLICT DO UPDATE SET at = iif(?3, excluded.at, at)`, t.No, int64(now), again)
 }
 
-// takeTag removes a tag from an address, which is given as for giveTag. It returns the number of lists on which the
+// takeTag removes a tag from an address, which is given as for giveTag. It returns the number of lists where the
 // address had the tag.
 func takeTag(tx *db.Tx, pairs string, t *core.Tag) (int64, error) {
 	return tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),

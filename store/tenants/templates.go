@@ -111,8 +111,8 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, db.AsItStood(err, &t.UpdatedAt, at)
 }
 
-// templateUses holds the queries for the places that use a template ?1, with at most ?2 of each kind. Uses of the name
-// of the default template don't count, because that name always has a template.
+// templateUses holds the queries for the records that use template ?1, at most ?2 of each kind. Uses of the default
+// template's name don't count, because that name always has a template.
 var templateUses = []string{
 	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
 		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,

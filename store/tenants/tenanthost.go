@@ -14,7 +14,7 @@ func (s *Store) TenantsAt(ctx context.Context, host string) (ts []core.Tenant, e
 	return ts, err
 }
 
-// archivesAt lists the lists with an archive of a tenant.
+// archivesAt selects a tenant's lists that have an archive.
 const archivesAt = `SELECT id FROM list WHERE tenant_id = ? AND archive AND deleted_at = 0 ORDER BY id`
 
 // ArchivesAt returns the ids of the lists with an archive at a host, oldest first. If several tenants have the host,

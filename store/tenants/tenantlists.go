@@ -16,7 +16,7 @@ const NewestFirst = true
 
 // ListByTenant returns the statements for the records of a table that meet the SQL condition live, sorted by id. index
 // is the name of an index on tenant_id and id. In the statements, next is the next record of each tenant. They
-// therefore don't read more records than requested, however many the tenants have.
+// therefore don't read more records than requested, no matter how many the tenants have.
 func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	after, first, order := " > ", "min", ""
 	if newest {

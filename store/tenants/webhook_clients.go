@@ -106,7 +106,7 @@ func addWebhookClient(tx *db.Tx, w core.WebhookClient, sealed []byte) error {
 	return err
 }
 
-// EnsureLoopClient creates the client with which the daemon sends events to itself, unless the client exists. key is
+// EnsureLoopClient creates the client that the daemon uses to send events to itself, unless the client exists. key is
 // the new client's key. The only error is core.ErrStorage.
 func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Instant) error {
 	sealed := s.Seal(key)
@@ -155,7 +155,7 @@ func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now co
 	})
 }
 
-// WebhookClientChange is a change of a client. Nil fields stay unchanged.
+// WebhookClientChange is a change to a client. Nil fields stay unchanged.
 type WebhookClientChange struct {
 	Name     *string
 	Disabled *bool // requests of a disabled client get status 403
