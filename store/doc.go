@@ -22,7 +22,7 @@
 // applies the rules of core, writes rows and adds events to the outbox. It never calls the network, hashes a password
 // or writes a log line. The caller passes the current time as an argument, in milliseconds.
 //
-// Records are types in core. A type in a room belongs to one operation and is next to it. It is the operation's input
-// or result (…Request, …Input, …Change, …Filter, …Result, or figures such as [people.Overview]). Some types hold values
-// that only the store uses ([imports.Import], [campaigns.ClaimKey]).
+// Records are types in core. A type in a room belongs to one operation and is declared next to it. It is the
+// operation's input or result (…Request, …Input, …Change, …Filter, …Result, or figures such as [people.Overview]). Some
+// types hold values that only the store uses ([imports.Import], [campaigns.ClaimKey]).
 package store

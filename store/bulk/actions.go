@@ -131,7 +131,7 @@ func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) 
 	return all, err
 }
 
-// NextBulk returns the id and the tenant of an open action. Tenants take turns: it takes the next tenant after the
+// NextBulk returns the id and the tenant of an open action. Tenants take turns: it picks the next tenant after the
 // given one, and starts over after the last. If there is no open action, it returns core.ErrNotFound.
 func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
 	var next struct {

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// syncAfter is the delay between the last change of an action and the planning of its full sync.
+// syncAfter is the delay between an action's last change and the planning of its full sync.
 const syncAfter = 5 * time.Second
 
 // changing is one commit of an action or of its undo.

@@ -19,8 +19,7 @@ const (
 		ORDER BY subscriber_id LIMIT +?`
 )
 
-// holdFor is the longest time for which a commit of a step may block other writers. A step has as many commits as it
-// needs.
+// holdFor is the longest time that a commit may block other writers. A step has as many commits as it needs.
 var holdFor = 3 * time.Millisecond
 
 // BulkStep performs the next step of an action and reports whether there is more to do. If the rule can't be evaluated

@@ -15,7 +15,8 @@ import (
 
 const (
 	undoPeople = 100 // maximum number of people in a commit
-	// keptPeople selects the people whom an undo has not reached yet. Each row is deleted in the commit of the undo.
+	// keptPeople selects the people whom an undo has not reached yet. Each row is deleted in the same commit as its
+	// undo.
 	keptPeople = "SELECT subscriber_id, at, was FROM bulk_person WHERE action_id = ? ORDER BY subscriber_id LIMIT +?"
 	// barred is a query that reports whether an address has bounced, marked an email as spam, or is blocked. Its
 	// parameters are the address, the tenant, the list, the subscription id, and the hash of the address.
@@ -74,7 +75,7 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 	return more && err == nil, err
 }
 
-// undo undoes the change of one person, unless the person has changed since.
+// undo reverts the change to one person, unless the person has changed since.
 func (c *changing) undo(k *keptPerson) error {
 	if k.At == 0 { // the action stopped before it changed this person
 		return nil

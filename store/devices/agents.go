@@ -69,7 +69,7 @@ func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*
 	return a, err
 }
 
-// DeleteAgent deletes an agent. Its devices stay without an agent. If the owner has no such agent, it returns
+// DeleteAgent deletes an agent. Its devices stay, but have no agent. If the owner has no such agent, it returns
 // core.ErrNotFound.
 func (s *Store) DeleteAgent(ctx context.Context, id, ownerID string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

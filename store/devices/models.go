@@ -49,8 +49,8 @@ func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, er
 	return ownerID, err
 }
 
-// Models returns an owner's models in the order in which they were created, starting after the number after. The only
-// error is core.ErrStorage.
+// Models returns an owner's models in creation order, starting after the number after. The only error is
+// core.ErrStorage.
 func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
 	err = s.All(ctx, &ms, "SELECT "+ModelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no "+
 		"LIMIT +?", ownerID, after, limit)
@@ -110,7 +110,7 @@ func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule
 	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
-// DeleteModel deletes a model. Housekeeping removes its file in steps, and running downloads break off. If the owner
+// DeleteModel deletes a model. Housekeeping removes its file in steps, and running downloads are aborted. If the owner
 // has no such model, DeleteModel returns core.ErrNotFound.
 func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -143,7 +143,7 @@ const (
 const newest = int64(1) << 62
 
 // Library returns the models that a caller may view, newest first. New models have greater numbers, so paging never
-// returns a model twice or skips one. If the key of shares can't be decrypted, Library returns ErrMasterKey.
+// returns a model twice or skips one. If the share key can't be decrypted, Library returns ErrMasterKey.
 func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil || who.UserID == "" {
@@ -172,7 +172,7 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 	return ms, err
 }
 
-// audience returns the words under which the search index has the models of the page. user and email are the caller's
+// audience returns the words that the search index uses for the models of the page. user and email are the caller's
 // holder words.
 func (p *LibraryPage) audience(user, email string) string {
 	own, shared := "o"+user[1:], user
@@ -191,7 +191,7 @@ func (p *LibraryPage) audience(user, email string) string {
 }
 
 // The library merges the results of several indexes. Each result is in the order of the numbers and no longer than a
-// page. The condition visible then decides on each model.
+// page. The condition visible then filters the models.
 const (
 	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON " +
 		"u.id = m.owner_id WHERE " + visible

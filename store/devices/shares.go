@@ -34,7 +34,7 @@ func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, er
 	return "e" + hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
-// holders returns the two words by which shares name a caller: one for the user, and one for the user's address. A word
+// holders returns the two words that shares use for a caller: one for the user, and one for the user's address. A word
 // is empty if the caller has no user id or no verified address.
 func (s *Store) holders(ctx context.Context, who core.Caller) (user, email string, err error) {
 	if who.UserID == "" {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The states of a row of model_file as text for statements. Their query plans depend on literal states.
+// The states of model_file rows as SQL literals. Query plans depend on literal states.
 const (
 	SQLFileGrowing = "0" // chunks are arriving
 	SQLFileWhole   = "1" // a model refers to the file

@@ -1,4 +1,4 @@
-// Package files reads and buffers the contents of models, pictures and imports, which the database stores in chunks.
+// Package files reads and buffers the contents of models, images and imports, which the database stores in chunks.
 //
 //	store.go     New
 //	chunks.go    reading

@@ -13,8 +13,8 @@ const (
 )
 
 // pageOf selects the number of the last page whose first id isn't above ?5, counted from the page that starts with
-// recipient ?2. The pages have ?4 recipients, and the last one ends before recipient ?3. It is one of n pages from low
-// on, which each step halves.
+// recipient ?2. The pages have ?4 recipients, and the last one ends before recipient ?3. It is one of n pages starting
+// at low, and each step halves n.
 const pageOf = `WITH RECURSIVE half (low, n) AS (SELECT 0, (?3 - ?2 + ?4 - 1) / ?4 UNION ALL
 	SELECT low + n / 2 * coalesce((SELECT first_id <= ?5 FROM recipient_page WHERE job_no = ?1 AND
 		first_seq = ?2 + (low + n / 2) * ?4), 0), n - n / 2 FROM half WHERE n > 1)
@@ -29,15 +29,15 @@ type Cursor struct {
 	found          []Match
 }
 
-// Match is a recipient that Cursor.Find has found.
+// Match is a recipient that Cursor.Find found.
 type Match struct {
 	At    int // index of the key
 	Seq   int64
 	State byte
 }
 
-// NewCursor returns a cursor for the recipients of a job from low to high, who must be on one list. If their pages
-// aren't complete, it returns nil.
+// NewCursor returns a cursor for a job's recipients from low to high, who must be on one list. If their pages aren't
+// complete, it returns nil.
 func NewCursor(q db.Querier, job, low, high int64) (*Cursor, error) {
 	if high < low {
 		return nil, nil
@@ -82,7 +82,7 @@ func (c *Cursor) Find(q db.Querier, keys []Key, wanted []int, id func(i int) str
 	return c.found, true, nil
 }
 
-// far reports whether a key is probably several pages after the present one. Ids are evenly distributed.
+// far reports whether a key is probably several pages after the current one. Ids are evenly distributed.
 func (c *Cursor) far(k Key) bool {
 	n := len(c.page.States)
 	if c.page.FirstSeq+int64(n) >= c.high { // there is no later page

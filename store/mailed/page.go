@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Size is the number of recipients of each page but the last one of a list. Writing a page takes about 2 ms, in which
-// the writer does nothing else.
+// Size is the number of recipients of each page but the last one of a list. Writing a page takes about 2 ms, during
+// which the writer does nothing else.
 const Size = 2048
 
 // The states of recipients in a page.
@@ -36,7 +36,7 @@ const (
 	idText  = "00000000-0000-0000-0000-000000000000"
 )
 
-// KeyOf returns the key of an id. If the id is no UUID in lower case, ok is false.
+// KeyOf returns the key of an id. If the id is not a lowercase UUID, ok is false.
 func KeyOf(id string) (k Key, ok bool) {
 	if len(id) != len(idText) {
 		return k, false
@@ -46,8 +46,7 @@ func KeyOf(id string) (k Key, ok bool) {
 	return keyAt(b[:], 0), ok
 }
 
-// putID writes the bytes of an id or of the beginning of one. Missing digits become 0. It reports whether the text is
-// an id or the beginning of one.
+// putID writes the bytes of an id or of a prefix of one. Missing digits become 0. It reports whether id has that form.
 func putID(b []byte, id string) bool {
 	var digits [2 * idBytes]byte
 	n := copy(digits[:], "00000000000000000000000000000000") - 2*idBytes
@@ -83,7 +82,8 @@ type Page struct {
 	IDs      []byte `db:"ids"`
 }
 
-// from returns the index of the first recipient from at on whose key isn't below k. The index is usually near at.
+// from returns the index of the first recipient at index at or later whose key isn't below k. The index is usually near
+// at.
 func (p *Page) from(at int, k Key) int {
 	n := len(p.States)
 	step := 1

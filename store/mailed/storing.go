@@ -27,7 +27,7 @@ func Next(q db.Querier, job int64) (seq int64, err error) {
 }
 
 // Add writes a page of a job's recipients. first is the seq of the first one. recipients has at most Size elements, in
-// the order of their seqs. If an id is no UUID, Add writes nothing and returns false.
+// the order of their seqs. If an id is not a UUID, Add writes nothing and returns false.
 func Add(tx *db.Tx, job, first int64, recipients []Recipient) (added bool, err error) {
 	states, ids := make([]byte, len(recipients)), make([]byte, idBytes*len(recipients))
 	for i, r := range recipients {

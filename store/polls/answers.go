@@ -16,7 +16,7 @@ type Given struct {
 	Changes int `db:"changes"`
 }
 
-// AnswerOf returns the answer of a subscriber of a list.
+// AnswerOf returns a list subscriber's answer.
 func (p *Poll) AnswerOf(q db.Querier, listID, subscriberID string) (g Given, err error) {
 	err = q.Get(&g, answerOf, p.No, listID, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -53,16 +53,16 @@ const OfPerson = `SELECT q.campaign_id, q.question, o.text AS answer, a.at FROM 
 	CROSS JOIN poll_option AS o ON o.poll_no = a.poll_no AND o.number = a.option ORDER BY a.at, a.poll_no`
 
 const (
-	// AnswersBetween selects the answers to a poll of the subscribers of a list between two ids, both inclusive.
+	// AnswersBetween selects the answers of a list's subscribers to a poll, between two ids (both inclusive).
 	AnswersBetween = `SELECT concat(option, char(31), subscriber_id) AS line FROM poll_answer
 		WHERE poll_no = ?1 AND list_id = ?2 AND subscriber_id >= ?3 AND subscriber_id <= ?4
 		ORDER BY subscriber_id LIMIT +?5`
-	// AnswersAmong selects the answers to a poll of the subscribers of a list with the ids in a JSON array.
+	// AnswersAmong selects the answers to a poll of the list's subscribers with the ids in a JSON array.
 	AnswersAmong = `SELECT j.key AS place, a.option FROM json_each(?3) AS j CROSS JOIN poll_answer AS a
 		ON a.poll_no = ?1 AND a.list_id = ?2 AND a.subscriber_id = j.value`
 )
 
-// Texts returns the texts of the options of a poll, in order.
+// Texts returns the texts of a poll's options, in order.
 func (p *Poll) Texts(q db.Querier) (texts []string, err error) {
 	err = q.All(&texts, "SELECT text FROM poll_option WHERE poll_no = ? ORDER BY number", p.No)
 	return texts, err

@@ -63,7 +63,7 @@ func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error 
 	return nil
 }
 
-// StayOpen returns an Invalid error if a poll of a campaign closes before due, the time to which the send is moved.
+// StayOpen returns an Invalid error if a poll of a campaign closes before due, the new time of the send.
 func StayOpen(tx *db.Tx, campaignID string, due core.Instant) error {
 	var all []Poll
 	if err := tx.All(&all, ofCampaign, campaignID); err != nil {
@@ -98,7 +98,7 @@ func ByNo(q db.Querier, no int64) (p Poll, err error) {
 	return p, db.OrNotFound(err, core.ErrPollNotFound)
 }
 
-// Result returns a poll with the number of answers of each option, however few they are.
+// Result returns a poll with the number of answers for each option, even if there are few.
 func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err error) {
 	r = core.PollResult{
 		Number: p.Number, Question: p.Question, Field: p.Field, ClosesAt: p.ClosesAt, ClosedAt: p.ClosedAt,
@@ -112,7 +112,7 @@ func (p *Poll) Result(q db.Querier, now core.Instant) (r core.PollResult, err er
 	return r, err
 }
 
-// PollResults returns the polls of a sent campaign with their answers, however few they are. Before the campaign is
+// PollResults returns the polls of a sent campaign with their answers, even if there are few. Before the campaign is
 // sent, it returns none. Its only error is core.ErrStorage.
 func (s *Store) PollResults(ctx context.Context, campaignID string, now core.Instant) (out []core.PollResult,
 	err error,

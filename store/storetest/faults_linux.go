@@ -12,8 +12,8 @@ import (
 	_ "modernc.org/sqlite" // the SQLite driver, for connections from outside newsletterd
 )
 
-// Foreign runs SQL on a connection of its own, like another program that has the database open. It returns a function
-// that closes the connection.
+// Foreign runs SQL on its own connection, like another program that has the database open. It returns a function that
+// closes the connection.
 func Foreign(t testing.TB, path, query string) (end func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

@@ -60,7 +60,7 @@ func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
 	return sub
 }
 
-// Leaving returns the request that the unsubscribe link of an email makes for an address.
+// Leaving returns the request that an email's unsubscribe link sends for an address.
 func (s *Seeder) Leaving(listID string, email core.Email) members.UnsubscribeRequest {
 	return members.UnsubscribeRequest{
 		ListID: listID, SubscriptionID: s.SubscriptionID(listID, email.Key()), Email: email, Proof: core.ProofMailed,

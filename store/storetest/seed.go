@@ -106,7 +106,7 @@ func (s *Seeder) At(now core.Instant) *Seeder {
 	return &at
 }
 
-// Event returns the event with which the member side would report the status of an address to the send side.
+// Event returns the event that the member side would send to report the status of an address to the send side.
 func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.Event {
 	kind := core.EventActivated
 	if status == core.StatusUnsubscribed {
@@ -196,7 +196,7 @@ func (s *Seeder) NewImportJob(listID, file string, change ...func(*core.ImportJo
 	return j
 }
 
-// NewImportedIssue adds an issue of another tool to the archive of a list, and returns its slug.
+// NewImportedIssue adds an issue from another tool to a list's archive, and returns its slug.
 func (s *Seeder) NewImportedIssue(listID, title, body string) (slug string) {
 	s.Helper()
 	i := campaigns.ImportedIssue{Slug: title, Title: title, Source: "substack", Body: body, Words: title, At: s.Time()}
@@ -218,7 +218,7 @@ func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 	return t
 }
 
-// TryJob creates a send job to a list. By default, the job is due now and has a short text.
+// TryJob creates a send job to a list. By default, the job is due now and has a short body.
 func (s *Seeder) TryJob(listID string, change ...func(*campaigns.JobRequest)) (core.SendJob, error) {
 	r := campaigns.JobRequest{
 		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
@@ -299,13 +299,13 @@ func (s *Seeder) Finish(j core.SendJob) core.SendJob {
 	return s.Reload(j)
 }
 
-// SetRelays replaces the relays of a tenant.
+// SetRelays replaces a tenant's relays.
 func (s *Seeder) SetRelays(tenantID string, relays ...core.Relay) core.Tenant {
 	s.Helper()
 	return s.ChangeTenant(tenantID, core.TenantInput{Relays: &relays})
 }
 
-// ChangeTenant changes a tenant, as an operator would.
+// ChangeTenant changes a tenant, as a server administrator would.
 func (s *Seeder) ChangeTenant(id string, in core.TenantInput) core.Tenant {
 	s.Helper()
 	t, err := s.UpdateTenant(s.Context(), id, "test", func(t *core.Tenant) error {
@@ -334,8 +334,8 @@ func (s *Seeder) NewWebhookClient(tenantID string) core.WebhookClient {
 	return c
 }
 
-// NewClient creates an OAuth client, as an operator would. It returns the client's secret, or an empty string if the
-// client has none.
+// NewClient creates an OAuth client, as a server administrator would. It returns the client's secret, or an empty
+// string if the client has none.
 func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
 	s.Helper()
 	if in.Name == nil {
@@ -413,8 +413,8 @@ func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) 
 	return m
 }
 
-// NewMedia adds an image of s.TenantID. Each file is a text instead of image data: the version for emails and, if there
-// are two files, the original size.
+// NewMedia adds an image of s.TenantID. Each file contains text instead of image data: the version for emails and, if
+// there are two files, the original size.
 func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Media)) core.Media {
 	s.Helper()
 	m, err := core.NewMedia(s.tenant(), "test", core.MediaInput{Name: &name}, s.Time())

@@ -26,7 +26,7 @@ type Faults struct {
 
 var faultDrivers atomic.Int64
 
-// NewFaults registers a driver in which no statement fails until a method of the result is called.
+// NewFaults registers a driver whose statements don't fail until a method of the result is called.
 func NewFaults(t testing.TB) *Faults {
 	t.Helper()
 	if err := db.PrepareProcess(); err != nil { // before SQLite is used at all
@@ -55,7 +55,7 @@ func (f *Faults) FailOften(n int, seed uint64) {
 	f.set(func(int, string, []driver.NamedValue) bool { return chance.IntN(n) == 0 })
 }
 
-// FailWhen makes every statement for which fails returns true fail from now on. fails is never called concurrently.
+// FailWhen makes later statements fail if fails returns true for them. fails is never called concurrently.
 func (f *Faults) FailWhen(fails func(query string) bool) {
 	f.set(func(_ int, query string, _ []driver.NamedValue) bool { return fails(query) })
 }

@@ -34,7 +34,7 @@ type Calls struct {
 	full  error
 	mu    sync.Mutex // guards the fields below
 	in    int        // number of calls until one fails; 0: none
-	skip  []string   // statements that don't count, until another statement comes
+	skip  []string   // statements that don't count, until another statement runs
 	at    string
 	wrote bool
 	calls int
@@ -42,7 +42,7 @@ type Calls struct {
 	ran   map[string][]any // statements that ran, with their first arguments; nil: not kept
 }
 
-// NewCalls registers a driver that first lets every call pass.
+// NewCalls registers a driver that initially lets every call pass.
 func NewCalls(driverName string) (*Calls, error) {
 	full, err := FullDisk()
 	if err != nil {
@@ -52,8 +52,8 @@ func NewCalls(driverName string) (*Calls, error) {
 	return c, Register(driverName, c)
 }
 
-// FailAt makes the n-th call from now on fail. An n of 0 means none. Statements in skip don't count until another one
-// has come.
+// FailAt makes the n-th following call fail. An n of 0 means none. Statements in skip don't count until a different
+// statement has run.
 func (c *Calls) FailAt(n int, skip ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *Calls) KeepStatements() {
 	c.ran = map[string][]any{}
 }
 
-// KeptStatements returns the statements since KeepStatements and stops keeping them.
+// KeptStatements returns the statements kept since KeepStatements and stops keeping them.
 func (c *Calls) KeptStatements() map[string][]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *Calls) Call(conn driver.Conn, kind, query string, args []driver.NamedVa
 	return c.full
 }
 
-// Ran records that an operation has changed rows. Changes of the table mark don't count, because they belong to no
+// Ran records that an operation has changed rows. Changes to the table mark don't count, because they belong to no
 // operation.
 func (c *Calls) Ran(query string) {
 	word, _, _ := strings.Cut(query, " ")

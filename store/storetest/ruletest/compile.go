@@ -42,8 +42,8 @@ func texts(v any) (all []string) {
 	return all
 }
 
-// expression returns a rule as an SQL expression on a person "p". NULL means that it can't be decided for this
-// person; SQL's logic of three values is that of rules.
+// expression returns a rule as an SQL expression on a person "p". NULL means that it can't be decided for this person;
+// rules use SQL's three-valued logic.
 func (o *Oracle) expression(rule map[string]any) string {
 	several := func(all any, operator string) string {
 		var out []string
@@ -167,7 +167,7 @@ func (o *Oracle) field(key string, rule map[string]any) string {
 	panic("no operator")
 }
 
-// onDay compares a day, which is a text such as 2026-01-31.
+// onDay compares a day, which is a string such as 2026-01-31.
 func (o *Oracle) onDay(of string, test map[string]any) string {
 	for operator, v := range test {
 		text := texts(v)[0]

@@ -64,7 +64,7 @@ func New(t testing.TB, seed uint64, n int, now core.Instant, asks bool) *Crowd {
 	return c
 }
 
-// StopAsking makes the tenant ask for no consent from now on. The campaigns that were sent stay as they are.
+// StopAsking makes the tenant stop asking for consent. Campaigns that were already sent stay unchanged.
 func (c *Crowd) StopAsking() {
 	c.asks = false
 	c.ChangeTenant(c.TenantID, core.TenantInput{TrackingConsent: new(false)})
@@ -132,7 +132,7 @@ func (c *Crowd) bar(n int) {
 	}
 }
 
-// rows are the ids of the subscribers of both lists.
+// rows are the ids of both lists' subscribers.
 func (c *Crowd) rows() (rows []struct {
 	List string `db:"list_id"`
 	ID   string `db:"id"`

@@ -6,5 +6,5 @@
 //	random.go    random rules about them
 //	oracle.go    who matches a rule
 //	compile.go   a rule as an SQL expression
-//	functions.go SQL functions for texts, numbers and days
+//	functions.go SQL functions for strings, numbers and days
 package ruletest

@@ -11,7 +11,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// SQLite folds only ASCII, compares numbers as floats, and knows no time zones.
+// SQLite folds only ASCII, compares numbers as floats, and doesn't support time zones.
 func init() {
 	register := func(name string, args int32, f func(args []string) driver.Value) {
 		sqlite.MustRegisterDeterministicScalarFunction(name, args,
@@ -86,7 +86,7 @@ func plain(number string) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// same reports whether texts differ only in case, or are the same number. İ is the capital of i.
+// same reports whether strings differ only in case, or are the same number. İ is the capital of i.
 func same(a, b string) bool {
 	dotless := func(s string) string { return strings.ReplaceAll(s, "İ", "i") }
 	return strings.EqualFold(dotless(a), dotless(b)) ||

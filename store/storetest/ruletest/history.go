@@ -58,7 +58,7 @@ func (c *Crowd) send() {
 	}
 }
 
-// options are those of each campaign's poll.
+// options are the options of each campaign's poll.
 var options = core.Strings{"Äpfel", "7", "pears"}
 
 // answer lets some recipients answer the polls of the campaigns.
@@ -84,7 +84,7 @@ func plainParts(f *core.CampaignFields, _ *core.Theme, _ *core.List, _ *core.Ten
 	return "", f.Content.Source, nil
 }
 
-// read decides what became of the emails of a job.
+// read decides what happened to a job's emails.
 func (c *Crowd) read(j core.SendJob, tracking string) {
 	var rows, clicks []any
 	var seqs []int64 // in the order of addresses, because ids differ between runs

@@ -16,11 +16,11 @@ type Oracle struct {
 	today string
 }
 
-// spaces are the characters that are cut off values, as an SQL expression.
+// spaces are the characters that are trimmed from values, as an SQL expression.
 const spaces = `char(9, 10, 11, 12, 13, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200,
 	8201, 8202, 8232, 8233, 8239, 8287, 12288)`
 
-// facts are the tables that the oracle makes. Names such as $NOW are replaced.
+// facts are the statements that create the oracle's tables. Names such as $NOW are replaced.
 var facts = []string{
 	// Everyone on a list. heard is the time of the last event, agrees the consent to tracking.
 	`CREATE TEMP TABLE person AS SELECT s.list_id AS list, s.id, s.email_key AS mail, s.word_at AS heard,
@@ -62,7 +62,7 @@ var facts = []string{
 	`CREATE TEMP TABLE got AS SELECT DISTINCT j.campaign_id AS campaign, r.email_key AS mail FROM recipient AS r
 		JOIN send_job AS j ON j.no = r.job_no WHERE r.state <= 2 OR r.ambiguous > 0`,
 	"CREATE UNIQUE INDEX got_mail ON got (mail, campaign)",
-	// Those of them whose clicks are stored. Some campaigns identify only people who agreed.
+	// The same, but only people whose clicks are stored. Some campaigns identify only people who agreed.
 	`CREATE TEMP TABLE named AS SELECT DISTINCT j.campaign_id AS campaign, r.email_key AS mail FROM recipient AS r
 		JOIN send_job AS j ON j.no = r.job_no LEFT JOIN person AS p ON p.id = r.subscriber_id
 		WHERE (r.state <= 2 OR r.ambiguous > 0) AND (j.tracked & 8 = 0 OR p.agrees AND p.heard <= j.started_at)`,

@@ -40,7 +40,7 @@ var values = map[string][]string{
 	"_tracking": {"", "true", "true", "true", "false", `"yes"`, "null", "1"},
 }
 
-// keys are the fields, in an order.
+// keys are the fields, in a fixed order.
 var keys = []string{"plan", "city", "orders", "birthday", "note", "_tracking"}
 
 func (c *Crowd) pick(all []string) string { return all[c.Random.IntN(len(all))] }
@@ -76,7 +76,7 @@ func (c *Crowd) operand(key string) string {
 	}
 }
 
-// piece returns a part of a value of a field, as a JSON text.
+// piece returns a part of a value of a field, as a JSON string.
 func (c *Crowd) piece(key string) string {
 	for {
 		var text string
@@ -129,11 +129,11 @@ func (c *Crowd) list(most int, one func() string) string {
 }
 
 func jsonText(s string) string {
-	b, _ := json.Marshal(s) // texts always encode
+	b, _ := json.Marshal(s) // strings always encode
 	return string(b)
 }
 
-// Leaves are the kinds of conditions. RandomLeaf makes one of each kind.
+// Leaves are the kinds of conditions. RandomLeaf creates conditions of each kind.
 var Leaves = []string{
 	"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
 	"missing", "joined", "consented", "domain", "source", "language", "received", "on_list", "tag", "segment", "opened",
