@@ -21,15 +21,15 @@ type workspace struct {
 // workspaces are shared by all jobs, because many jobs take turns.
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// dateLine is the Date header for one second. Thousands of emails share it.
+// dateLine is the Date header for one second, shared by thousands of emails.
 type dateLine struct {
 	second int64
 	zone   *time.Location
 	text   []byte
 }
 
-// appendSubject appends the subject of one recipient. It replaces an empty subject: an email without a subject looks
-// broken, and spam filters penalize it.
+// appendSubject appends one recipient's subject. It replaces an empty one: an email without a subject looks broken, and
+// spam filters penalize it.
 func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	start := len(dst)
 	dst, err := b.subject.Append(dst, v)
@@ -76,8 +76,7 @@ func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
 	return string(head), string(pre), nil
 }
 
-// Parts renders subject, text and HTML for previews, without composing a message. For a text-only email, html is
-// empty.
+// Parts renders subject, text and HTML for previews, without composing a message. For a text-only email, html is empty.
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	var v Vars
 	b.fill(&v, r)
@@ -102,9 +101,9 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	return subject, text, html, nil
 }
 
-// Append appends the message for one recipient to dst. The result is the Data of an Envelope whose Tail is the result
-// of Tail. If dst is reused, a message costs only a few small allocations. If the recipient's address or a token is not
-// valid in a message, Append returns ErrMessage.
+// Append appends the message for one recipient to dst. The result is the Data of an Envelope; Tail returns its Tail. If
+// dst is reused, a message costs only a few small allocations. If the recipient's address or a token is not valid in a
+// message, Append returns ErrMessage.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) ||
 		r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {
@@ -197,8 +196,8 @@ func (b *Bulk) appendBody(dst []byte, token string, v *Vars, scratch *[]byte) ([
 	return appendClosing(dst, token), nil
 }
 
-// appendEncoded renders and encodes in one step. Static text is already encoded as quoted-printable, each piece
-// starting on a new line, so only values are encoded here.
+// appendEncoded renders and encodes in one step. Static text is already quoted-printable, each piece starting on a new
+// line, so only values are encoded here.
 func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]byte) ([]byte, error) {
 	if base64 {
 		text, err := t.Append((*scratch)[:0], v)
@@ -237,7 +236,7 @@ func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]by
 	return dst, nil
 }
 
-// Page renders the email as a page for a browser: its HTML, or its text if it has no HTML.
+// Page renders the email as a web page: its HTML, or its text if it has no HTML.
 func (b *Bulk) Page(r *Recipient) ([]byte, error) {
 	subject, text, page, err := b.Parts(r)
 	if err != nil || b.html != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxBeginning is the maximum number of characters of an email that an inbox shows.
+// maxBeginning is the maximum number of characters that an inbox shows of an email.
 const maxBeginning = 160
 
 // Beginning returns the text that an inbox shows next to the subject: the first text in the HTML, on one line. For a
@@ -40,7 +40,7 @@ func Beginning(page, text string) string {
 	return firstOf(before)
 }
 
-// firstOf returns the first characters of a text, on one line.
+// firstOf returns the first characters of text, on one line.
 func firstOf(text string) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= maxBeginning {

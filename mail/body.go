@@ -14,7 +14,7 @@ import (
 )
 
 // These are the footers for authors who print no unsubscribe link. They are ordinary templates, built from Reason and
-// Leave of words.List. In HTML, the lines of the postal address are between the two halves of the footer.
+// Leave in words.List. In HTML, the postal address is between the two halves of the footer.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
 		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;` +
@@ -33,8 +33,8 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
-// HiddenPreheader returns an HTML preheader for the start of a message. Only inboxes show it, without any of the text
-// that follows.
+// HiddenPreheader returns an HTML preheader for the start of a message. Only inboxes show it, without any text that
+// follows.
 func HiddenPreheader(template string) string {
 	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
 }
@@ -114,7 +114,7 @@ func noticeTokens(sentence string) []token {
 		`text-align:center">` + html.EscapeString(sentence) + `</div>`}}
 }
 
-// footerTokens returns the footer of the HTML part. It escapes the postal address.
+// footerTokens returns the HTML footer. It escapes the postal address.
 func footerTokens(w *words.List, postalAddress string) []token {
 	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
 	var address strings.Builder
@@ -125,7 +125,7 @@ func footerTokens(w *words.List, postalAddress string) []token {
 	return append(tokens, end)
 }
 
-// withLayout returns the tokens of a layout in which {{content}} is replaced by the body. In HTML, {{content}} must be
+// withLayout returns the tokens of a layout in which the body replaces {{content}}. In HTML, {{content}} must be
 // between tags.
 func withLayout(part Part, field, src, layout string) ([]token, error) {
 	body, err := lex(&source{field, cleanBody(src)})
@@ -172,7 +172,7 @@ func betweenTags(before []token, content token) error {
 	return nil
 }
 
-// splice returns tokens with those in the range [from, to) replaced by with.
+// splice returns tokens with the range [from, to) replaced by with.
 func splice(tokens []token, from, to int, with []token) []token {
 	out := make([]token, 0, len(tokens)+len(with))
 	out = append(out, tokens[:from]...)
@@ -184,12 +184,12 @@ func splice(tokens []token, from, to int, with []token) []token {
 func mustLex(src string) []token {
 	tokens, err := lex(&source{"built-in", src})
 	if err != nil {
-		panic(err) // a constant of this file
+		panic(err) // a constant in this file
 	}
 	return tokens
 }
 
-// unsubscribeNames are the placeholders of an unsubscribe link.
+// unsubscribeNames are the placeholders for unsubscribe links.
 var unsubscribeNames = []string{"unsubscribe_url", "unsubscribe_token"}
 
 // prints reports whether every subscriber sees the link of one of the given placeholders. A link in a conditional
@@ -260,7 +260,7 @@ func cutAt(t token, at int, with []token) []token {
 	return out
 }
 
-// trimEnd trims tokens so that they end with exactly one line end.
+// trimEnd trims tokens so that they end with exactly one line break.
 func trimEnd(tokens []token) []token {
 	n := len(tokens)
 	if n == 0 || tokens[n-1].kind != tokenText {
@@ -307,7 +307,7 @@ func headerURL(s string) bool {
 	return octets.Plain(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
-// countHigh returns the number of non-ASCII octets of s, and its size.
+// countHigh returns the number of non-ASCII bytes in s, and its size.
 func countHigh(s string) (high, size int) {
 	size = len(s)
 	for ; len(s) >= 8; s = s[8:] {

@@ -12,12 +12,12 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// BulkSpec is the content of a job that all recipients share.
+// BulkSpec is the content of a job, shared by all recipients.
 type BulkSpec struct {
 	From    Address
 	ReplyTo Address // omitted if Email is empty
-	// ListID is the first label of the List-Id and must stay the same for the life of the list. ListDomain follows
-	// "lists." in it (the domain of From if empty). ListName is the phrase before it.
+	// ListID is the first label of the List-Id and must never change. It is followed by "lists." and ListDomain (if
+	// empty, the domain of From). ListName is the phrase before it.
 	ListID, ListName, ListDomain string
 	// JobID and TenantID are part of the Feedback-ID, together with ListID.
 	JobID, TenantID string
@@ -28,12 +28,12 @@ type BulkSpec struct {
 	SubjectPrefix string
 	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces. They may be empty.
 	HTMLLayout, TextLayout string
-	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
+	// UnsubscribeURL is the job's own visible link, which contains {{unsubscribe_token}}; empty: the recipient's.
 	UnsubscribeURL string
 	// Language is the language of the footer, one of core.Languages; any other value means the first.
 	Language string
 	Shared   Shared
-	// Providers are the kinds of email providers that the message may pass through. The message gets the mark of each
+	// Providers are the kinds of email providers that the message may pass through. The message gets each one's mark
 	// (marks.go).
 	Providers []string
 	// Track selects what is tracked in the HTML part; the zero value tracks nothing.
@@ -55,12 +55,12 @@ type Recipient struct {
 	MessageID string
 	// Date is the time of sending.
 	Date time.Time
-	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058) including its token; always on our own server.
+	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058), with its token, on our own server.
 	OneClickURL string
 	// UnsubscribeMailto is the mailto address for List-Unsubscribe; empty without a bounce domain.
 	UnsubscribeMailto string
 	UnsubscribeToken  string
-	// Track creates the tokens of the links listed by Bulk.Links; nil in a message without tracking.
+	// Track creates the tokens of the links in Bulk.Links; nil in a message without tracking.
 	Track *Tracker
 	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
@@ -75,7 +75,7 @@ type Bulk struct {
 	subject       *Template
 	html, text    *Template
 	links         []string // tracked links
-	tried         []string // warnings of the trial rendering
+	tried         []string // warnings from the trial rendering
 	marks         []providerMark
 	unsubscribe   *Template
 	htmlB64       bool
@@ -86,7 +86,7 @@ type Bulk struct {
 	staticSubject []byte
 }
 
-// gmailClip is the size in octets at which Gmail clips a message.
+// gmailClip is the size in bytes at which Gmail clips a message.
 const gmailClip = 102_400
 
 // CompileBulk parses and checks the content of a job and renders it once for an empty subscriber. Errors are
@@ -129,8 +129,8 @@ func (b *Bulk) checkSpec() error {
 	return nil
 }
 
-// compileUnsubscribe parses the job's own unsubscribe link. It must be an http or https URL with the unsubscribe
-// token as its only placeholder.
+// compileUnsubscribe parses the job's own unsubscribe link. It must be an http or https URL with the unsubscribe token
+// as its only placeholder.
 func compileUnsubscribe(src string) (*Template, error) {
 	const field = "template.unsubscribe_url"
 	t, err := Compile(PartHeader, field, src)
@@ -167,8 +167,8 @@ func (b *Bulk) compileBodies() error {
 	return nil
 }
 
-// encode reports whether base64 suits the static text of a part better. If not, it encodes that text as
-// quoted-printable in advance.
+// encode reports whether base64 is shorter for a part's static text. If not, it encodes the text as quoted-printable in
+// advance.
 func (t *Template) encode() (base64 bool) {
 	high, size := 0, 0
 	for i := range t.nodes {
@@ -182,14 +182,14 @@ func (t *Template) encode() (base64 bool) {
 	for i := range t.nodes {
 		if n := &t.nodes[i]; n.op == opText {
 			scratch, n.encCol = appendQP(scratch[:0], []byte(n.text), 0)
-			n.enc = bytes.Clone(scratch) // without room to grow
+			n.enc = bytes.Clone(scratch) // without spare capacity
 		}
 	}
 	return false
 }
 
-// ForSending drops what Append doesn't need, to save memory: the sources of the bodies and their text that is already
-// encoded. Don't call the methods that render pages or check the content after it.
+// ForSending frees the sources of the bodies and their already encoded text, which Append doesn't need. Afterwards,
+// don't call methods that render pages or check the content.
 func (b *Bulk) ForSending() {
 	s := &b.spec
 	s.HTML, s.Text, s.Preheader, s.HTMLLayout, s.TextLayout = "", "", "", "", ""
@@ -230,7 +230,7 @@ func (b *Bulk) compileHeaders() {
 	}
 }
 
-// spareSubject returns the replacement for an empty subject: the name of the job or, without one, that of the list.
+// spareSubject returns the replacement for an empty subject: the name of the job or, failing that, the list.
 func (b *Bulk) spareSubject() string {
 	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
@@ -248,7 +248,7 @@ func (t *Template) dynamic() bool {
 // shortID returns the last 12 characters of an id. They suffice to identify a stream, and the header fits on one line.
 func shortID(id string) string { return id[max(0, len(id)-12):] }
 
-// try renders all parts once for a subscriber who has no fields.
+// try renders all parts once for a subscriber without any fields.
 func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)
@@ -277,8 +277,8 @@ func (b *Bulk) warn(format string, args ...any) {
 	b.tried = append(b.tried, fmt.Sprintf(format, args...))
 }
 
-// Warnings returns warnings about content that is permitted but probably unintended, such as unknown fields or an
-// email that is too long for Gmail.
+// Warnings returns warnings about content that is permitted but probably unintended, such as unknown fields or an email
+// that is too long for Gmail.
 func (b *Bulk) Warnings() []string {
 	out := b.subject.Warnings()
 	if b.html != nil {
@@ -287,7 +287,7 @@ func (b *Bulk) Warnings() []string {
 	return append(append(out, b.text.Warnings()...), b.tried...)
 }
 
-// PrintsView reports whether any part uses view_url. In that case a Recipient should have one.
+// PrintsView reports whether any part uses view_url. If so, each Recipient should have one.
 func (b *Bulk) PrintsView() bool {
 	return b.subject.view || b.text.view || b.html != nil && b.html.view
 }

@@ -8,12 +8,12 @@ import (
 
 // Conditional is a branch of a conditional block, which only some subscribers get.
 type Conditional struct {
-	When string // source of its tag, after the tags of earlier branches
-	Text string // its text, or its source if that contains more than text; nested blocks appear as source
+	When string // source of its tag, preceded by the tags of earlier branches
+	Text string // its text, or its source if it also contains images or the like; nested blocks appear as source
 }
 
-// Conditionals lists the conditional branches of the subject, the preheader, and the bodies with their layouts. Each
-// branch is listed once, and empty ones are left out. Nested branches are part of the outer ones.
+// Conditionals lists the conditional branches of the subject, the preheader, and the bodies with their layouts. It
+// lists each branch once and omits empty ones. Nested branches are part of the outer ones.
 func (b *Bulk) Conditionals() (all []Conditional, err error) {
 	s := &b.spec
 	known := map[Conditional]bool{}
@@ -90,8 +90,8 @@ func conditionals(tokens []token) (all []Conditional) {
 	return all
 }
 
-// shownText returns the text of a piece of HTML. If the text would lack a part of the HTML, such as an image or hidden
-// words, it returns the HTML unchanged.
+// shownText converts HTML to text. If that would lose anything, such as an image or hidden words, it returns the HTML
+// unchanged.
 func shownText(src string) string {
 	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
 		return src

@@ -10,7 +10,7 @@ import (
 )
 
 // JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with a named template, if any,
-// and with the layout around that. sender is the daemon's own sender. It is used if the tenant has none.
+// and with the layout around that. sender is the daemon's own sender, which is used if the tenant has none.
 //
 // A template that contains {{content}} surrounds the campaign's bodies, any other template replaces them. If a campaign
 // has no body, its subject serves as the content, in those parts that the template has.
@@ -101,16 +101,16 @@ func cutContent(src string) (before, after string, ok bool) {
 	}
 }
 
-// ShownSender is the sender of content that is compiled only for display, if the tenant has no sender.
+// ShownSender is the sender of content that is compiled only for display, if the tenant has none.
 var ShownSender = Address{Email: "newsletterd@localhost"}
 
-// CompileShown compiles the content of a job for display. It returns the same errors as CompileBulk.
+// CompileShown compiles a job's content for display. It returns the same errors as CompileBulk.
 func CompileShown(jobID string, c *core.Content) (*Bulk, error) {
 	return CompileBulk(JobSpec(jobID, c, ShownSender))
 }
 
-// TryContent compiles the content of a new job without the database, so that errors are reported early. It returns
-// the warnings and errors of CompileBulk.
+// TryContent compiles a new job's content without the database, so that errors are reported early. It returns the
+// warnings and errors of CompileBulk.
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)
 	content := core.Content{Copy: campaign, List: core.List{ID: campaign.ID, Name: "list"}}

@@ -2,7 +2,7 @@ package mail
 
 import "strings"
 
-// escape is the escaping of a placeholder's value. The compiler chooses it by the context of the placeholder.
+// escape is how a placeholder's value is escaped. The compiler chooses it by the placeholder's context.
 type escape uint8
 
 const (
@@ -34,16 +34,16 @@ const (
 	inRead // title, textarea: the same, but with entities
 )
 
-// htmlContext is the context of a piece of template in the HTML. It is comparable, so that the branches of an if can
-// be compared.
+// htmlContext is the HTML context of a piece of a template. It is comparable, so that the branches of an if can be
+// compared.
 type htmlContext struct {
 	state   htmlState
 	end     bool   // the current tag is an end tag
 	tag     string // name of the current tag, or of the raw element
 	attr    string
 	url     urlPrefix // URL of the current attribute
-	tail    string    // last octets in a comment or raw element
-	forged  bool      // a URL has ended whose scheme may include the value of a placeholder
+	tail    string    // last bytes of a comment or raw element
+	forged  bool      // a URL has ended whose scheme may include a placeholder's value
 	equiv   bool      // the current tag is a meta with http-equiv
 	content bool      // the current tag is a meta with a placeholder in content
 }
@@ -62,8 +62,8 @@ func (c *htmlContext) advance(text string) {
 	}
 }
 
-// fewAttributes returns an error if a tag of an HTML part has too many attributes. It must run before any parser
-// reads the part.
+// fewAttributes returns an error if a tag in an HTML part has too many attributes. It must run before any parser reads
+// the part.
 func fewAttributes(tokens []token) error {
 	c, n := htmlContext{}, 0
 	for _, t := range tokens {
@@ -143,7 +143,7 @@ func (c *htmlContext) tagOpen(b byte) {
 	}
 }
 
-// tagEnd handles the octets that end a name inside a tag, and reports whether b is one.
+// tagEnd handles the bytes that end a name inside a tag, and reports whether b is one.
 func (c *htmlContext) tagEnd(b byte) bool {
 	switch {
 	case b == '>':
@@ -236,8 +236,8 @@ func (c *htmlContext) raw(b byte) {
 	}
 }
 
-// hole returns the escaping of a value at this position, or the reason why no value is permitted. If link is true,
-// the value is an absolute http(s) URL.
+// hole returns how to escape a value at this position, or the reason why no value is permitted. link means that the
+// value is an absolute http(s) URL.
 func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 	switch c.state {
 	case inText, inRead:
@@ -273,7 +273,7 @@ func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem str
 
 const inMetaEquiv = "placeholders aren't allowed in a <meta> with http-equiv, because they could redirect the recipient"
 
-// fault describes an error of the last placeholder that only the text after it reveals. It returns "" if there is none.
+// fault describes an error in the last placeholder that only the text after it reveals, or returns "" if there is none.
 func (c *htmlContext) fault() string {
 	switch {
 	case c.forged:
@@ -295,8 +295,7 @@ func (c *htmlContext) join(o htmlContext) bool {
 	return a == b
 }
 
-// endBegun returns the last characters of a raw element's text if they could be the start of its end tag. Otherwise it
-// returns "".
+// endBegun returns the end of a raw element's text that could be the start of its end tag, or "" if there is none.
 func (c *htmlContext) endBegun() string {
 	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) &&
 		strings.HasPrefix("</"+c.tag, c.tail[i:]) {
@@ -326,7 +325,7 @@ func schemeAllowed(url string) bool {
 	}
 	var b strings.Builder
 	for _, r := range url {
-		if r > ' ' { // browsers drop control characters in a scheme
+		if r > ' ' { // browsers ignore control characters in a scheme
 			b.WriteRune(r)
 		}
 	}
@@ -359,7 +358,7 @@ func grow(s string, b byte, limit int) string {
 	return s + string([]byte{b})
 }
 
-// last appends b to s and returns the last keep octets.
+// last appends b to s and returns the last keep bytes.
 func last(s string, b byte, keep int) string {
 	s += string([]byte{b})
 	return s[max(0, len(s)-keep):]

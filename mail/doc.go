@@ -1,4 +1,4 @@
-// Package mail creates messages from templates and recipients, as octets for a relay.
+// Package mail creates messages from templates and recipients, as bytes for a relay.
 //
 // Messages:
 //
@@ -14,7 +14,7 @@
 //	attribute.go         AttributeText: decodes the value of an HTML attribute
 //	track.go             tracked links and the pixel
 //	poll.go              links that answer polls
-//	foreign.go           ForeignTags: merge tags of other programs, with replacements
+//	foreign.go           ForeignTags: merge tags of other newsletter services, with replacements
 //	inspect.go inspect_*.go   checks of an email before it is sent, such as links and placeholders without a default
 //
 // Templates:
@@ -41,14 +41,14 @@
 //     https, mailto and tel. Values are escaped for their context, or the template is rejected.
 //   - Lines end with CRLF, are 7-bit and have at most 76 octets in bodies. No line of a newsletter starts with a dot.
 //   - Every newsletter has a one-click List-Unsubscribe (RFC 8058) and shows the unsubscribe link in both parts.
-//   - The same input results in the same octets. The time is part of the input.
-//   - Only the key of Ident can create identifiers that are accepted when they return.
+//   - The same input always gives the same output. The time is part of the input.
+//   - Only Ident's key can create identifiers that are accepted when they return.
 //
 // # The template language
 //
 // The language is a subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %}
 // {% endif %}, {% unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a single path, ==, !=,
-// contains; and, or, evaluated from right to left as in Liquid. Missing, null, false, the empty text and the empty
+// contains; and, or, evaluated from right to left as in Liquid. Missing, null, false, the empty string and the empty
 // list count as false. A dash inside the braces trims the white space outside of them.
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),

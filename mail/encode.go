@@ -11,7 +11,7 @@ import (
 // qpMax is the maximum length of a quoted-printable line without its soft break (RFC 2045 section 6.7: 76 with it).
 const qpMax = 75
 
-// qpPlain marks the octets that need no encoding anywhere in a line.
+// qpPlain marks the bytes that need no encoding anywhere in a line.
 var qpPlain = func() (t [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		t[c] = c != '='
@@ -19,9 +19,9 @@ var qpPlain = func() (t [256]bool) {
 	return t
 }()
 
-// appendQP appends s in quoted-printable. col is the column at the end of dst. It returns the new column. Line ends
-// in s (LF or CRLF) become CRLF. Spaces before a line end and at the end of s are encoded, so that any text may
-// follow s. A dot at the start of a line is encoded too, which avoids dot stuffing.
+// appendQP appends s in quoted-printable. col is the column at the end of dst. It returns the new column. Line breaks
+// in s (LF or CRLF) become CRLF. Spaces before a line break and at the end of s are encoded, so that any text may
+// follow s. A dot at the start of a line is also encoded, which avoids dot stuffing.
 func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	for i := 0; i < len(s); {
 		if n := plainRun(s[i:], qpMax-col); n > 0 && !(col == 0 && s[i] == '.') {
@@ -56,7 +56,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	return dst, col
 }
 
-// plainRun returns the number of octets at the start of s, at most room, that need no encoding.
+// plainRun returns the number of bytes at the start of s, at most room, that need no encoding.
 func plainRun(s []byte, room int) int {
 	end := min(len(s), max(room, 0))
 	n := 0
@@ -69,12 +69,12 @@ func plainRun(s []byte, room int) int {
 		n++
 	}
 	if n > 0 && s[n-1] == ' ' && (n == len(s) || lineEnd(s[n:]) > 0) {
-		n-- // a space before a line end
+		n-- // a space before a line break
 	}
 	return n
 }
 
-// lineEnd returns the length of the line end at the start of s: 2 for CRLF, 1 for LF, or else 0.
+// lineEnd returns the length of the line break at the start of s: 2 for CRLF, 1 for LF, or else 0.
 func lineEnd(s []byte) int {
 	switch {
 	case s[0] == '\n':
@@ -93,10 +93,10 @@ func softBreak(dst []byte, col int) []byte {
 	return dst
 }
 
-// base64Line is the number of octets that fit into a base64 line of 76 characters (RFC 2045 section 6.8).
+// base64Line is the number of bytes that fit into a base64 line of 76 characters (RFC 2045 section 6.8).
 const base64Line = 57
 
-// appendBase64 appends s in base64 lines that end with CRLF. Line ends in s become CRLF before they are encoded.
+// appendBase64 appends s as base64 lines that end with CRLF. Line breaks in s become CRLF before encoding.
 func appendBase64(dst, s []byte) []byte {
 	if bareLF(s) {
 		s = crlf(s)
@@ -104,7 +104,7 @@ func appendBase64(dst, s []byte) []byte {
 	return appendBase64Octets(dst, s)
 }
 
-// appendBase64Octets appends octets unchanged, in lines of base64.
+// appendBase64Octets appends unchanged bytes as base64 lines.
 func appendBase64Octets(dst, s []byte) []byte {
 	for len(s) > 0 {
 		n := min(len(s), base64Line)
@@ -129,7 +129,7 @@ func bareLF(s []byte) bool {
 	}
 }
 
-// crlf returns a copy of s in which every line end is CRLF.
+// crlf returns a copy of s in which every line break is CRLF.
 func crlf(s []byte) []byte {
 	out := make([]byte, 0, len(s)+len(s)/32+2)
 	for i, c := range s {
@@ -144,12 +144,12 @@ func crlf(s []byte) []byte {
 // wantsBase64 reports whether a part is shorter in base64 than in quoted-printable.
 func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
 
-// manyHigh reports whether more than a sixth of the octets are non-ASCII. Quoted-printable is then longer than
-// base64.
+// manyHigh reports whether more than a sixth of the bytes are non-ASCII. In that case, base64 is shorter than
+// quoted-printable.
 func manyHigh(high, size int) bool { return high*6 > size }
 
-// cleanBody removes the control characters that a text part must not contain: all except tabs and line ends. It turns
-// lone CRs into line ends, and invalid UTF-8 into U+FFFD.
+// cleanBody removes the control characters that a text part must not contain: all except tabs and line breaks. It turns
+// lone CRs into line breaks, and invalid UTF-8 into U+FFFD.
 func cleanBody(s string) string {
 	if octets.Plain(s) {
 		return s

@@ -26,7 +26,7 @@ const (
 	rootViewURL
 	rootPreferencesURL
 	rootPollURL
-	rootNothing // a known record, but an unknown field
+	rootNothing // a known record with an unknown field
 )
 
 var rootNames = map[string]root{
@@ -79,8 +79,8 @@ type expression struct {
 	t    *Template
 }
 
-// fail returns an error at the position of the expression. If the expression contains quotes that are not straight, the
-// error reports those, because they are the likelier cause.
+// fail returns an error at the position of the expression. If the expression contains curly quotes, the error reports
+// those, because they are the likelier cause.
 func (e *expression) fail(format string, args ...any) error {
 	if hint := quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body); hint != "" {
 		return e.tok.src.fail(e.tok.pos, "%s", hint)
@@ -164,7 +164,7 @@ func (e *expression) operand() (operand, error) {
 	return e.resolve(name, path)
 }
 
-// quoted parses a quoted text.
+// quoted parses a quoted string.
 func (e *expression) quoted() (string, error) {
 	quote := e.rest[0]
 	s, rest, ok := strings.Cut(e.rest[1:], string(quote))
@@ -254,7 +254,7 @@ func (e *expression) index() (string, error) {
 	return key, nil
 }
 
-// digits parses the index of a list.
+// digits parses a list index.
 func (e *expression) digits() (string, error) {
 	n := 0
 	for n < len(e.rest) && '0' <= e.rest[n] && e.rest[n] <= '9' {
@@ -270,8 +270,8 @@ func (e *expression) digits() (string, error) {
 
 const unknownField = "is not a known field and stays empty"
 
-// unknown returns the error for a first name that does not exist, with the placeholder to use instead if the name is
-// one of another program.
+// unknown returns the error for an unknown first name. If it belongs to another newsletter service, the error suggests
+// a placeholder.
 func (e *expression) unknown(name string) error {
 	write := foreignInBraces(e.tok.body)
 	if e.tok.kind != tokenOutput {
@@ -345,7 +345,7 @@ func (e *expression) subscriber(path []string) (operand, error) {
 	return operand{root: rootNothing}, nil
 }
 
-// sharedFields has the fields of each record, without values.
+// sharedFields has each record's fields, without values.
 var sharedFields = JobSpec("", &core.Content{}, Address{}).Shared
 
 // knownField reports whether a job sets a field of a record.

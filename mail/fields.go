@@ -4,13 +4,13 @@ import "slices"
 
 // UsedField is a preference that an email prints.
 type UsedField struct {
-	Name    string // name in templates, such as preferences.first_name
+	Name    string // its name in templates, such as preferences.first_name
 	Default string // text for subscribers without a value
 	Part    string // first part that prints it: subject, preheader or content.source
 }
 
-// UsedFields lists each preference that a part of an email prints without a condition on that preference. If a template
-// is invalid, UsedFields returns its error.
+// UsedFields lists each preference that a part of an email prints outside of conditions on it. If a template is
+// invalid, UsedFields returns its error.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{
@@ -43,10 +43,10 @@ func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	return used, nil
 }
 
-// printedOr returns the preference that a placeholder prints, and its default. name is empty if the placeholder prints
-// no preference, and word is empty if it has no default.
+// printedOr returns the preference that a placeholder prints, and its default. name is empty if it prints no
+// preference, and word is empty if it has no default.
 func printedOr(t token) (name, word string, err error) {
-	if t.body == "content" { // placeholder of a layout
+	if t.body == "content" { // a layout's placeholder for the content
 		return "", "", nil
 	}
 	e := expression{tok: t, rest: t.body, t: &Template{}}

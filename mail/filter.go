@@ -31,7 +31,7 @@ type filterCall struct {
 	layout string // layout of date, with % verbs
 }
 
-// maxTruncate is the maximum length of truncate, in characters.
+// maxTruncate is the maximum argument of truncate, in characters.
 const maxTruncate = 10_000
 
 // newFilter returns a filter with validated arguments, or a description of the problem.
@@ -88,7 +88,7 @@ func newTruncate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// dateVerbs maps the verbs of date to Go's layouts.
+// dateVerbs maps the verbs of date to Go layouts.
 var dateVerbs = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon",
 	'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'F': "2006-01-02", 'T': "15:04:05", '%': "%",
@@ -119,7 +119,7 @@ func newDate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// apply runs one filter. No filter grows a text by more than its argument, or to more than three times its length.
+// apply runs one filter. No filter grows a string by more than its argument, or to more than three times its length.
 func (f *filterCall) apply(v value, r *render) value {
 	switch f.id {
 	case filterDefault:
@@ -168,8 +168,8 @@ func truncate(s string, limit int, ending string) string {
 
 var dateLayouts = [...]string{time.RFC3339, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05"}
 
-// formatDate formats a date given as RFC 3339, as a date without a time, or as Unix seconds. The word now means the
-// date of the email. Any other text is returned unchanged.
+// formatDate formats a date given as RFC 3339, as a date without a time, or as Unix seconds. "now" means the
+// email's date. formatDate returns any other string unchanged.
 func formatDate(v value, layout string, now time.Time) value {
 	s := v.text()
 	var at time.Time

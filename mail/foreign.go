@@ -12,19 +12,19 @@ import (
 // ForeignTag is a merge tag of another newsletter service. Subscribers would see it literally.
 type ForeignTag struct {
 	Text  string // literal text
-	At    int    // octet offset in the text
-	Write string // placeholder to write instead; empty: no equivalent
+	At    int    // byte offset in the text
+	Write string // placeholder to write instead; empty: none
 }
 
-// These limits bound the work on a hostile text.
+// These limits bound the work for hostile input.
 const (
 	maxForeign      = 50        // different tags reported per text
 	maxForeignSeen  = 1000      // occurrences of one form that are checked
-	maxForeignBytes = 256 << 10 // octets of a text that are searched; Gmail clips an email long before
+	maxForeignBytes = 256 << 10 // bytes to search; Gmail clips an email long before
 )
 
-// foreignForms are the forms of other programs' merge tags. The first group of a form matches the name, the second
-// the default. A weak form also occurs in ordinary text, so it counts only with a name known to weakName.
+// foreignForms are the forms of other services' merge tags. The first group of a form matches the name, the second the
+// default. A weak form also occurs in ordinary text, so it counts only if weakName accepts the name.
 var foreignForms = []struct {
 	form *regexp.Regexp
 	weak bool
@@ -48,12 +48,12 @@ var foreignForms = []struct {
 	{form: regexp.MustCompile(`«([\pL_][\pL\d_ -]{1,60})»`), weak: true},                                              // Word
 }
 
-// ownTags matches the placeholders of our own language, which are not searched.
+// ownTags matches our own placeholders, which are not searched.
 var ownTags = regexp.MustCompile(`(?s)\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}|` +
 	`\{%-?\s*comment\s*-?%\}.*?\{%-?\s*endcomment\s*-?%\}|\{\{.*?\}\}|\{%.*?%\}`)
 
-// ForeignTags returns the merge tags of other programs in a text, each once, in the order of their positions. own
-// maps another program's name for a field to our own, or to an empty string.
+// ForeignTags returns other services' merge tags in a text, each once, in order of position. own maps another service's
+// field name to ours, or to an empty string.
 func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	text = text[:min(len(text), maxForeignBytes)]
 	rest := ownTags.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", len(s)) })
@@ -70,7 +70,7 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 				continue
 			}
 			tag.Write = foreignMeaning(name, word, own)
-			for i := at[0]; i < at[1]; i++ { // mask it, so that no other form matches a part of it
+			for i := at[0]; i < at[1]; i++ { // mask it, so that no other form matches part of it
 				taken[i] = '\n'
 			}
 			if len(all) < maxForeign && !slices.ContainsFunc(all, func(t ForeignTag) bool { return t.Text == tag.Text }) {
@@ -82,8 +82,8 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	return all
 }
 
-// standsAlone reports whether the text between two octets stands alone. It doesn't if it is part of something else,
-// such as a Markdown link or footnote, a selector, or a literal in program code.
+// standsAlone reports whether text[from:to] is not part of something else, such as a Markdown link or footnote, a
+// selector, or a literal in program code.
 func standsAlone(text string, from, to int) bool {
 	before, after := byte(' '), byte(' ')
 	if from > 0 {
@@ -103,7 +103,7 @@ func isWordByte(b byte) bool {
 	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z' || b >= 0x80
 }
 
-// weakName reports whether name is typical of a merge tag, so that in brackets it is probably not ordinary text.
+// weakName reports whether name is typical of a merge tag, and therefore probably not ordinary text in brackets.
 func weakName(name string) bool {
 	if foreignLink(plainName(name)) != "" {
 		return true
@@ -126,7 +126,7 @@ var foreignValues = map[string]string{
 	"currentyear": `"now" | date: "%Y"`,
 }
 
-// foreignLink returns our placeholder of a link for a plain name, or an empty string if there is none.
+// foreignLink returns our placeholder for a link with a plain name, or an empty string if there is none.
 func foreignLink(plain string) string {
 	for _, l := range []struct {
 		link  string
@@ -160,7 +160,7 @@ func lastName(name string) string {
 	return strings.TrimSpace(name[strings.LastIndexAny(name, ".:")+1:])
 }
 
-// foreignMeaning returns the replacement for a tag of another program, or an empty string if there is none.
+// foreignMeaning returns the replacement for another service's tag, or an empty string if there is none.
 func foreignMeaning(name, word string, own func(string) string) string {
 	name = strings.TrimSpace(name)
 	before, condition, isCondition := strings.Cut(name, ":")
@@ -190,7 +190,7 @@ func foreignMeaning(name, word string, own func(string) string) string {
 	return "{{ " + path + ` | default: "` + strings.ReplaceAll(word, `"`, "'") + `" }}`
 }
 
-// foreignPath returns our path for a name of another program, or an empty string if there is none.
+// foreignPath returns our path for another service's name, or an empty string if there is none.
 func foreignPath(name string, own func(string) string) string {
 	for _, n := range []string{name, lastName(name)} {
 		if v := foreignValues[plainName(n)]; v != "" {
@@ -221,11 +221,11 @@ func foreignPath(name string, own func(string) string) string {
 	return "preferences." + field
 }
 
-// foreignExpression matches expressions of other template languages with braces like ours.
+// foreignExpression matches expressions in other template languages with braces like ours.
 var foreignExpression = regexp.MustCompile(`^[{.\s]*([\pL_][\pL\d_.]*)(?:\s*\|\s*lookup:\s*["']([^"']+)["'])?` +
 	`(?::([\pL_][\pL\d_]*))?(?:.*?\|?\s*default\s*:\s*["']([^"']*)["'])?`)
 
-// foreignInBraces returns the replacement for an expression of another program's template language, such as
+// foreignInBraces returns the replacement for an expression in another service's template language, such as
 // contact.FIRSTNAME, person.first_name, .Subscriber.Name or first_name. If it is unknown, the result is empty.
 func foreignInBraces(body string) string {
 	m := foreignExpression.FindStringSubmatch(body)

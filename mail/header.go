@@ -46,8 +46,8 @@ func appendTextHeader(dst []byte, name, text string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// foldable reports whether text needs no encoding. Such a text is ASCII and has no white space that folding would
-// lose. It contains nothing that looks like an encoded word, and no run that is too long for a line.
+// foldable reports whether text can be folded without encoding: it is ASCII, and has no white space that folding would
+// lose, nothing that looks like an encoded word, and no run that is too long for a line.
 func foldable(text string) bool {
 	if !octets.Plain(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
 		strings.Contains(text, "=?") || strings.Contains(text, "  ") {
@@ -87,9 +87,9 @@ func appendFolded(dst []byte, text string, col int) ([]byte, int) {
 	return dst, col
 }
 
-// appendWords appends text as encoded words, each of whole characters and at most 75 octets, on lines within
-// softLine. It uses Q if that is not longer than B. In a phrase, Q uses its smaller set of characters (RFC 2047
-// section 5 (3)).
+// appendWords appends text as encoded words on lines within softLine. Each word has whole characters and at most 75
+// bytes. It uses Q if that is not longer than B. In a phrase, Q has a smaller set of characters (RFC 2047 section 5
+// (3)).
 func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	const open, over = len("=?utf-8?q?"), len("=?utf-8?q??=")
 	q := wordsQ(text, phrase)
@@ -119,7 +119,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	return dst, col
 }
 
-// wordFit returns how many octets of text fit into room after encoding. These are whole characters, and at least one.
+// wordFit returns how many bytes of text fit into room after encoding. These are whole characters, and at least one.
 func wordFit(text string, room int, q, phrase bool) int {
 	n, used := 0, 0
 	for n < len(text) {
@@ -178,7 +178,7 @@ func qSafe(c byte, phrase bool) bool {
 	return !phrase && c > ' ' && c < 0x7f && c != '=' && c != '?' && c != '_'
 }
 
-// appendAddressHeader appends a field with one mailbox: a phrase, if there is a name, and the addr-spec.
+// appendAddressHeader appends a field with one mailbox: its display name, if any, and its addr-spec.
 func appendAddressHeader(dst []byte, name string, a Address) []byte {
 	text := strings.Trim(octets.CleanLine(a.Name), " ")
 	if text == "" {

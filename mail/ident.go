@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Ident creates and parses the identifiers that link a message to its recipient row: the Message-ID, the bounce
-// address (VERP) and the mailto unsubscribe address. Each consists of numbers and a MAC in lower-case base32. The
-// same numbers always result in the same identifier, and only the key can create one. It is safe for concurrent use.
+// Ident creates and parses the identifiers that link a message to its recipient row: the Message-ID, the bounce address
+// (VERP) and the mailto unsubscribe address. Each consists of numbers and a MAC in lower-case base32. The same numbers
+// always result in the same identifier, and only the key can create one. It is safe for concurrent use.
 type Ident struct {
 	macs sync.Pool // pool of *identMAC
 }
@@ -32,7 +32,7 @@ func (n *Ident) appendTrack(dst []byte, job, seq, no int64) []byte {
 	return n.append(dst, kindTrack, addressMAC, job, seq, no)
 }
 
-// ParseTrack parses a token created by Track. ok is false for any text that this key didn't create.
+// ParseTrack parses a token created by Track. ok is false for any string that this key didn't create.
 func (n *Ident) ParseTrack(token string) (job, seq, no int64, ok bool) {
 	var v [3]int64
 	ok = n.parse(token, kindTrack, addressMAC, v[:])
@@ -48,7 +48,7 @@ const (
 	kindPoll        = 'p'
 )
 
-// These are the MAC lengths in octets. The Message-ID has 128 bits, the required minimum. Local parts have 80 bits,
+// These are the MAC lengths in bytes. The Message-ID has 128 bits, the required minimum. Local parts have 80 bits,
 // because they are limited to 64 octets in total (RFC 5321 section 4.5.3.1.1).
 const (
 	messageMAC = 16
@@ -57,7 +57,7 @@ const (
 
 var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewIdent returns an Ident for a key of 32 octets. The key must have no other use and must never change.
+// NewIdent returns an Ident for a 32-byte key. The key must have no other use and must never change.
 func NewIdent(key []byte) *Ident {
 	key = append([]byte(nil), key...)
 	return &Ident{macs: sync.Pool{New: func() any { return &identMAC{Hash: hmac.New(sha256.New, key)} }}}
@@ -71,7 +71,7 @@ func (n *Ident) AppendMessage(dst []byte, job, seq int64) []byte {
 	return n.append(dst, kindMessage, messageMAC, job, seq)
 }
 
-// ParseMessage parses a Message-ID with or without its angle brackets and domain. ok is false for any text that this
+// ParseMessage parses a Message-ID with or without its angle brackets and domain. ok is false for any string that this
 // key didn't create.
 func (n *Ident) ParseMessage(id string) (job, seq int64, ok bool) {
 	id = strings.TrimPrefix(strings.TrimSpace(id), "<")
@@ -122,8 +122,7 @@ func (n *Ident) local(kind byte, job, seq int64) string {
 	return string(kind) + "+" + string(name[:cut]) + "." + string(name[cut:])
 }
 
-// append appends base32(numbers) and base32(mac) without a separator. Their lengths show where one ends and the other
-// starts.
+// append appends base32(numbers) and base32(mac) without a separator. Their lengths show where the MAC starts.
 func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte {
 	var raw [maxName]byte
 	id := raw[:0]
@@ -137,7 +136,7 @@ func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte 
 	return dst
 }
 
-// maxName is the maximum length of the numbers in an identifier, in octets. There are at most three.
+// maxName is the maximum length in bytes of the numbers in an identifier. There are at most three.
 const maxName = 3 * binary.MaxVarintLen64
 
 // mac returns a MAC that is valid until the next call.
@@ -148,7 +147,7 @@ func (h *identMAC) mac(kind byte, id []byte) []byte {
 	return h.Sum(h.sum[:0])
 }
 
-// parse parses an identifier into numbers. It reports whether the key created it with exactly that many numbers.
+// parse parses an identifier into numbers. ok reports whether the key created it with exactly that many numbers.
 func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool) {
 	cut := len(name) - nameEncoding.EncodedLen(mac)
 	if cut < 1 || len(name) > 80 {

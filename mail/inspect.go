@@ -9,14 +9,14 @@ import (
 	"newsletterd/core"
 )
 
-// Inspection configures the checks of an email before it is sent.
+// Inspection configures the checks of an email before sending.
 type Inspection struct {
 	Recipient *Recipient // recipient to render for
 	Track     Tracking   // tracking of the sent emails
 	Column    int        // width in pixels; 0: the width in the HTML
 	Address   string     // postal address shown instead of the tenant's; empty: the tenant's
 	Written   bool       // the author wrote both parts separately
-	// Place returns the position of a text, such as a URL or placeholder, in the source of the email.
+	// Place returns the position of a string, such as a URL or placeholder, in the email's source.
 	Place func(text string) core.FindingPlace
 }
 
@@ -24,12 +24,12 @@ type Inspection struct {
 const (
 	maxShownSubject = 70   // characters: mailbox lists on phones show fewer
 	usualColumn     = 600  // pixels
-	shortText       = 2800 // octets of text; up to here SpamAssassin applies HTML_IMAGE_ONLY_04…28 (20_html_tests.cf)
+	shortText       = 2800 // bytes of text; up to here SpamAssassin applies HTML_IMAGE_ONLY_04…28 (20_html_tests.cf)
 	enoughAlike     = 0.5  // minimum share of words that the text part and the HTML have in common
 )
 
-// Inspect returns problems that are probably unintended, and the URLs of links and images without a placeholder, each
-// once. It opens no connections. It returns an error if the email can't be rendered.
+// Inspect returns problems that are probably unintended, and the URLs of links and images that contain no placeholder,
+// each once. It opens no connections. It returns an error if the email can't be rendered.
 func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
 	i := &inspector{b: b, in: in, seen: map[string]bool{}}
 	subject, text, html, err := b.Parts(in.Recipient)
@@ -77,7 +77,7 @@ func (i *inspector) warn(code, field, hint, format string, args ...any) {
 	i.add(core.Warningf(code, core.FindingPlace{Field: field}, hint, format, args...))
 }
 
-// embedded is the beginning of the URL of an image within the text.
+// embedded is the prefix of an inline image's URL.
 const embedded = "data:"
 
 // at is like warn, for a problem at a position in the content.
@@ -99,11 +99,11 @@ func (i *inspector) add(f core.CampaignFinding) {
 
 const (
 	maxFindings = 200 // maximum number of findings per email
-	maxPlaces   = 400 // maximum number of searches for positions: each reads the whole source
+	maxPlaces   = 400 // maximum number of position searches: each reads the whole source
 )
 
-// placeholders finds placeholders that never print anything, or that print nothing for some subscribers. In a
-// campaign's subject that is an error.
+// placeholders finds placeholders that print nothing for some or all subscribers. In a campaign's subject that is an
+// error.
 func (i *inspector) placeholders() error {
 	s := &i.b.spec
 	const hint = `Add a fallback: {{ %s | default: "…" }}.`
@@ -153,8 +153,8 @@ func (i *inspector) placeholders() error {
 	return nil
 }
 
-// pixel warns if the tracking pixel is the only image of a short email. Spam filters distrust an image next to little
-// text: SpamAssassin's rules HTML_IMAGE_ONLY add 1.1 to 2.1 points of 5.
+// pixel warns if the tracking pixel is the only image in a short email. Spam filters distrust an image with little
+// text: SpamAssassin's HTML_IMAGE_ONLY rules add 1.1 to 2.1 points of 5.
 func (i *inspector) pixel(html string) {
 	if !i.in.Track.Open || strings.Contains(strings.ToLower(html), "<img") {
 		return

@@ -15,7 +15,7 @@ import (
 	"newsletterd/core"
 )
 
-// links checks the URLs of links without a placeholder in an HTML part.
+// links checks the link URLs without placeholders in an HTML part.
 func (i *inspector) links(tokens []token) {
 	f := linkFinder{all: true}
 	for n := range tokens {
@@ -26,7 +26,7 @@ func (i *inspector) links(tokens []token) {
 	}
 }
 
-// textURL matches a URL in a text.
+// textURL matches a URL in text.
 var textURL = regexp.MustCompile(`https?://[^\s<>"'()\[\]]+`)
 
 // textLinks checks the URLs in a text part. It skips URLs that continue with a placeholder.
@@ -67,7 +67,7 @@ func (i *inspector) link(address string) {
 	}
 }
 
-// malformed reports an unusable URL. For Markdown and blocks, their compiler has already reported it.
+// malformed reports an unusable URL. For Markdown and blocks, the compiler has already reported it.
 func (i *inspector) malformed(address, format string, args ...any) {
 	if i.in.Written {
 		i.at(address, "link_malformed", "Write the full URL, starting with https://.", format, args...)
@@ -85,7 +85,7 @@ func (i *inspector) address(address string, u *url.URL) {
 	}
 }
 
-// MixedScripts returns a warning if a URL's host imitates another one with letters of another script. Otherwise it
+// MixedScripts returns a warning if a URL's host imitates another one with letters of a different script. Otherwise it
 // returns an empty string.
 func MixedScripts(address string) string {
 	u, err := url.Parse(address)
@@ -147,8 +147,8 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
-// LocalPicture returns a warning for an image whose file remained on the author's computer, as happens after pasting
-// from Word. name is the alt text of the image, or the name of the file. For any other image, both results are empty.
+// LocalPicture returns a warning for an image whose file remained on the author's computer, for example after pasting
+// from Word. name is the image's alt text or file name. For any other image, both results are empty.
 func LocalPicture(src, alt string) (name, warning string) {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
@@ -164,8 +164,7 @@ func LocalPicture(src, alt string) (name, warning string) {
 	return name, "The image “" + name + "” is only on your computer. Upload it."
 }
 
-// LocalPictureCode and LocalPictureHint are the code and the hint of the finding about an image for which LocalPicture
-// returns a warning.
+// LocalPictureCode and LocalPictureHint are the code and the hint of the finding for LocalPicture's warning.
 const (
 	LocalPictureCode = "image_local"
 	LocalPictureHint = "Upload it, or remove it."
@@ -202,7 +201,7 @@ func (i *inspector) picture(t *html.Token, column int) {
 
 var pixels = regexp.MustCompile(`(?i)(?:^|;)\s*(max-)?width\s*:\s*(\d{1,5})px`)
 
-// widthOf returns the width of an element in pixels from its attribute or style, or 0 if it has none.
+// widthOf returns an element's width in pixels from its attribute or style, or 0 if it has none.
 func widthOf(t *html.Token) int {
 	if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(attribute(t, "width")), "px")); err == nil {
 		return n
@@ -216,7 +215,7 @@ func widthOf(t *html.Token) int {
 	return least
 }
 
-// wordsOf returns the set of words of a text, without URLs. In scripts without spaces, each character is a word.
+// wordsOf returns the set of words in a text, without URLs. In scripts without spaces, each character is a word.
 func wordsOf(text string) map[string]bool {
 	found := map[string]bool{}
 	text = textURL.ReplaceAllString(strings.ToLower(text), " ")
@@ -236,7 +235,7 @@ func withoutBlanks(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// shareOf returns which share of words, from 0 to 1, also occurs in others.
+// shareOf returns the share of words, from 0 to 1, that also occur in others.
 func shareOf(words, others map[string]bool) float64 {
 	if len(words) == 0 {
 		return 1

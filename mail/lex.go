@@ -16,12 +16,12 @@ const (
 	tokenTrack            // token of a tracked link; link is its number
 )
 
-// token is a piece of template source. body is the text, or the trimmed content of the braces.
+// token is a piece of a template's source. body is the text, or the trimmed content of the braces.
 type token struct {
 	kind tokenKind
 	body string
 	src  *source
-	pos  int // octet offset in src
+	pos  int // byte offset in src
 	// inURL: the placeholder is inside a link's URL, in a text part generated from HTML
 	inURL bool
 	link  int // number of tokenTrack; 0 is the pixel
@@ -33,7 +33,7 @@ type source struct {
 	text  string
 }
 
-// at returns the line and column of an octet. The column counts characters. Both start at 1.
+// at returns the line and column of the byte at pos. The column counts characters. Both start at 1.
 func (s *source) at(pos int) (line, col int) {
 	before := s.text[:min(pos, len(s.text))]
 	line = 1 + strings.Count(before, "\n")
@@ -52,8 +52,8 @@ func (s *source) fail(pos int, format string, args ...any) error {
 	return e.Invalid()
 }
 
-// lex splits a template into tokens. raw blocks become text, and comments are dropped. A dash at the inner side of a
-// brace trims the adjacent white space.
+// lex splits a template into tokens. raw blocks become text, and comments are dropped. A dash inside a brace trims the
+// adjacent white space.
 func lex(src *source) ([]token, error) {
 	if len(src.text) > maxTemplate {
 		return nil, src.fail(0, "the template must have at most %d bytes", maxTemplate)
@@ -130,7 +130,7 @@ func nextOpen(s string, from int) int {
 	}
 }
 
-// braces returns the content of the braces that open at pos, and the index after them. Quoted texts may contain
+// braces returns the content of the braces that open at pos, and the index after them. Quoted strings may contain
 // closing braces.
 func (s *source) braces(pos int) (body string, end int, err error) {
 	if end, ok := s.closing(pos); ok {
@@ -145,7 +145,7 @@ func (s *source) braces(pos int) (body string, end int, err error) {
 	return "", 0, s.fail(pos, "%q has no closing %q", s.text[pos:pos+2], closing)
 }
 
-// closingOf returns the closing braces for the second octet of opening ones.
+// closingOf returns the closing braces, given the second byte of the opening ones.
 func closingOf(second byte) string {
 	if second == '%' {
 		return "%}"
@@ -153,7 +153,7 @@ func closingOf(second byte) string {
 	return "}}"
 }
 
-// closing returns the index after the braces that close those at pos.
+// closing returns the index after the closing braces for those at pos.
 func (s *source) closing(pos int) (end int, ok bool) {
 	closing := closingOf(s.text[pos+1])
 	quote := byte(0)
@@ -172,8 +172,8 @@ func (s *source) closing(pos int) (end int, ok bool) {
 	return 0, false
 }
 
-// typographic replaces the quotes that word processors and phones write instead of straight ones. It also replaces
-// character references of HTML for quotes.
+// typographic replaces the curly quotes of word processors and phones, and HTML character references for quotes, with
+// straight ones.
 var typographic = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "&quot;", `"`, "&#34;", `"`,
 	"&ldquo;", `"`, "&rdquo;", `"`, "&bdquo;", `"`,
@@ -181,10 +181,10 @@ var typographic = strings.NewReplacer(
 	"&lsquo;", "'", "&rsquo;", "'", "&sbquo;", "'", "&nbsp;", " ",
 )
 
-// straightTexts matches texts in straight quotes. Inside them, any other quote is valid.
+// straightTexts matches strings in straight quotes. Inside them, any other quote is valid.
 var straightTexts = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
-// quotesHint returns a corrected spelling for the content of braces with quotes that are not straight. Otherwise it
+// quotesHint returns a corrected spelling if the content of braces has quotes that are not straight. Otherwise it
 // returns an empty string.
 func quotesHint(kind byte, body string) string {
 	if rest := straightTexts.ReplaceAllString(body, ""); typographic.Replace(rest) == rest {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// providerMark is the header that identifies a message in a provider's events. Amazon SES and others assign their own
-// Message-ID. In the header, the token of our Message-ID is between before and after.
+// providerMark is the header that identifies a message in a provider's events, because Amazon SES and others assign
+// their own Message-ID. The header contains our Message-ID token between before and after.
 type providerMark struct {
 	kind          string
 	hosts         []string // suffixes of its relays' host names
@@ -22,7 +22,7 @@ var providerMarks = []providerMark{
 	{"mailjet", []string{".mailjet.com"}, "X-MJ-CustomID: ", "\r\n"},
 }
 
-// ProviderOfHost returns the kind of the email provider of a relay's host, or an empty string if it is unknown.
+// ProviderOfHost returns the kind of email provider that a relay host belongs to, or an empty string if it is unknown.
 func ProviderOfHost(host string) string {
 	host = "." + strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, m := range providerMarks {
@@ -33,7 +33,7 @@ func ProviderOfHost(host string) string {
 	return ""
 }
 
-// MarkedProviders returns the kinds that ProviderOfHost knows.
+// MarkedProviders returns the kinds that ProviderOfHost can return.
 func MarkedProviders() (kinds []string) {
 	for _, m := range providerMarks {
 		kinds = append(kinds, m.kind)

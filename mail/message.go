@@ -22,7 +22,7 @@ type Message struct {
 	// ReplyTo is omitted if its Email is empty.
 	ReplyTo Address
 	Subject string
-	// Text and HTML are the parts, in UTF-8 with any line ends; HTML may be empty.
+	// Text and HTML are the parts, in UTF-8 with any line breaks; HTML may be empty.
 	Text, HTML string
 	// Date is the time of sending; its zone is kept.
 	Date time.Time
@@ -78,7 +78,7 @@ func (m *Message) check() error {
 }
 
 // tokenOnly reports whether s is valid as the left part of a Message-ID and as a boundary. A boundary has at most 70
-// octets, including the two characters before it (RFC 2046 section 5.1.1).
+// characters, including the two before it (RFC 2046 section 5.1.1).
 func tokenOnly(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

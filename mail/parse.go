@@ -64,7 +64,7 @@ func compileTokens(part Part, tokens []token) (*Template, error) {
 		tok := c.blocks[n-1].token
 		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no end tag; add one, or remove this tag", firstWord(tok.body))
 	}
-	c.t.nodes = slices.Clone(c.t.nodes) // without room to grow
+	c.t.nodes = slices.Clone(c.t.nodes) // without spare capacity
 	return c.t, nil
 }
 

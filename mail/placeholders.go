@@ -13,14 +13,14 @@ const (
 // Placeholder is a placeholder or tag of a template.
 type Placeholder struct {
 	Kind     int
-	From, To int    // octet range in the source: [From, To)
+	From, To int    // byte range in the source: [From, To)
 	Text     string // source text
 	Inner    string // for PlaceholderRaw: the text between the two tags
 }
 
-// Placeholders returns the placeholders of a template in order, for callers that must not parse them as their own
-// syntax. It doesn't parse expressions, which CompileBulk does. Errors are *core.Error of kind Invalid that name the
-// field, line and column.
+// Placeholders returns a template's placeholders in order, for callers that must not parse them as their own syntax.
+// Unlike CompileBulk, it doesn't parse expressions. Errors are *core.Error of kind Invalid that name the field, line
+// and column.
 func Placeholders(field, template string) ([]Placeholder, error) {
 	src := &source{field, template}
 	if len(template) > maxTemplate {

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The marks replace a template's tags while HTML is converted to text. They are noncharacters, which valid text never
-// contains.
+// The marks replace a template's tags during the conversion of HTML to text. They are noncharacters, which valid text
+// never contains.
 const (
 	markOpen, markClose = '\uFDD0', '\uFDD1'
 	markTag             = 't' // after markOpen: mark of a block tag
 	markURL             = 'u' // placeholder inside a URL
 )
 
-// plainTokens generates the text part of an HTML template, with the same placeholders and blocks in the same order.
+// plainTokens generates an HTML template's text part, with the same placeholders and blocks in the same order.
 func plainTokens(tokens []token) []token {
 	var b strings.Builder
 	first := map[string]int{} // the same placeholder always gets the same mark, so that a link's text can equal its URL
@@ -50,7 +50,7 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// unmark replaces the marks by their tags.
+// unmark replaces the marks with their tags.
 func unmark(text string, tokens []token) []token {
 	var out []token
 	src := &source{"text generated from the HTML", text}
@@ -77,10 +77,10 @@ func unmark(text string, tokens []token) []token {
 	return out
 }
 
-// HTMLToText converts HTML to the text of a text/plain part. Blocks are on separate lines, list items start with a
-// dash, and images become their alt text. Links become "text (URL)", or only the URL if that is the text. Scripts,
-// styles, the head and hidden elements are left out. It reads a stream of tags. It builds no tree, because that would
-// move some text out of tables.
+// HTMLToText converts HTML for a text/plain part. Blocks are on separate lines, list items start with a dash, and
+// images become their alt text. Links become "text (URL)", or only the URL if that is the text. Scripts, styles, the
+// head and hidden elements are left out. It reads a stream of tags instead of building a tree, which would move some
+// text out of tables.
 func HTMLToText(src string) string {
 	w := &plainWriter{}
 	z := html.NewTokenizer(strings.NewReader(src))
@@ -119,16 +119,16 @@ func imagesWithoutAlt(src string) (n int) {
 type plainWriter struct {
 	b      strings.Builder
 	any    bool // a word was written
-	breaks int  // pending line ends, at most 2
+	breaks int  // pending line breaks, at most 2
 	space  bool // a space is pending
-	paid   int  // line ends already written before the mark of a block
-	blank  bool // a space is already written
+	paid   int  // line breaks already written before a block's mark
+	blank  bool // a space was already written
 	skip   []atom.Atom
 	href   string
 	link   int // start of the link's text in b
 	inLink bool
 	pre    int
-	lists  []int // number of the next item per open list; 0 for bullets
+	lists  []int // number of the next item per open list; 0: bullets
 }
 
 func (w *plainWriter) text(s string) {
@@ -152,8 +152,8 @@ func (w *plainWriter) text(s string) {
 	}
 }
 
-// mark writes the mark of a placeholder as a word. Before the mark of a block it writes pending white space, because
-// the following text may be left out and the next branch starts here too.
+// mark writes a placeholder's mark as a word. Before a block's mark it writes pending white space, because the
+// following text may be left out and the next branch also starts here.
 func (w *plainWriter) mark(number string) {
 	if strings.HasPrefix(number, string(markTag)) {
 		if w.any {
@@ -235,8 +235,8 @@ func (w *plainWriter) preformatted(s string) {
 	}
 }
 
-// blocksOnly keeps the marks of block tags in omitted text, so that the blocks of a template stay balanced. For
-// example, an if in the head must not lose its end.
+// blocksOnly keeps the marks of block tags in omitted text, so that a template's blocks stay balanced. For example, an
+// if in the head must keep its end.
 func (w *plainWriter) blocksOnly(s string) {
 	for {
 		_, rest, ok := strings.Cut(s, string(markOpen))
@@ -308,7 +308,7 @@ func (w *plainWriter) item() {
 	w.block(1)
 	mark := "- "
 	if n := len(w.lists); n > 0 {
-		indent := strings.Repeat("  ", min(n-1, maxIndent)) // else nested lists would grow quadratically
+		indent := strings.Repeat("  ", min(n-1, maxIndent)) // otherwise nested lists would grow quadratically
 		mark = indent + mark
 		if w.lists[n-1] > 0 {
 			mark = indent + strconv.Itoa(w.lists[n-1]) + ". "
@@ -382,7 +382,7 @@ func (w *plainWriter) finish() string {
 	return w.b.String() + "\n"
 }
 
-// breaksAround returns the number of line ends before and after an element.
+// breaksAround returns the number of line breaks before and after an element.
 func breaksAround(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl, atom.Figure:

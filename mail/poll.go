@@ -6,30 +6,30 @@ import (
 	"newsletterd/core"
 )
 
-// PollPath is the path of the pages on which subscribers answer polls. A token follows.
+// PollPath is the path of the pages where subscribers answer polls. A token follows.
 const PollPath = "/poll/"
 
-// PollPreview stands for the token in previews. Its page shows that answers from there aren't counted.
+// PollPreview replaces the token in previews. Its page shows that answers from there aren't counted.
 const PollPreview = "preview"
 
-// Answer is an option of a poll. Numbers start at 1.
+// Answer is an option in a poll. Numbers start at 1.
 type Answer struct{ Poll, Option int }
 
-// Voter creates the tokens with which a recipient answers polls.
+// Voter creates a recipient's tokens for answering polls.
 type Voter struct {
 	Ident    *Ident
 	Job, Seq int64
 }
 
-// Poll returns the token with which recipient seq of a job chooses an option of a poll.
+// Poll returns the token that lets recipient seq of a job choose an option in a poll.
 func (n *Ident) Poll(job, seq int64, a Answer) string {
 	return string(n.append(nil, kindPoll, messageMAC, job, seq, int64(a.Poll*optionsBase+a.Option)))
 }
 
-// optionsBase combines the numbers of a poll and of its option.
+// optionsBase combines the numbers of a poll and its option.
 const optionsBase = 100
 
-// ParsePoll parses a token created by Poll. ok is false for any text that this key didn't create.
+// ParsePoll parses a token created by Poll. ok is false for any string that this key didn't create.
 func (n *Ident) ParsePoll(token string) (job, seq int64, a Answer, ok bool) {
 	var v [3]int64
 	if ok = n.parse(token, kindPoll, messageMAC, v[:]); !ok {
@@ -48,7 +48,7 @@ func (v *Vars) pollURL(a Answer) string {
 	return v.PollURL + v.Voter.Ident.Poll(v.Voter.Job, v.Voter.Seq, a)
 }
 
-// pollURL reads the numbers after poll_url: of a poll, and of one of its options.
+// pollURL reads the numbers after poll_url: the poll's and its option's.
 func (e *expression) pollURL(path []string) (operand, error) {
 	var n [2]int
 	for i := range n {
@@ -63,7 +63,7 @@ func (e *expression) pollURL(path []string) (operand, error) {
 	return operand{root: rootPollURL, answer: Answer{n[0], n[1]}}, nil
 }
 
-// PrintsPoll reports whether any part links to a poll. In that case a Recipient should have a PollURL.
+// PrintsPoll reports whether any part links to a poll. If so, each Recipient should have a PollURL.
 func (b *Bulk) PrintsPoll() bool {
 	return b.subject.polls || b.text.polls || b.html != nil && b.html.polls
 }

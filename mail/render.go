@@ -12,10 +12,10 @@ type render struct {
 	part  Part
 	vars  *Vars
 	prefs string
-	work  int // octets of preferences searched so far
+	work  int // bytes of preferences searched so far
 }
 
-// maxWork bounds the work of a hostile template for one recipient: 16 KiB of preferences read 2,000 times.
+// maxWork bounds the work of a hostile template for one recipient: reading 16 KiB of preferences 2,000 times.
 const maxWork = 32 << 20
 
 func (t *Template) begin(v *Vars) render {
@@ -34,7 +34,7 @@ func (r *render) next(n *node, pc int) int {
 	return pc + 1
 }
 
-// append appends the value of an output node.
+// append appends an output node's value.
 func (r *render) append(dst []byte, n *node) []byte {
 	v := r.value(&n.head)
 	for i := range n.filter {
@@ -104,7 +104,7 @@ func (r *render) term(t *term) bool {
 	return left.truthy()
 }
 
-// appendEscaped appends a value, escaped for its context. It removes control characters, and invalid UTF-8 becomes
+// appendEscaped appends a value, escaped for its context. It removes control characters, and turns invalid UTF-8 into
 // U+FFFD.
 func appendEscaped(dst []byte, s string, how escape) []byte {
 	switch how {
@@ -155,8 +155,8 @@ func appendURL(dst []byte, s string) []byte {
 	return appendPercent(dst, s, "!#$%&()*+,/:;=?@[]")
 }
 
-// appendPercent percent-encodes all octets except the unreserved characters (RFC 3986 section 2.3) and those in keep.
-// An ampersand in keep is escaped for an attribute.
+// appendPercent percent-encodes all bytes except the unreserved characters (RFC 3986 section 2.3) and those in keep. An
+// ampersand in keep is escaped for an attribute.
 func appendPercent(dst []byte, s, keep string) []byte {
 	from := 0 // start of a run that needs no encoding
 	for i := 0; i < len(s); i++ {

@@ -8,14 +8,14 @@ import (
 	"newsletterd/core"
 )
 
-// These limits bound the work of a hostile template. Rendering is linear in nodes and output.
+// These limits bound the work for a hostile template. Rendering is linear in nodes and output.
 const (
-	maxTemplate   = 1 << 20 // octets of source
+	maxTemplate   = 1 << 20 // bytes of source
 	maxNesting    = 20      // nested blocks
 	maxNodes      = 10_000
-	maxOutput     = 2 << 20 // octets of one rendered part
-	maxExpression = 2_000   // octets between braces
-	maxAttributes = 1_000   // attributes of a tag: parsers compare each with all before it
+	maxOutput     = 2 << 20 // bytes of one rendered part
+	maxExpression = 2_000   // bytes between braces
+	maxAttributes = 1_000   // attributes in a tag: parsers compare each with all before it
 )
 
 // ErrTooLong is returned if a rendered part exceeds 2 MiB, or reads preferences too often.
@@ -27,8 +27,8 @@ type TemplateError struct {
 	Field     string
 	Line, Col int
 	Problem   string
-	// Placeholder is the source of the placeholder or tag at fault. It is empty if there is none, or if it is not
-	// closed. Later is the number of later occurrences of the same text.
+	// Placeholder is the source of the placeholder or tag at fault. It is empty if there is none, or if it is unclosed.
+	// Later is the number of later occurrences of the same text.
 	Placeholder string
 	Later       int
 	// Name is the unknown name, and Write the placeholder to use instead. Both are empty for other errors.
@@ -56,14 +56,13 @@ const (
 	PartHTML               // text/html, escaped by the context of each placeholder
 )
 
-// Shared holds the values that all recipients of a job share: the fields of list.*, tenant.* and job.*. A missing key
+// Shared holds the values shared by all recipients of a job: the fields of list.*, tenant.* and job.*. A missing key
 // prints nothing.
 type Shared struct {
 	List, Tenant, Job map[string]string
 }
 
-// record returns the fields of the record that a path starts with. It returns nil if the path starts with something
-// else.
+// record returns the fields of a path's first record, or nil if the path starts with anything else.
 func (s *Shared) record(r root) map[string]string {
 	switch r {
 	case rootList:
@@ -88,13 +87,13 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
-	// PollURL is the start of the URLs of polls, which a token of Voter completes. If Voter is nil, PollPreview takes
-	// the place of the token, and answers aren't counted.
+	// PollURL is the prefix of poll URLs, followed by a token from Voter. If Voter is nil, PollPreview replaces the
+	// token, and answers aren't counted.
 	PollURL string
 	Voter   *Voter
 	// Subject is job.subject rendered for this recipient; empty: the subject's source.
 	Subject string
-	// Track creates the tokens of links and pixel; nil: no tracking.
+	// Track creates the tokens for links and pixel; nil: no tracking.
 	Track *Tracker
 	// Date is the date that {{ "now" | date: "%Y" }} prints.
 	Date time.Time
@@ -109,12 +108,12 @@ type Template struct {
 	view     bool // uses view_url
 	polls    bool // uses poll_url
 	subject  bool // uses job.subject
-	size     int  // octets of static text
+	size     int  // bytes of static text
 	warnings []warning
 }
 
-// Compile parses a template (see doc.go for the language). field names the source in errors, which are *core.Error
-// with a *TemplateError inside.
+// Compile parses a template (see doc.go for the language). field names the source in errors, which are *core.Error with
+// a *TemplateError inside.
 func Compile(part Part, field, src string) (*Template, error) {
 	tokens, err := lex(&source{field, cleanBody(src)})
 	if err != nil {

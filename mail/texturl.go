@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// textAddress is the position of a piece of a text part in a URL. The zero value is outside of any URL.
+// textAddress is the position of a piece of a text part relative to URLs. The zero value is outside of any URL.
 type textAddress struct {
 	inside bool   // after the host
 	open   int    // open brackets inside

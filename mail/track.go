@@ -13,17 +13,17 @@ import (
 type Tracking struct {
 	Open   bool   // add a pixel before the end of the body
 	Click  bool   // redirect http and https links through this server
-	Origin string // origin of pixel and links: scheme and host
-	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are
-	// tracked, with a link to withdraw consent. It is omitted if the author prints preferences_url.
+	Origin string // origin of pixel and link URLs: scheme and host
+	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are tracked,
+	// and has a link to withdraw consent. It is omitted if the author prints preferences_url.
 	Named bool
-	// Totals creates tokens that all messages share and that identify no recipient; they are part of the content. nil:
-	// each message has its own tokens, from Recipient.Track.
+	// Totals creates tokens that are the same in all messages, identify no recipient and become part of the content.
+	// nil: each message has its own tokens, from Recipient.Track.
 	Totals *Tracker
 }
 
-// withTotals returns an HTML template in which t's tokens replace those of links and pixel, so that they are the same
-// for all recipients.
+// withTotals returns an HTML template with t's tokens for links and pixel, so that they are the same for all
+// recipients.
 func withTotals(tokens []token, t *Tracker) (out []token) {
 	for _, tok := range tokens {
 		if tok.kind == tokenTrack {
@@ -38,15 +38,15 @@ func withTotals(tokens []token, t *Tracker) (out []token) {
 	return out
 }
 
-// Tracker creates the tokens of one message.
+// Tracker creates the tokens for one message.
 type Tracker struct {
 	Ident    *Ident
 	Job, Seq int64
-	// Links are the numbers of the links listed by Bulk.Links, in its order.
+	// Links are the numbers of the links in Bulk.Links, in the same order.
 	Links []int64
 }
 
-// append appends the token of link n of the Bulk, starting at 1; 0 is the pixel.
+// append appends the token of the Bulk's link n, starting at 1; 0 is the pixel.
 func (t *Tracker) append(dst []byte, n int) []byte {
 	switch {
 	case t == nil:
@@ -82,12 +82,12 @@ func pixelTokens(origin string) []token {
 	}
 }
 
-// canary is the link number of a token that no person sees.
+// canary is the link number in a token that no person sees.
 const canary = -1
 
-// canaryTokens returns a link that only programs follow. It has no content, so no email program shows it, whatever
-// styles it supports. Outlook for Windows needs mso-hide in addition to display:none. Screen readers and the tab key
-// skip the link.
+// canaryTokens returns a link that only bots follow. It has no content, so no email client shows it, whatever styles it
+// supports. Outlook for Windows needs mso-hide in addition to display:none. Screen readers and the tab key skip the
+// link.
 func canaryTokens(origin string) []token {
 	src := &source{"built-in", ""}
 	return []token{
@@ -101,14 +101,14 @@ func canaryTokens(origin string) []token {
 // untracked matches the marks of links that their author excludes from tracking.
 var untracked = regexp.MustCompile(`(?i)\sdata-no-track\b|\sclicktracking\s*=\s*["']?off\b`)
 
-// linkFinder scans the tokens of an HTML template and records the positions of link URLs.
+// linkFinder scans an HTML template's tokens and records the positions of link URLs.
 type linkFinder struct {
 	ctx      htmlContext
 	branches []htmlContext
 	tag      strings.Builder // static text of the current tag
 	href     place           // href of the current tag
 	open     bool            // href has started, but not ended
-	seen     bool            // the current tag has an href already: a second one is ignored
+	seen     bool            // the current tag already has an href: a second one is ignored
 	found    []place
 	all      bool // include links that their author excludes from tracking
 }
@@ -116,7 +116,7 @@ type linkFinder struct {
 // place is a range of a text token: [from, to).
 type place struct{ token, from, to int }
 
-// trackLinks inserts tokens into the links of an HTML template and returns their original URLs. It skips links with
+// trackLinks inserts tokens into the links in an HTML template and returns their original URLs. It skips links with
 // placeholders (such as unsubscribe links), links with other schemes, and links that are marked as untracked.
 func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	prefix := html.EscapeString(origin) + ClickPath
@@ -134,7 +134,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// mendLinks replaces the URLs of links in an HTML template. instead maps old URLs to new ones.
+// mendLinks replaces link URLs in an HTML template. instead maps old URLs to new ones.
 func mendLinks(tokens []token, instead map[string]string) []token {
 	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
 		mended := instead[target]
@@ -145,9 +145,9 @@ func mendLinks(tokens []token, instead map[string]string) []token {
 	})
 }
 
-// replaceLinks calls the function with for each http or https link of an HTML template. It passes the text before the
-// link in its token, the URL, and the position of the link. Unless with returns nil, its result replaces that text and
-// the URL. If all is true, this includes links that their author excludes from tracking.
+// replaceLinks calls the function with for each http or https link in an HTML template. It passes the token, the text
+// before the link, the URL, and the link's position. Unless with returns nil, its result replaces that text and the
+// URL. If all is true, this includes links that their author excludes from tracking.
 func replaceLinks(tokens []token, all bool, with func(t *token, before, target string, pos int) []token) (out []token) {
 	f := linkFinder{all: all}
 	for i := range tokens {

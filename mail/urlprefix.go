@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// urlPrefix is the known start of a URL in an attribute, as far as it determines the URL's scheme. It is one text or,
-// after branches that differ, several sorted texts separated by NUL. A placeholder in a text is urlValue. The empty
-// text is a URL that has not started.
+// urlPrefix is the known start of a URL in an attribute, as far as it determines the URL's scheme. It is one string or,
+// after differing branches, several sorted strings separated by NUL. urlValue stands for a placeholder. The empty
+// string is a URL that has not started.
 type urlPrefix string
 
-// A text becomes one of these as soon as its scheme is known.
+// A string becomes one of these as soon as its scheme is known.
 const (
 	urlHarmless = "/"  // http, https, mailto, tel, or none
 	urlForeign  = ":"  // another scheme, from static text only
-	urlForged   = "*:" // a scheme that may include the value of a placeholder
+	urlForged   = "*:" // a scheme that may include a placeholder's value
 	urlValue    = "*"  // no permitted scheme contains it
 )
 
 const (
-	maxURLPrefix   = 64 // octets of a text with an unknown scheme; longer ones are foreign
+	maxURLPrefix   = 64 // bytes of a string with an unknown scheme; longer ones are foreign
 	maxURLBranches = 8
 	urlBranch      = "\x00"
 )
 
-// grow appends an octet of static text to each text.
+// grow appends a byte of static text to each string.
 func (u urlPrefix) grow(b byte) urlPrefix {
 	switch u {
 	case "":
@@ -59,7 +59,7 @@ func (u urlPrefix) each(change func(text string) string) urlPrefix {
 	return urlPrefix(strings.Join(texts, urlBranch))
 }
 
-// join returns the texts of p and o.
+// join returns the strings in u and o.
 func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	if u == o {
 		return u
@@ -67,8 +67,8 @@ func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	return urlPrefix(string(u) + urlBranch + string(o)).each(func(text string) string { return text })
 }
 
-// hole returns the escaping of a placeholder that follows, or the reason why none is permitted. If link is true, its
-// value is an absolute http(s) URL.
+// hole returns how to escape a placeholder that follows, or the reason why none is permitted. link means that its value
+// is an absolute http(s) URL.
 func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem string) {
 	begins, goesOn := false, false
 	next = u.each(func(text string) string {
@@ -104,7 +104,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 	return next, escapeURLPart, ""
 }
 
-// forged reports whether the value of a placeholder may be part of the scheme. Call it at the end of the URL.
+// forged reports whether a placeholder's value may be part of the scheme. Call it at the end of the URL.
 func (u urlPrefix) forged() bool {
 	if !strings.Contains(string(u), urlValue) {
 		return false
@@ -117,8 +117,8 @@ func (u urlPrefix) forged() bool {
 	return false
 }
 
-// urlSchemeOf returns the text unchanged if its scheme is still unknown. An incomplete character reference at its end
-// is not decoded unless the text has ended.
+// urlSchemeOf returns text unchanged if its scheme is still unknown. It does not decode an incomplete character
+// reference at the end of text unless ended is true.
 func urlSchemeOf(text string, ended bool) string {
 	static := text
 	if !ended {
@@ -126,7 +126,7 @@ func urlSchemeOf(text string, ended bool) string {
 	}
 	var b strings.Builder
 	for _, r := range AttributeText(static) {
-		if r > ' ' { // browsers drop control characters in a scheme
+		if r > ' ' { // browsers ignore control characters in a scheme
 			b.WriteRune(r)
 		}
 	}

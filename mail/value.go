@@ -18,7 +18,7 @@ const (
 	kindObject
 )
 
-// value is the value of a path or literal: the decoded text of a string, or else the JSON text.
+// value is the value of a path or literal: the decoded content of a string, or else the JSON text.
 type value struct {
 	kind kind
 	s    string
@@ -26,7 +26,7 @@ type value struct {
 
 func textValue(s string) value { return value{kindString, s} }
 
-// truthy reports whether v counts as true: all but missing, null, false, the empty text and the empty list. (In
+// truthy reports whether v counts as true: all but missing, null, false, the empty string and the empty list. (In
 // Liquid, "" is true, but a subscriber without a name should get the else branch.)
 func (v value) truthy() bool {
 	switch v.kind {
@@ -61,8 +61,8 @@ func (v value) text() string {
 	return ""
 }
 
-// equal reports whether v equals o. Texts are compared as texts and numbers as numbers. A text that parses as a
-// number equals that number, because imported columns are text. A missing value equals nil and the empty text.
+// equal reports whether v equals o. Strings are compared as strings and numbers as numbers. A string that parses as a
+// number equals that number, because imported columns are strings. A missing value equals nil and the empty string.
 func (v value) equal(o value) bool {
 	switch {
 	case v.kind == kindNone || o.kind == kindNone:
@@ -75,7 +75,7 @@ func (v value) equal(o value) bool {
 	return v.kind == o.kind && v.s == o.s
 }
 
-// contains reports whether o is an item of a list or a part of a text.
+// contains reports whether o is an item of a list or part of a string.
 func (v value) contains(o value) bool {
 	switch v.kind {
 	case kindString:

@@ -21,28 +21,28 @@ import (
 type Source struct {
 	Kind, Text string
 	Polls      []core.Poll
-	Title      string // a first heading that repeats it is left out
+	Title      string // omitted from the article if its first heading repeats it
 	// Vars are the values of a subscriber with no details. New sets the links.
 	Vars mail.Vars
-	// Link returns the URL for a link of the article, given the URL in the source. If it is empty, only the words of the
-	// link stay.
+	// Link returns the URL for a link in the article, given the URL in the source. If Link returns an empty string,
+	// only the link text remains.
 	Link func(address string) string
-	// Picture returns the size in pixels of an image that is stored here, and 0 for other images.
+	// Picture returns the size in pixels of an image stored on this server, and 0 for other images.
 	Picture func(address string) (width, height int)
 }
 
-// Picture is an image of an article. Width and Height are in pixels, or 0 if the image isn't stored on this server.
+// Picture is an image in an article. Width and Height are in pixels, or 0 if the image isn't stored on this server.
 type Picture struct {
 	Address, Alt  string
 	Width, Height int
 }
 
-// Article is the content of a campaign as a part of a web page.
+// Article is a campaign's content as part of a web page.
 type Article struct {
-	// HTML is empty if the content is a design of its own, is nested too deeply or is empty. In these cases, only the
+	// HTML is empty if the content has a custom design, is nested too deeply or is empty. In these cases, only the
 	// email shows it as intended.
 	HTML     string
-	Words    string // its words, with a line for each block
+	Words    string // plain text, with a line for each block
 	Pictures []Picture
 }
 
@@ -68,8 +68,8 @@ func New(s *Source) (*Article, error) {
 	return a, err
 }
 
-// parse returns a body with the nodes of an HTML fragment. If it is nested more than 512 levels deep, it returns an
-// error.
+// parse returns a body with the nodes of an HTML fragment. It returns an error if they are nested more than 512 levels
+// deep.
 func parse(page string) (*html.Node, error) {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(strings.NewReader(page), body)
@@ -82,8 +82,8 @@ func parse(page string) (*html.Node, error) {
 	return body, nil
 }
 
-// WellFormed returns an HTML fragment as a browser understands it, with every element closed and in its place. It
-// returns the same errors as Imported.
+// WellFormed returns an HTML fragment as a browser parses it, with every element closed and in its place. It returns
+// the same errors as Imported.
 func WellFormed(page string) (string, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -143,7 +143,7 @@ var (
 	bodyEnd = regexp.MustCompile(`(?i)</body\s*>`)
 )
 
-// InBody returns the contents of the body of an HTML document. A fragment stays unchanged.
+// InBody returns the contents of an HTML document's body. It returns a fragment unchanged.
 func InBody(page string) string {
 	if at := bodyTag.FindStringIndex(page); at != nil {
 		page = page[at[1]:]
@@ -156,7 +156,7 @@ func InBody(page string) string {
 
 var textLink = regexp.MustCompile(`https?://[^\s<>"]*[^\s<>".,;:!?)\]]`)
 
-// paragraphs returns plain text as HTML: a paragraph for each block, with links.
+// paragraphs converts plain text to HTML: a paragraph for each block, with links.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for p := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
@@ -180,8 +180,8 @@ func lines(s string) string { return strings.ReplaceAll(stdhtml.EscapeString(s),
 
 var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 
-// headings removes a first heading that repeats the title. It also shifts the levels of all headings: the title has
-// level 1, so they start at 2, and none is more than one level below the heading before it.
+// headings removes a first heading that repeats the title, and shifts the levels of the others: the title is level 1,
+// so they start at 2 and never skip a level.
 func (s *Source) headings(body *html.Node) {
 	var all []*html.Node
 	var repeated *html.Node
@@ -199,7 +199,7 @@ func (s *Source) headings(body *html.Node) {
 	if repeated != nil {
 		repeated.Parent.RemoveChild(repeated)
 	}
-	var above []int // original levels of the headings that contain the next one
+	var above []int // original levels of the enclosing headings
 	for _, n := range all {
 		level := levels[n.DataAtom]
 		for len(above) > 0 && above[len(above)-1] >= level {
@@ -211,7 +211,7 @@ func (s *Source) headings(body *html.Node) {
 	}
 }
 
-// wordsBefore reports whether there is a word before an element in its parent.
+// wordsBefore reports whether any word precedes an element in its parent.
 func wordsBefore(n *html.Node) bool {
 	for p := n.PrevSibling; p != nil; p = p.PrevSibling {
 		if isWord(p) {
@@ -226,7 +226,7 @@ func wordsBefore(n *html.Node) bool {
 	return false
 }
 
-// finish leaves out empty paragraphs, sets the addresses of links and the sizes of images, and collects the images.
+// finish removes empty paragraphs, sets link URLs and image sizes, and collects the images.
 func (s *Source) finish(body *html.Node, a *Article) {
 	for _, n := range emptyParagraphs(body) {
 		n.Parent.RemoveChild(n)
@@ -237,7 +237,7 @@ func (s *Source) finish(body *html.Node, a *Article) {
 			if address := s.Link(attribute(n, "href")); address != "" {
 				set(n, "href", address)
 			} else {
-				n.Attr = slices.DeleteFunc(n.Attr, isTarget) // an answer to a poll: its words stay, as text
+				n.Attr = slices.DeleteFunc(n.Attr, isTarget) // an answer to a poll: its text stays
 			}
 		case atom.Img:
 			s.image(n, a)
@@ -245,10 +245,10 @@ func (s *Source) finish(body *html.Node, a *Article) {
 	}
 }
 
-// isTarget reports whether an attribute of a link is for opening it.
+// isTarget reports whether an attribute belongs to a link: href, class or rel.
 func isTarget(a html.Attribute) bool { return a.Key == "href" || a.Key == "class" || a.Key == "rel" }
 
-// emptyParagraphs returns the paragraphs with nothing but spaces and line breaks. Editors write them as distance.
+// emptyParagraphs returns the paragraphs with nothing but spaces and line breaks. Editors use them for spacing.
 func emptyParagraphs(body *html.Node) (empty []*html.Node) {
 	full := map[*html.Node]bool{}
 	for n := range body.Descendants() {

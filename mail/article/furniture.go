@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// ownLink and ownWord stand for links that only the recipient of an email has. Elements with such a link are removed.
+// ownLink and ownWord stand for links that belong to one recipient. Elements with such a link are removed.
 const (
 	ownWord = "own-link.invalid"
 	ownLink = "https://" + ownWord + "/"
 )
 
-// A value of the subscriber is written between two marks, which are removed later.
+// A subscriber value is written between two marks, which are removed later.
 const markOpen, markClose = "\uE000", "\uE001"
 
 var unmark = strings.NewReplacer(markOpen, "", markClose, "")
@@ -26,13 +26,13 @@ var (
 	condition = regexp.MustCompile(`\{%-?\s*(?:if|unless)\s[^{}]*\b` + ofPerson + `[^{}]*%\}`)
 )
 
-// marked marks the values of the subscriber in a template, and the conditions on them.
+// marked marks the subscriber values in a template, and the conditions on them.
 func marked(template string) string {
 	template = personal.ReplaceAllString(template, markOpen+"$0"+markClose)
 	return condition.ReplaceAllString(template, markOpen+markClose+"$0")
 }
 
-// markTexts is like marked, for the texts of an HTML template. It doesn't change tags.
+// markTexts is like marked, for the text in an HTML template. It doesn't change tags.
 func markTexts(template string) string {
 	template = unmark.Replace(template)
 	if !personal.MatchString(template) && !condition.MatchString(template) {
@@ -53,8 +53,8 @@ func markTexts(template string) string {
 	}
 }
 
-// greetingWords is the number of words next to the subscriber's value in a line that is only a greeting, such as "Good
-// morning {{preferences.first_name}},".
+// greetingWords is the maximum number of words next to the subscriber's value in a greeting line, such as "Good morning
+// {{preferences.first_name}},".
 const greetingWords = 3
 
 // blocks are the elements that strip removes as a whole.
@@ -64,8 +64,8 @@ var blocks = map[atom.Atom]bool{
 	atom.Pre: true, atom.Ul: true, atom.Ol: true,
 }
 
-// strip removes the innermost blocks that are only a greeting or that print a link of the recipient. It also removes
-// blocks that are empty afterwards.
+// strip removes the innermost blocks that are only a greeting or that print a recipient's link. It also removes blocks
+// that are empty afterwards.
 func strip(body *html.Node) {
 	out := map[*html.Node]bool{}
 	for n := range body.Descendants() {
@@ -88,8 +88,8 @@ func strip(body *html.Node) {
 	}
 }
 
-// remove removes the nodes of out from n, and elements that lose a child and then have no word or image left. It visits
-// each node once. removed reports whether n lost a child, and full whether n has a word or an image.
+// remove removes the nodes in out from n, and elements that lose a child and have no word or image left. It visits each
+// node once. removed reports whether n lost a child, and full whether n has a word or an image.
 func remove(n *html.Node, out map[*html.Node]bool) (removed, full bool) {
 	full = isWord(n) || n.DataAtom == atom.Img
 	var next *html.Node
@@ -126,7 +126,7 @@ func holds(n *html.Node, element atom.Atom) bool {
 	return false
 }
 
-// owns reports whether a block prints a link of the recipient.
+// owns reports whether a block prints a recipient's link.
 func owns(n *html.Node) bool {
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode && strings.Contains(d.Data, ownWord) ||
@@ -137,7 +137,7 @@ func owns(n *html.Node) bool {
 	return false
 }
 
-// greets reports whether a block prints a value of the subscriber with at most greetingWords other words.
+// greets reports whether a block prints a subscriber value with at most greetingWords other words.
 func greets(n *html.Node) bool {
 	text := textOf(n)
 	if !strings.Contains(text, markOpen) || holds(n, atom.Img) || holds(n, atom.A) {

@@ -9,22 +9,22 @@ import (
 	"newsletterd/core"
 )
 
-// Old describes where a post was published with another tool.
+// Old describes where another tool published a post.
 type Old struct {
 	Site core.OldSite
-	// Issues returns URLs of issues by the paths that they had on the site, in the form of core.OldPath. Without it,
-	// links between posts lead to the site.
+	// Issues maps old paths on the site, in the form of core.OldPath, to URLs of issues. Without it, links between
+	// posts lead to the site.
 	Issues func(paths []string) (map[string]string, error)
 	// Picture returns the size of an image as in Source.
 	Picture func(address string) (width, height int)
 }
 
-// maxOldLinks is the maximum number of links of a post that can lead to other issues.
+// maxOldLinks is the maximum number of links in a post that can lead to other issues.
 const maxOldLinks = 500
 
-// Imported creates the article of a post that was published with another tool. page is clean HTML. Relative links and
-// images get the address of the site. If the address is unknown, only the words of the links are left. Imported returns
-// an error if the page is nested too deeply. It also returns the errors of old.Issues.
+// Imported creates the article of a post that another tool published. page is clean HTML. Relative links and images get
+// the site's address. If that is unknown, only the text of the links is left. Imported returns an error if the page is
+// nested too deeply. It also returns the errors of old.Issues.
 func Imported(title, page string, old *Old) (*Article, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -51,7 +51,7 @@ func Imported(title, page string, old *Old) (*Article, error) {
 	return a, err
 }
 
-// fragmentOf returns the part of a link to another post that leads to a place in it, in the form of OldPost.
+// fragmentOf returns the fragment of a link to another post, with the prefix that OldPost adds to ids.
 func fragmentOf(address string) string {
 	_, id, ok := strings.Cut(address, "#")
 	if !ok || id == "" {
@@ -60,7 +60,7 @@ func fragmentOf(address string) string {
 	return "#" + anchorMark + id
 }
 
-// issues returns the URLs of the issues to which a post links, by their old paths.
+// issues returns the URLs of the issues that a post links to, by their old paths.
 func (old *Old) issues(body *html.Node) (map[string]string, error) {
 	if old.Issues == nil {
 		return nil, nil
@@ -82,7 +82,7 @@ func (old *Old) issues(body *html.Node) (map[string]string, error) {
 	return old.Issues(paths)
 }
 
-// placeImages makes the addresses of images absolute, and removes images for which that is impossible.
+// placeImages makes image URLs absolute, and removes images for which that is impossible.
 func (old *Old) placeImages(body *html.Node) {
 	out := map[*html.Node]bool{}
 	for n := range body.Descendants() {
@@ -98,8 +98,8 @@ func (old *Old) placeImages(body *html.Node) {
 	}
 }
 
-// HasRelative reports whether a post has links or images that lack the address of the site. It leaves out images for
-// which has returns true. page is clean HTML. If it is nested too deeply, HasRelative returns false.
+// HasRelative reports whether a post has relative links or images. It ignores images for which has returns true. page
+// is clean HTML. If it is nested too deeply, HasRelative returns false.
 func HasRelative(page string, has func(image string) bool) bool {
 	body, err := parse(page)
 	if err != nil {
@@ -114,8 +114,8 @@ func HasRelative(page string, has func(image string) bool) bool {
 	return false
 }
 
-// ImportedText returns the words of an imported post and an excerpt of them. It returns an error if the page is nested
-// too deeply.
+// ImportedText returns the text of an imported post and its excerpt. It returns an error if the page is nested too
+// deeply.
 func ImportedText(title, page string) (words, excerpt string, err error) {
 	a, err := Imported(title, page, &Old{Picture: func(string) (width, height int) { return 0, 0 }})
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"newsletterd/mail/htmlclean"
 )
 
-// anchorMark starts the ids of elements in old posts, so that they differ from those of the page around the post.
+// anchorMark is the prefix for ids in old posts, so that they differ from ids in the surrounding page.
 const anchorMark = "text-"
 
-// OldPost returns a post of another tool as clean HTML. Footnotes and other links within the post still work. Signup
-// forms of the other tool, and its buttons for subscribing and sharing, are left out. OldPost returns an error if the
-// post is nested too deeply.
+// OldPost returns another tool's post as clean HTML. Footnotes and other links within the post still work. The tool's
+// signup forms, subscribe buttons and share buttons are left out. OldPost returns an error if the post is nested too
+// deeply.
 func OldPost(page string) (string, error) {
 	body, err := parse(htmlclean.Post(page))
 	if err != nil {
@@ -51,8 +51,8 @@ func OldPost(page string) (string, error) {
 	return write(body)
 }
 
-// findSignups adds to out the signup forms of Substack or Ghost within n, and elements with only buttons that need the
-// other tool. Each link in such an element (inside) is judged once. kept reports whether n is or contains a link that
+// findSignups adds to out the Substack or Ghost signup forms within n, and elements with only buttons that need the
+// other tool. inside means that n is in an element with buttons. kept reports whether n is or contains a button that
 // doesn't need the other tool.
 func findSignups(n *html.Node, inside bool, needs func(address string) bool, out map[*html.Node]bool) (kept bool) {
 	classes := strings.Fields(attribute(n, "class"))
@@ -79,8 +79,8 @@ func hasAny(classes []string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(classes, name) })
 }
 
-// needsOldTool reports whether the link of a button leads to a form or a dialog of Substack or Ghost. Other sites can
-// have pages named like those of Substack.
+// needsOldTool reports whether a button's link leads to a Substack or Ghost form or dialog. Other sites can have pages
+// with the same names as Substack's.
 func needsOldTool(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || address == "" || strings.HasPrefix(u.Fragment, "/portal") || u.Query().Get("action") == "share" {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Copy is a locally stored copy of a picture in a post.
+// Copy is a locally stored copy of an image in a post.
 type Copy struct {
-	URL  string // URL of the copy that the page shows
-	Full string // URL of the copy in full size, for links
+	URL  string // URL of the copy shown on the page
+	Full string // URL of the full-size copy, for links
 }
 
-// PostPictures returns the addresses of the pictures in a post, each once. page is clean HTML. If it is nested too
-// deeply, PostPictures returns nil.
+// PostPictures returns the URLs of the images in a post, each once. page is clean HTML. If it is nested too deeply,
+// PostPictures returns nil.
 func PostPictures(page string) []string {
 	body, err := parse(page)
 	if err != nil {
@@ -37,9 +37,9 @@ func PostPictures(page string) []string {
 	return all
 }
 
-// ShowCopies returns a post in which copies replace the pictures at the given addresses. Links to these pictures lead
-// to the copies, and so does a link around a picture that leads to another size of it. page is clean HTML. ShowCopies
-// returns an error if the page is nested too deeply.
+// ShowCopies replaces the images at the given URLs with their copies. Links to these images then lead to the copies, as
+// do links around an image to another size of it. page is clean HTML. ShowCopies returns an error if the page is nested
+// too deeply.
 func ShowCopies(page string, copies map[string]Copy) (string, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -75,11 +75,10 @@ func linkAround(n *html.Node) *html.Node {
 	return nil
 }
 
-// pictureEndings are the file name extensions of pictures.
+// pictureEndings are the file name extensions of images.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".heic", ".svg"}
 
-// isPicture reports whether an address ends like the file name of a picture. Image services append the original
-// address.
+// isPicture reports whether a URL ends in an image's file name. Image services append the original URL.
 func isPicture(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(pictureEndings, strings.ToLower(path.Ext(u.Path)))

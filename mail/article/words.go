@@ -24,7 +24,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// isWord reports whether a node is a text with a word.
+// isWord reports whether n is a text node with a word.
 func isWord(n *html.Node) bool { return n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -54,24 +54,24 @@ func words(body *html.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// An excerpt has at most excerptLength characters. It ends with a block if it has enoughExcerpt by then.
+// These are the maximum length of an excerpt in characters, and the length at which it may end with a block.
 const (
 	excerptLength = 200
 	enoughExcerpt = 80
 )
 
-// greeting matches how a letter starts: "Dear Ann,".
+// greeting matches the salutation of a letter: "Dear Ann,".
 var greeting = regexp.MustCompile(`^(?i:dear|hi|hello|hey|liebe[rs]?|hallo|guten (?:tag|morgen|abend)|moin|servus|` +
 	`bonjour|ch[eè]re?s?|hola|querid[oa]s?|estimad[oa]s?)\b[^,!.:]{0,40}[,!]\s*`)
 
 // maxGreeting is the maximum number of words of a greeting that a sentence follows in the same line.
 const maxGreeting = 4
 
-// further matches a line that only links to the rest of a text.
+// further matches a line with only a link to the rest of a post.
 var further = regexp.MustCompile(`^(?i:read (?:more|on)|continue reading|learn more|weiterlesen|mehr (?:lesen|erfahren)|` +
 	`lire la suite|en savoir plus|leer más|seguir leyendo)[\s.…!:→»›>]*$`)
 
-// repeats reports whether a line is the start of the title.
+// repeats reports whether the title starts with a line.
 func repeats(line, title string) bool {
 	return len(line) <= len(title) && strings.EqualFold(line, title[:len(line)])
 }
@@ -89,8 +89,8 @@ func withoutGreeting(line string) string {
 	return string(unicode.ToUpper(first)) + rest[size:]
 }
 
-// Excerpt returns the first words of an article with a title. It skips a heading that repeats the start of the
-// title, greetings, and links to the rest of a text. It ends at the end of a block or a word.
+// Excerpt returns the start of an article's text. It skips a heading that repeats the start of the title, greetings,
+// and links to the rest of a post. It ends with a block or a whole word.
 func Excerpt(words, title string) string {
 	var short strings.Builder
 	for line := range strings.Lines(words) {

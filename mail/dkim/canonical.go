@@ -36,7 +36,7 @@ func appendRelaxedField(dst, field []byte) []byte {
 	dst = append(dst, ':')
 	blank, begun := false, false
 	for value := field[colon+1:]; len(value) > 0; {
-		n := 0 // octets before the next space
+		n := 0 // bytes before the next space
 		for n+8 <= len(value) && octets.Graphic(octets.Eight(value[n:]), '!') {
 			n += 8
 		}
@@ -56,8 +56,8 @@ func appendRelaxedField(dst, field []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// relaxed reports whether body, whose lines end with CRLF, is already in relaxed form, as most newsletters are. False
-// negatives are possible and cost a copy. False positives are not.
+// relaxed reports whether body, whose lines end with CRLF, is already in relaxed form, as most newsletters are. A false
+// negative costs a copy; a false positive is impossible.
 func relaxed(body []byte) bool {
 	const blanks, returns = 0x2020202020202020, 0x0d0d0d0d0d0d0d0d
 	if len(body) <= 2 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.HasSuffix(body, []byte("\r\n\r\n")) ||
@@ -73,14 +73,14 @@ func relaxed(body []byte) bool {
 	return !bytes.Contains(body, []byte("  ")) && !bytes.Contains(body, []byte(" \r"))
 }
 
-// zeros sets the top bit of each zero octet of word, and possibly of a few octets above it.
+// zeros sets the top bit of each zero byte of word, and possibly of a few bytes above it.
 func zeros(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	return (word - ones) &^ word & tops
 }
 
-// appendRelaxedBody appends a body in relaxed form (RFC 6376 section 3.4.4). Each run of white space is reduced to
-// one space, with none at the end of a line. Empty lines at the end are removed.
+// appendRelaxedBody appends a body in relaxed form (RFC 6376 section 3.4.4). Each run of white space is reduced to one
+// space, with none at line ends. Empty lines at the end are removed.
 func appendRelaxedBody(dst, body []byte) []byte {
 	start := len(dst)
 	end := start // end of the last line that is not empty

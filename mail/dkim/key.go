@@ -12,8 +12,8 @@ import (
 	"newsletterd/core"
 )
 
-// NewKey generates a key for an algorithm: core.DKIMRSA (2048 bits) or core.DKIMEd25519. Any other algorithm is an
-// error. private is in PKCS #8 form, public is the value of p= in the DNS record.
+// NewKey generates a key for core.DKIMRSA (2048 bits) or core.DKIMEd25519. Any other algorithm is an error. private is
+// in PKCS #8 form, public is the value of p= in the DNS record.
 func NewKey(algorithm string) (private []byte, public string, err error) {
 	var key crypto.Signer
 	var pub []byte
@@ -32,7 +32,7 @@ func NewKey(algorithm string) (private []byte, public string, err error) {
 		if err != nil {
 			return nil, "", fmt.Errorf("dkim: %w", err)
 		}
-		key, pub = k, p // RFC 8463 section 3: the raw 32 octets
+		key, pub = k, p // RFC 8463 section 3: the raw 32 bytes
 	default:
 		return nil, "", fmt.Errorf("dkim: unknown algorithm %q", algorithm)
 	}

@@ -68,8 +68,7 @@ type signingKey struct {
 	begin  string      // start of the field, the same for all messages
 }
 
-// NewSigner returns a signer with RSA or Ed25519 keys. It returns an error for any other kind of key, and for a key
-// that is not in PKCS #8 form.
+// NewSigner returns a signer with RSA or Ed25519 keys. Keys of other types or not in PKCS #8 form are an error.
 func NewSigner(keys []Key) (*Signer, error) {
 	s := &Signer{}
 	s.pool.New = func() any { return new(workspace) }
@@ -96,12 +95,11 @@ func NewSigner(keys []Key) (*Signer, error) {
 
 // Sign returns the message data with its signatures prepended. If the capacity of data suffices, the result uses the
 // same array. data must consist of whole lines that end with CRLF. skip names header fields (ignoring case) that the
-// relay changes and that are therefore not signed. From is always signed. If the header is not terminated, Sign returns
-// ErrMessage.
+// relay changes, which are not signed. From is always signed. If the header is not terminated, Sign returns ErrMessage.
 func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) { return s.SignAll(data, nil, skip) }
 
-// SignAll is like Sign for a message that consists of data and tail. The tail must be in relaxed form (RFC 6376
-// section 3.4.4), and data must end with a line that isn't empty.
+// SignAll is like Sign for a message split into data and tail. tail must be in relaxed form (RFC 6376 section 3.4.4),
+// and data must end with a non-empty line.
 func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	end := bytes.Index(data, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -146,9 +144,8 @@ func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	return slices.Insert(data, 0, r.head...), nil
 }
 
-// appendSigned sets r.canon to the canonical form of the signed fields, and r.names to their names in the order of
-// h=. Each occurrence is listed, from the last one up (RFC 6376 section 5.4.2). Oversigned fields are listed once
-// more.
+// appendSigned sets r.canon to the canonical form of the signed fields, and r.names to their names in h= order. Each
+// occurrence is listed, from the last one up (RFC 6376 section 5.4.2). Oversigned fields are listed once more.
 func (r *workspace) appendSigned(skip []string) {
 	r.canon, r.names = r.canon[:0], r.names[:0]
 	for _, f := range signedFields {
@@ -186,7 +183,7 @@ func appendNames(dst []byte, names []string) []byte {
 	return dst
 }
 
-// appendLines appends the base64 text of b=, folded.
+// appendLines appends the folded base64 value of b=.
 func appendLines(dst, text []byte) []byte {
 	for room := 70; len(text) > room; room = 72 {
 		dst = append(append(dst, text[:room]...), "\r\n "...)

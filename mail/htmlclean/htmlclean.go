@@ -11,7 +11,7 @@ import (
 // maxInline is the maximum size of an inline image, in bytes of its URL.
 const maxInline = 100 << 10
 
-// inlinePicture matches the content of a data URL of an image. It doesn't match SVG, because SVG can contain scripts.
+// inlinePicture matches an image's data URL after "data:". It doesn't match SVG, because SVG can contain scripts.
 var inlinePicture = regexp.MustCompile(`^image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
 
 var policy, postPolicy = newPolicy(), newPostPolicy()
@@ -39,7 +39,7 @@ func newPolicy() *bluemonday.Policy {
 	p.RequireParseableURLs(true)
 	p.RequireNoReferrerOnLinks(true)
 	p.AddSpaceWhenStrippingTag(false)
-	// The content of these is removed before. bluemonday would also remove what follows if a tag is missing.
+	// The content of these was already removed. bluemonday would also remove what follows if a tag is missing.
 	p.AllowElementsContent("frame", "frameset", "iframe", "noembed", "noframes", "noscript", "nostyle", "object",
 		"title")
 	return p
@@ -48,7 +48,7 @@ func newPolicy() *bluemonday.Policy {
 // anchor matches ids that links can lead to.
 var anchor = regexp.MustCompile(`^[\w:.-]{1,100}$`)
 
-// newPostPolicy returns a policy that also keeps ids, and classes.
+// newPostPolicy returns a policy that also keeps ids and classes.
 func newPostPolicy() *bluemonday.Policy {
 	p := newPolicy()
 	p.AllowAttrs("id").Matching(anchor).Globally()
@@ -57,7 +57,7 @@ func newPostPolicy() *bluemonday.Policy {
 }
 
 // Post is like Body, but keeps ids and the classes of some elements. The caller must remove the classes, and ids that
-// the page around the post has.
+// the surrounding page has.
 func Post(html string) string { return strings.TrimSpace(postPolicy.Sanitize(kept(html))) }
 
 // Body returns the safe part of HTML, as a fragment for the body of a page.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// verbatim maps elements that contain no HTML, and are removed with their content, to expressions for their tags.
+// verbatim maps elements without HTML content, which are removed with their content, to expressions for their tags.
 var verbatim = tagsOf(atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Script, atom.Style, atom.Textarea,
 	atom.Title)
 
@@ -32,25 +32,25 @@ func isRemoved(name atom.Atom) bool {
 // maxBroken is the maximum number of tags and comments without an end. After that, the rest of the page is text.
 const maxBroken = 10
 
-// piece is a token of HTML.
+// piece is an HTML token.
 type piece struct {
 	html.Token
 	raw  string
-	last int // index of the end tag of an element that is removed; 0: the end tag is missing
+	last int // index of a removed element's end tag; 0: the end tag is missing
 }
 
 func (p *piece) starts() bool {
 	return p.Type == html.StartTagToken || p.Type == html.SelfClosingTagToken
 }
 
-// isSource reports whether a piece can stand between the start tag of a video or recording and its content.
+// isSource reports whether a piece may come between the start tag of a video or recording and its content.
 func (p *piece) isSource() bool {
 	return p.DataAtom == atom.Source || p.DataAtom == atom.Track ||
 		p.Type == html.TextToken && strings.TrimSpace(p.raw) == ""
 }
 
-// kept returns HTML without elements that are removed with their content. Frames, videos and recordings, which articles
-// can't contain, become links. If the end tag of an element is missing, its content stays.
+// kept returns HTML without the elements that are removed with their content. Frames, videos and recordings, which
+// articles can't contain, become links. If an element's end tag is missing, its content stays.
 func kept(page string) string {
 	all := pieces(page)
 	pair(all)
@@ -59,7 +59,7 @@ func kept(page string) string {
 		p := &all[i]
 		switch {
 		case p.Type == html.TextToken:
-			b.WriteString(strings.ReplaceAll(p.raw, "<", "&lt;")) // with the next text, it could start a tag
+			b.WriteString(strings.ReplaceAll(p.raw, "<", "&lt;")) // together with the next text, it could start a tag
 		case isPlayer(p):
 			link, last := playerAt(all, i)
 			b.WriteString(link)
@@ -73,7 +73,7 @@ func kept(page string) string {
 	return b.String()
 }
 
-// pair sets the end tags of the elements that are removed.
+// pair finds the end tags of the elements to remove.
 func pair(all []piece) {
 	open := map[atom.Atom][]int{}
 	for i := range all {
@@ -91,8 +91,8 @@ func pair(all []piece) {
 	}
 }
 
-// pieces splits HTML into tokens, without the content of verbatim elements. A tag without an end ends at the first >.
-// Of a comment without an end, only the start is removed.
+// pieces splits HTML into tokens, without the content of verbatim elements. A tag without an end stops at the first >.
+// Only the start of a comment without an end is removed.
 func pieces(page string) (all []piece) {
 	without := map[atom.Atom]bool{}
 	broken := 0
@@ -129,13 +129,13 @@ func pieces(page string) (all []piece) {
 	}
 }
 
-// isOpen reports whether a comment at the end of a page has no end.
+// isOpen reports whether a comment at the end of a page is unterminated.
 func isOpen(comment string) bool {
 	return strings.HasPrefix(comment, "<!--") && !strings.HasSuffix(comment, "-->") &&
 		!strings.HasSuffix(comment, "--!>")
 }
 
-// afterBroken returns what follows the start of a comment, or a tag, that has no end.
+// afterBroken returns what follows the start of an unterminated comment or tag.
 func afterBroken(raw string) string {
 	if text, ok := strings.CutPrefix(raw, "<!--"); ok {
 		return text
@@ -145,8 +145,8 @@ func afterBroken(raw string) string {
 }
 
 // endOf returns the index in rest of the end tag of the verbatim element p, or -1 if it is missing. without holds the
-// elements that have no more end tags. If another element of the same kind starts first, the end tag is missing. Only
-// code can contain such a tag.
+// elements that have no more end tags. Unless p contains code, a start tag of the same kind means that the end tag is
+// missing.
 func endOf(p *piece, rest string, without map[atom.Atom]bool) int {
 	isCode := p.Type == html.StartTagToken && (p.DataAtom == atom.Script || p.DataAtom == atom.Style) &&
 		playerOf(&p.Token).address == ""

@@ -14,8 +14,8 @@ func isPlayer(p *piece) bool {
 	return p.starts() && (p.DataAtom == atom.Iframe || p.DataAtom == atom.Video || p.DataAtom == atom.Audio)
 }
 
-// playerAt returns the link for the player that starts at all[i], and the index of its last piece. If its end tag is
-// missing, it ends after its sources.
+// playerAt returns the link for the player that starts at all[i], and the index of the player's last piece. Without an
+// end tag, the player ends after its sources.
 func playerAt(all []piece, i int) (link string, last int) {
 	p := playerOf(&all[i].Token)
 	last = max(i, all[i].last)
@@ -60,13 +60,13 @@ func playerOf(t *html.Token) *player {
 
 var youTubeID = regexp.MustCompile(`^[\w-]{11}$`)
 
-// isYouTube reports whether a path of YouTube's frames belongs to a single video. The paths of playlists and live
-// streams look the same.
+// isYouTube reports whether the path of a YouTube frame belongs to a single video. Paths of playlists and live streams
+// look the same.
 func isYouTube(folder, id string) bool {
 	return folder == "/embed/" && youTubeID.MatchString(id) && id != "videoseries" && id != "live_stream"
 }
 
-// leads reports whether a link can lead to an address. The address of a file of the post's own site may be relative.
+// leads reports whether u is a valid link target. A relative URL of a file on the post's own site is valid.
 func (p *player) leads(u *url.URL) bool {
 	if u.Host == "" {
 		return u.Scheme == "" && u.Path != "" && p.kind != atom.Iframe
@@ -74,7 +74,7 @@ func (p *player) leads(u *url.URL) bool {
 	return u.Scheme == "" || u.Scheme == "https" || u.Scheme == "http"
 }
 
-// link returns a paragraph with a link to what the element shows. If its picture is known, the link contains it.
+// link returns a paragraph with a link to what the element shows. If its image is known, the link contains it.
 func (p *player) link() string {
 	u, err := url.Parse(p.address)
 	if err != nil || p.unseen || !p.leads(u) {
@@ -83,7 +83,7 @@ func (p *player) link() string {
 	host := strings.TrimPrefix(u.Hostname(), "www.")
 	switch {
 	case host == "":
-		host = path.Base(u.Path) // the name of the file
+		host = path.Base(u.Path) // file name
 	case u.Scheme == "":
 		u.Scheme = "https"
 	}

@@ -49,7 +49,7 @@ func Certificate(host string) (tls.Certificate, *x509.CertPool, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, pool, nil
 }
 
-// auth implements the server's side of AUTH (RFC 4954). It reports whether the connection is still open.
+// auth implements the server side of AUTH (RFC 4954). It reports whether the connection is still open.
 func (c *session) auth(arg string) bool {
 	name, initial, _ := strings.Cut(arg, " ")
 	var ok bool
@@ -78,7 +78,7 @@ func (c *session) auth(arg string) bool {
 	return c.write("235 2.7.0 welcome")
 }
 
-// password returns the password of a user. For unknown users it returns one that no client can send.
+// password returns a user's password. For an unknown user it returns one that no client can send.
 func (c *session) password(user string) string {
 	if p, ok := c.server.script.Users[user]; ok {
 		return p
@@ -99,7 +99,7 @@ func decode(s string) []byte {
 	return b
 }
 
-// scram implements the server's side of SCRAM (RFC 5802). It reports whether the client proved the password.
+// scram implements the server side of SCRAM (RFC 5802). It reports whether the client proved that it has the password.
 func (c *session) scram(first string) bool {
 	bare, ok := strings.CutPrefix(first, "n,,")
 	user, nonce, ok2 := strings.Cut(strings.TrimPrefix(bare, "n="), ",r=")

@@ -13,8 +13,8 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Keeper is a complete SMTP server that writes each message to a folder as an .eml file. The envelope precedes it in
-// two lines (Return-Path and Delivered-To, as in a final delivery).
+// Keeper is a complete SMTP server that writes each message to a folder as an .eml file. Two lines before the message
+// contain the envelope (Return-Path and Delivered-To, as in a final delivery).
 type Keeper struct {
 	dir   string
 	ln    net.Listener

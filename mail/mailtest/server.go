@@ -18,16 +18,16 @@ type Event struct {
 	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (first line of content received), DOT,
 	// RSET, NOOP or QUIT.
 	Verb string
-	// Arg is the rest of the line; for CONTENT and DOT the recipient.
+	// Arg is the rest of the line or, for CONTENT and DOT, the recipient.
 	Arg string
-	// Conn is the number of the connection, and N that of the event among all events with this verb, on any connection.
-	// Both start at 1.
+	// Conn is the number of the connection, and N the event's number among all events with this verb, on any
+	// connection. Both start at 1.
 	Conn, N int
 }
 
 // Action is the server's reaction to an event. The zero Action means normal behavior.
 type Action struct {
-	// Reply, without its line end, replaces the usual one; "-" sends none. It can have several lines ("\n").
+	// Reply replaces the usual reply; "-" sends none. It has no final line break, but may have several lines ("\n").
 	Reply string
 	// Wait is the delay before the reply.
 	Wait time.Duration
@@ -46,8 +46,8 @@ type Script struct {
 	Linger time.Duration
 	// NoPipelining removes PIPELINING from the extensions.
 	NoPipelining bool
-	// Chunking adds CHUNKING to the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction
-	// with a refused chunk stays open until RSET.
+	// Chunking adds CHUNKING to the extensions (RFC 3030). A chunk counts as a DOT event. If a chunk is refused, its
+	// transaction stays open until RSET.
 	Chunking bool
 	// TLS, if not nil, is offered through STARTTLS, or used from the start if Implicit is set.
 	TLS      *tls.Config
@@ -57,9 +57,9 @@ type Script struct {
 	Mechanisms []string
 	// Impostor simulates a server that doesn't know the password: its SCRAM signature is wrong.
 	Impostor bool
-	// Pieces sends each reply octet by octet.
+	// Pieces sends each reply byte by byte.
 	Pieces bool
-	// Inject is sent in plain text with the reply to STARTTLS, in the same write, as by an attacker.
+	// Inject is sent in plain text together with the reply to STARTTLS, as an attacker would.
 	Inject string
 }
 
@@ -70,7 +70,7 @@ type Message struct {
 	Conn     int
 }
 
-// Server follows a Script. It keeps the accepted messages and every line that it received.
+// Server follows a Script. It keeps the accepted messages and every received line.
 type Server struct {
 	script  Script
 	ln      net.Listener
@@ -106,14 +106,14 @@ func (s *Server) Messages() []Message {
 	return slices.Clone(s.taken)
 }
 
-// Lines returns the commands of all connections, in the order of arrival.
+// Lines returns the commands of all connections in order of arrival.
 func (s *Server) Lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
-// Seen returns the number of events of a verb.
+// Seen returns the number of events with a verb.
 func (s *Server) Seen(verb string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Server) accept() {
 	}
 }
 
-// maxDrain is how long a server waits at most, after its last reply, for the client to close the connection.
+// maxDrain is the maximum time that a server waits after its last reply for the client to close the connection.
 const maxDrain = 5 * time.Second
 
 // session is one connection.
@@ -248,8 +248,8 @@ func (c *session) reply(a Action, usual string) (code string, open bool) {
 	return text[:3], !a.Close
 }
 
-// drain closes the write side and reads until the client closes, or for maxDrain. Closing with unread data would
-// reset the connection, and the client might lose replies that it has not read.
+// drain closes the write side and reads until the client closes, or for maxDrain. Closing with unread data would reset
+// the connection, and the client might lose unread replies.
 func (c *session) drain() {
 	half, ok := c.nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(maxDrain)) != nil {

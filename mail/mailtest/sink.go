@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// Record is one message that a Sink has accepted.
+// Record is one message accepted by a Sink.
 type Record struct {
 	From      string `json:"from"`
 	Rcpt      string `json:"rcpt"`
 	MessageID string `json:"message_id"`
-	// At is the time when its final dot was read.
+	// At is the time when the message's end was read.
 	At time.Time `json:"at"`
 	// Data is the message as sent, still dot-stuffed if it was sent with DATA. It is set only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
-	// Marks are the distinct words of the message that start with SinkOptions.Mark.
+	// Marks are the message's distinct words that start with SinkOptions.Mark.
 	Marks []string `json:"marks,omitempty"`
 }
 
@@ -38,7 +38,7 @@ type SinkOptions struct {
 }
 
 // Sink is a minimal SMTP server for benchmarks. It announces PIPELINING and CHUNKING, accepts everything and checks no
-// syntax. A message counts once its end was read, even if the client doesn't get the reply.
+// syntax. It counts a message after reading its end, even if the client doesn't get the reply.
 type Sink struct {
 	opts  SinkOptions
 	ln    net.Listener
@@ -97,9 +97,9 @@ func (s *Sink) Close() error {
 	return err
 }
 
-// Control serves a parent process. It writes the address as the first line. It answers each line "stats" with
-// {"count", "bytes", "last"} (last: Unix nanoseconds of the last message) and each line "records" with an array of
-// Record. It returns when in ends.
+// Control serves a parent process. It writes the address as the first line. It replies to "stats" lines with {"count",
+// "bytes", "last"} (last: Unix nanoseconds of the last message) and to "records" lines with an array of Record. It
+// returns when in ends.
 func (s *Sink) Control(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, s.Addr()); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (c *sinkConn) data() bool {
 	}
 }
 
-// chunk reads the content after "BDAT SIZE LAST", a whole message (RFC 3030 section 2). It reports whether the
+// chunk reads the content after "BDAT SIZE LAST", which is a whole message (RFC 3030 section 2). It reports whether the
 // connection is still open.
 func (c *sinkConn) chunk(line []byte) bool {
 	words := bytes.Fields(line)
@@ -305,7 +305,7 @@ func (c *sinkConn) accept(data []byte) {
 	c.mu.Unlock()
 }
 
-// messageID returns the Message-ID with its brackets. It is on the first line of the field, or on the next one.
+// messageID returns the Message-ID with its brackets. It is on the field's first line or the next one.
 func messageID(data []byte) string {
 	const name = "\r\nmessage-id:"
 	for i := 0; ; {

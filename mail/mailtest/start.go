@@ -1,6 +1,6 @@
 package mailtest
 
-// TB is the subset of testing.TB that this package needs. The demo uses this package too, and must not get the flags
+// TB is the subset of testing.TB that this package needs. The demo also uses this package, and must not get the flags
 // of package testing.
 type TB interface {
 	Helper()
@@ -8,8 +8,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Start returns a server for a script. It runs until the test ends. If it is started outside a bubble of
-// testing/synctest, goroutines that wait in the server don't stop the time in the bubble.
+// Start returns a server that follows a script until the test ends. If it is started outside a testing/synctest bubble,
+// waiting server goroutines don't stop the time in the bubble.
 func Start(t TB, script Script) *Server {
 	t.Helper()
 	s, err := NewServer(script)
@@ -20,7 +20,7 @@ func Start(t TB, script Script) *Server {
 	return s
 }
 
-// At returns a function for Script.On that replies to the n-th event of a verb, or each if n is 0.
+// At returns a function for Script.On that applies a to the n-th event with a verb, or to each if n is 0.
 func At(verb string, n int, a Action) func(Event) Action {
 	return func(e Event) Action {
 		if e.Verb == verb && (e.N == n || n == 0) {

@@ -8,18 +8,18 @@ import (
 	"newsletterd/core"
 )
 
-// Article compiles Markdown or blocks into the HTML of a web page: the same blocks as Compile, as elements without
-// styles, layout tables, masthead and footer. Like the output of Compile, the result is a template. Polls have no
-// links. Article returns the same errors as Compile.
+// Article compiles Markdown or blocks into web page HTML: the same blocks as Compile, but without styles, layout
+// tables, masthead and footer. Like Compile's output, the result is a template. Polls have no links. Article returns
+// the same errors as Compile.
 func Article(kind, source string, polls []core.Poll) (string, error) {
 	return articleOf(kind, source, &Options{Theme: &themes[0], Polls: polls})
 }
 
-// braces is in place of a brace that begins a placeholder, so that it is text. Sources don't contain it afterwards.
+// braces replaces a brace that starts a placeholder, so that it is plain text. Sources don't contain it afterwards.
 const braces = "\uE000"
 
-// Page compiles the Markdown of another tool into HTML, as Article does. It keeps HTML in the source, so the result
-// isn't safe. Placeholders in the source are plain text. Page returns the same errors as Compile.
+// Page compiles another tool's Markdown into HTML, as Article does. It keeps HTML in the source, so the result isn't
+// safe. Placeholders in the source are plain text. Page returns the same errors as Compile.
 func Page(source string) (string, error) {
 	source = strings.NewReplacer(braces, "", "{{", braces+braces, "{%", braces+"%", "{#", braces+"#").Replace(source)
 	page, err := articleOf(KindMarkdown, source, &Options{Theme: &themes[0], AllowHTML: true})
@@ -61,7 +61,7 @@ func (w *articleWriter) write(pieces ...string) {
 	}
 }
 
-// text escapes a text of the author and restores its placeholders.
+// text escapes the author's text and restores its placeholders.
 func (w *articleWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
 
 func asWritten(s string) string { return s }

@@ -47,7 +47,7 @@ func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Contex
 	return &attributes{}
 }
 
-// skipAttributes returns n or, if n holds only attributes, the next sibling that is something else.
+// skipAttributes returns n or, if n holds only attributes, the next sibling that doesn't.
 func skipAttributes(n ast.Node) ast.Node {
 	for n != nil && n.Kind() == kindAttributes {
 		n = n.NextSibling()
@@ -68,7 +68,7 @@ func isButton(n *ast.Link) bool {
 	return bytes.Contains([]byte(attributeText(class)), []byte("button"))
 }
 
-// attributeText returns the value of an attribute, which the parser provides as octets or as a number.
+// attributeText returns an attribute value, which the parser provides as bytes or as a number.
 func attributeText(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)

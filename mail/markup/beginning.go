@@ -8,15 +8,15 @@ import (
 	"newsletterd/mail"
 )
 
-// These are the limits in characters for the preview text of an email.
+// These are the character limits for an email's preview text.
 const (
 	enoughBeginning = 90  // no further block is added after this many
 	mostBeginning   = 200 // maximum for the template, with its placeholders
 )
 
-// beginning returns the first words of a document as an HTML template, for inboxes. Without it, they show the name or
-// logo at the top. The result is empty if the document doesn't start with words, or if not every subscriber gets its
-// first words.
+// beginning returns the first words of a document as an HTML template, as preview text for inboxes, which otherwise
+// show the name or logo at the top. The result is empty if the document doesn't start with words, or if not every
+// subscriber gets its first words.
 func (d *document) beginning() string {
 	var b strings.Builder
 	n := 0
@@ -43,7 +43,7 @@ func (d *document) beginning() string {
 	return d.marks.restore(shortened(b.String()), html.EscapeString)
 }
 
-// branches reports whether a text contains template tags other than placeholders.
+// branches reports whether text contains template tags other than placeholders.
 func (d *document) branches(text string) (found bool) {
 	d.marks.each(text, func(string) {}, func(_ string, p mail.Placeholder) {
 		found = found || p.Kind != mail.PlaceholderOutput
@@ -51,7 +51,7 @@ func (d *document) branches(text string) (found bool) {
 	return found
 }
 
-// shortened cuts a text between two words if it is too long. A mark contains no space, so it is never cut.
+// shortened cuts text between two words if it is too long. A mark contains no space, so it is never cut.
 func shortened(text string) string {
 	all := []rune(text)
 	if len(all) <= mostBeginning {

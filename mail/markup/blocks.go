@@ -17,7 +17,7 @@ import (
 	"newsletterd/core"
 )
 
-// BlocksVersion is the version of the blocks format that this program writes. It can read this version and all earlier
+// BlocksVersion is the version of the blocks format that newsletterd writes. It can read this version and all earlier
 // ones.
 const BlocksVersion = 1
 
@@ -57,7 +57,7 @@ type block struct {
 	HTML    *string      `json:"html"`
 }
 
-// foreign returns the first key of a block that its type doesn't have, or an empty string.
+// foreign returns the first key that the block's type doesn't have, or an empty string.
 func (b *block) foreign(keys []string) string {
 	for _, k := range []struct {
 		name string
@@ -121,7 +121,7 @@ func (d *document) readBlocks(source string) error {
 	return err
 }
 
-// hide replaces the placeholders in a block's texts by marks.
+// hide replaces the placeholders in a block's text with marks.
 func (r *blocksReader) hide(b *block) error {
 	texts := []*string{b.Text, b.Src, b.Href, b.Caption, b.HTML, b.Alt}
 	for i := range b.Links {
@@ -199,7 +199,7 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 	return out, nil
 }
 
-// at adds the position of a block to an error in its text.
+// at adds a block's position to an error in its text.
 func (r *blocksReader) at(place string, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return core.Invalidf(fault.Field, "%s: %s", place, fault.Sentence())
@@ -254,7 +254,7 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	return r.html(b), nil
 }
 
-// inner reads the content of a quote or callout: a text, or blocks.
+// inner reads the content of a quote or callout: text or blocks.
 func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	if len(b.Blocks) == 0 {
 		return r.markdown(or(b.Text)), nil

@@ -2,14 +2,14 @@ package markup
 
 import "newsletterd/core"
 
-// color parses a color of a theme that Check has accepted.
+// color parses a theme color that Check has accepted.
 func color(s string) core.Color {
 	c, _ := core.ParseColor(s)
 	return c
 }
 
-// WithBrand returns the theme with a color of the form #rrggbb for links, buttons and bars. If text is not readable
-// on it, the nearest readable shade is used. For any other text, it returns the theme unchanged.
+// WithBrand returns the theme with brand, in the form #rrggbb, as the color of links, buttons and bars. If text is not
+// readable on it, WithBrand uses the nearest readable shade. For any other string, it returns the theme unchanged.
 func (t *Theme) WithBrand(brand string) *Theme {
 	own := *t
 	if c, ok := core.ParseColor(brand); ok {

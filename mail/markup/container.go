@@ -10,12 +10,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// container is the content between an opening line, three colons with a name, and a line of only three colons, which
-// ends the innermost container.
+// container is the content between an opening line of three colons and a name, and a closing line of only three colons,
+// which ends the innermost container.
 type container struct {
 	ast.BaseBlock
 	name string
-	line int // octet offset of its start
+	line int // byte offset of its start
 }
 
 var kindContainer = ast.NewNodeKind("Container")
@@ -105,7 +105,7 @@ func (containerParser) CanAcceptIndentedLine() bool { return false }
 // callouts are the kinds of callouts.
 var callouts = []string{"note", "tip", "warning"}
 
-// container returns the node of a container. A container with an unknown name is written without a frame.
+// container returns a container's node. A container with an unknown name is written without a frame.
 func (r *markdownReader) container(n *container, depth int) node {
 	switch {
 	case slices.Contains(callouts, n.name):
@@ -129,10 +129,10 @@ func (r *markdownReader) container(n *container, depth int) node {
 	return group{r.blocks(n, depth)}
 }
 
-// warnAt adds a warning at the line of an octet.
+// warnAt adds a warning at the line of a byte offset.
 func (r *markdownReader) warnAt(octet int, code, text string) { r.d.warn(r.lineAt(octet), code, text) }
 
-// lineAt returns the line of an octet in the source; 0: the source is not a file.
+// lineAt returns the line of a byte offset in the source; 0: the source is not a file.
 func (r *markdownReader) lineAt(octet int) int {
 	if r.ofBlock {
 		return 0

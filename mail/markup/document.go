@@ -9,7 +9,7 @@ type (
 		text  []span
 	}
 	paragraph struct{ text []span }
-	// figure is an image that is the whole content of its paragraph. href is the target of a click on it, if any
+	// figure is an image that is alone in its paragraph. href is the URL that a click opens, if any
 	figure struct {
 		picture
 		href string
@@ -41,7 +41,7 @@ type (
 	social struct{ links []link }
 	// group is a group of blocks without a frame
 	group struct{ body []node }
-	// tags are block tags of the template language in a paragraph of their own. They are written between blocks
+	// tags are template tags in a paragraph of their own. They are written between blocks
 	tags struct{ text string }
 	// rawHTML is HTML written by the author
 	rawHTML struct{ text string }

@@ -16,7 +16,7 @@ type htmlWriter struct {
 	d *document
 	t *Theme
 	c *Palette
-	// width is the available width in pixels, and inset the width that outer blocks take at the sides
+	// width is the available width in pixels, and inset the width that outer blocks take up at the sides
 	width, inset int
 	body         string // bodyFont, used in almost every cell
 }
@@ -43,7 +43,7 @@ func (w *htmlWriter) write(pieces ...string) {
 
 func (w *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&w.Builder, format, args...) }
 
-// text escapes a text of the author and restores its placeholders.
+// text escapes the author's text and restores its placeholders.
 func (w *htmlWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
 
 // head writes the HTML before the rows of the email.
@@ -104,7 +104,7 @@ func (w *htmlWriter) corner() string {
 	return fmt.Sprintf(";border-radius:%dpx", w.t.Radius)
 }
 
-// styles writes the style blocks. There are several, because Gmail drops a whole block if it contains an unknown rule.
+// styles writes the style blocks. There are several, because Gmail drops a whole block that contains an unknown rule.
 // The email also works without them.
 func (w *htmlWriter) styles() {
 	w.printf(`<!--[if mso]><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch>`+
@@ -122,7 +122,7 @@ func (w *htmlWriter) styles() {
 	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
 }
 
-// darkRules returns the color rules for dark mode, by the classes that the writer uses.
+// darkRules returns the color rules for dark mode, one for each class that the writer uses.
 func (w *htmlWriter) darkRules(prefix string) string {
 	p := &w.t.Dark
 	var b strings.Builder
@@ -146,7 +146,7 @@ func (w *htmlWriter) darkRules(prefix string) string {
 	return b.String()
 }
 
-// row writes a row of the column that contains the output of inner.
+// row writes a row that contains the output of inner.
 func (w *htmlWriter) row(below int, inner func()) {
 	side := strconv.Itoa(w.t.Padding)
 	w.write(`<tr><td class="pad c-text" style="padding:0 `, side, "px ", strconv.Itoa(below), "px ", side, "px;", w.bodyFont(), ";",
@@ -165,7 +165,7 @@ func (w *htmlWriter) bodyFont() string {
 // blockSpace returns the space between two blocks in pixels.
 func (w *htmlWriter) blockSpace() int { return w.t.Size + 2 }
 
-// spacerRow writes vertical space that no email program drops.
+// spacerRow writes vertical space that no email client drops.
 func (w *htmlWriter) spacerRow(height int) {
 	px := strconv.Itoa(height)
 	w.write(`<tr><td height="`, px, `" style="height:`, px, "px;font-size:", px, "px;line-height:", px,
@@ -220,8 +220,7 @@ func (w *htmlWriter) stack(nodes []node) {
 	}
 }
 
-// spaceBetween writes space between blocks of one cell. Outlook respects the line height, but not the margin of a
-// div.
+// spaceBetween writes space between blocks in a cell. Outlook respects the line height, but not a div's margin.
 func (w *htmlWriter) spaceBetween(height int) {
 	px := strconv.Itoa(height)
 	w.write(`<div style="font-size:`, px, "px;line-height:", px, `px;mso-line-height-rule:exactly">&nbsp;</div>`)

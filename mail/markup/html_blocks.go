@@ -70,8 +70,8 @@ func (w *htmlWriter) figure(f *figure) {
 	}
 }
 
-// picture returns an img element. Its alt text is styled, because many programs show it first, or only that. If block
-// is true, the image is alone and takes the available width, or its own width.
+// picture returns an img element. Its alt text is styled, because many email clients show it first, or never show the
+// image. If block is true, the image is alone and takes the available width, or its own width.
 func (w *htmlWriter) picture(p *picture, block bool) string {
 	width := w.width
 	if p.width > 0 {
@@ -106,8 +106,7 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 }
 
 // button writes a link that looks like a button. Outlook shows it with square corners, in the color of the surrounding
-// cell. There, the cell has the padding that the link has in other programs. A button without a URL looks the same, so
-// that the preview of a draft shows it.
+// cell, whose padding replaces the link's. A button without a URL looks the same, so that a draft's preview shows it.
 func (w *htmlWriter) button(b *button) {
 	tag, href := "a", ` href="`+w.text(b.href)+`"`
 	if b.href == "" {
@@ -157,7 +156,7 @@ func (w *htmlWriter) code(c *code) {
 		tableStyle, w.c.Tint, w.corner(), font(fontMono, 14, 22, w.c.Text), fontMono, strings.TrimPrefix(lines, "<br>"))
 }
 
-// codeBlanks preserves line ends, spaces at the start of a line, and the second of two spaces.
+// codeBlanks preserves line breaks, spaces at the start of a line, and the second of two spaces.
 var codeBlanks = strings.NewReplacer("\n\t", "<br>&nbsp;&nbsp; &nbsp;", "\n ", "<br>&nbsp;", "\n", "<br>", "  ", " &nbsp;",
 	"\t", " &nbsp; &nbsp;")
 
@@ -185,7 +184,7 @@ func (w *htmlWriter) list(l *list) {
 	w.printf("</%s>", tag)
 }
 
-// item writes the blocks of a list item. If the item is a single paragraph, its text has no p element.
+// item writes the blocks of a list item. A single paragraph gets no p element.
 func (w *htmlWriter) item(nodes []node, tight bool) {
 	if p, ok := first(nodes).(paragraph); ok && (tight || len(nodes) == 1) {
 		w.spans(p.text)
@@ -212,8 +211,8 @@ func (w *htmlWriter) callout(c *callout) {
 	w.WriteString(`</td></tr></table>`)
 }
 
-// columns writes cells that are side by side if there is room. In Outlook they are a table, in other programs inline
-// blocks that wrap on a narrow screen.
+// columns writes cells that are side by side if there is room. In Outlook they are a table, in other email clients
+// inline blocks that wrap on a narrow screen.
 func (w *htmlWriter) columns(c *columns) {
 	const half = 12 // half of the space between two columns
 	room := w.t.Width - 2*max(w.t.Padding-half, 0)
@@ -256,7 +255,7 @@ const onAccent = "c-on"
 // spans writes the pieces of a line.
 func (w *htmlWriter) spans(spans []span) { w.line(spans, "c-link", w.c.Link) }
 
-// line writes the pieces of a line with a class and color for links.
+// line writes the pieces of a line. class and color apply to its links.
 func (w *htmlWriter) line(spans []span, class, color string) {
 	for _, s := range spans {
 		switch s := s.(type) {

@@ -45,8 +45,8 @@ func (w *htmlWriter) masthead() {
 	}
 }
 
-// logo returns the logo with its alt text and, for dark mode, a second one that the style sheet shows instead. Programs
-// without dark mode don't show the second one. On a bar of the accent color the first one stands in both modes.
+// logo returns the logo with its alt text and, for dark mode, a second logo that the style sheet shows instead. Email
+// clients without dark mode don't show the second one. On a bar in the accent color, there is only the first.
 func (w *htmlWriter) logo(alt string) string {
 	o, width := w.d.options, min(max(w.d.options.LogoWidth, 24), w.width)
 	image := func(address, class, style string) string {
@@ -72,7 +72,7 @@ func (w *htmlWriter) upperCorners() string {
 	return fmt.Sprintf(";border-radius:%[1]dpx %[1]dpx 0 0", w.t.Radius)
 }
 
-// footer writes the sender's details and the unsubscribe link. No other postal address or link is needed.
+// footer writes the sender's details and the unsubscribe link, so the email needs no other postal address or link.
 func (w *htmlWriter) footer() {
 	o, words := w.d.options, texts.Of(w.d.options.Language)
 	w.spacerRow(8)

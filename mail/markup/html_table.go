@@ -6,29 +6,29 @@ import (
 	"unicode"
 )
 
-// breakWords is a style that breaks a long word or URL, so that the email doesn't get wider than a phone's screen.
+// breakWords is a style that breaks long words and URLs, so that the email doesn't get wider than a phone's screen.
 // Cells inherit it.
 const breakWords = "word-break:break-word;overflow-wrap:break-word"
 
 // keepWords is the style that reverts breakWords.
 const keepWords = "word-break:normal;overflow-wrap:normal"
 
-// These are the screen widths of phones in pixels: the smallest, and that of nearly all.
+// These are phone screen widths in pixels: the smallest, and that of nearly all phones.
 const smallScreen, usualScreen = 320, 360
 
 // tableLook describes how a table fits on a small screen.
 type tableLook struct {
 	size  int // text size in pixels
 	space int // space between two columns
-	// wide means that its words don't fit side by side. With rowStyles, each row becomes a paragraph. In programs
-	// without them, words of some columns are broken.
+	// wide means that the table's words don't fit side by side. With rowStyles, each row becomes a paragraph. In email
+	// clients without support for them, words in some columns are broken.
 	wide         bool
 	heads, cells []bool // columns whose words are broken
-	font         string // font of its text
+	font         string // font of the table's text
 }
 
-// lookOf returns how a table fits on the smallest screen. If its words don't fit there, it adapts the look until they
-// do.
+// lookOf returns how a table fits on the smallest screen. It breaks the words of more and more columns until the table
+// fits.
 func (w *htmlWriter) lookOf(t *table) *tableLook {
 	look := &tableLook{
 		size: w.t.Size, space: 8, heads: make([]bool, len(t.head)), cells: make([]bool, len(t.head)),
@@ -84,7 +84,7 @@ func longest(heads, cells []float64) (found int) {
 	return found
 }
 
-// These are the widths of letters, relative to the text size. They cover the widest font of any theme.
+// These are letter widths, relative to the text size. They cover the widest font in any theme.
 const (
 	narrow, usual, wide, broad = 0.4, 0.66, 0.8, 1.1
 	unknown                    = 100  // assumed width of a subscriber's value
@@ -93,7 +93,7 @@ const (
 	number                     = 4.5  // width up to which a column is not broken
 )
 
-// longestWord returns the width of the longest word of a cell, without any space or hyphen.
+// longestWord returns the width of a cell's longest word. Spaces and hyphens end a word.
 func longestWord(spans []span) (longest float64) {
 	word := 0.0
 	for _, r := range plain(spans) {
@@ -144,7 +144,7 @@ func (w *htmlWriter) table(t *table) {
 	w.WriteString("</table>")
 }
 
-// cell writes a cell of a table. In a wide table, the cell names its column for people who see each row as a
+// cell writes a table cell. In a wide table, the cell contains its column name for people who see each row as a
 // paragraph.
 func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans []span) {
 	align, class, right := "left", "c-text l-line", look.space
@@ -172,9 +172,9 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 	w.write("</", tag, ">")
 }
 
-// rowStyles returns style blocks that turn each row of a wide table into a paragraph. They apply on a small screen in
-// programs that show text added by styles: Apple's and Samsung's. The second condition keeps other programs from
-// applying only some of the styles.
+// rowStyles returns style blocks that turn each row of a wide table into a paragraph. They apply on small screens in
+// email clients that show text added by styles: Apple's and Samsung's. The second condition keeps others from applying
+// only some of the styles.
 func (w *htmlWriter) rowStyles() string {
 	const small = "<style>@media (max-width:599px) and (-webkit-min-device-pixel-ratio:0)"
 	return small + `{.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}` +

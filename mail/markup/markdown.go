@@ -20,8 +20,8 @@ import (
 	"newsletterd/core"
 )
 
-// path matches the rest of a bare URL. Beyond goldmark's pattern, it allows placeholders, and letters of scripts that
-// separate words by spaces.
+// path matches the rest of a bare URL. Beyond goldmark's pattern, it allows placeholders, and letters in scripts with
+// spaces between words.
 const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
 	outputForm + `)*)?`
 
@@ -52,7 +52,7 @@ func (d *document) readMarkdown(source string) error {
 	return nil
 }
 
-// The time that the parser takes grows quadratically with these quantities.
+// Parsing time grows quadratically with these quantities.
 const (
 	maxQuotes    = 100    // nested blocks started by one line
 	maxSigns     = 2000   // signs of emphasis, links and URLs in lines without an empty line between them
@@ -62,13 +62,13 @@ const (
 // maxCells limits the memory of tables: the parser extends every row to the columns of the header.
 const maxCells = 100_000
 
-// bound rejects Markdown that would take too long to parse. Signs and cells are counted over all texts of a document.
+// bound rejects Markdown that would take too long to parse. Signs and cells are counted across the whole document.
 func (d *document) bound(source string) error {
 	if deepest(source) > maxQuotes {
 		return core.Invalidf("content.source", "content.source must have at most %d levels of nesting.", maxQuotes)
 	}
 	run, at := 0, 0
-	lines, pipes := 0, 0 // counts of the current run; a table ends with it
+	lines, pipes := 0, 0 // counts for the current run of lines; a table ends with it
 	for line := range strings.Lines(source) {
 		at++
 		if strings.Trim(line, " \t\r\n") == "" {
@@ -101,8 +101,8 @@ func (d *document) bound(source string) error {
 	return nil
 }
 
-// deepest returns the largest number of quote and list signs at the start of a line, or of indentation steps in a list
-// if that is larger.
+// deepest returns the largest number of quote and list signs at the start of any line, or of indentation steps in a
+// list if that is larger.
 func deepest(source string) (most int) {
 	for line := range strings.Lines(source) {
 		n, blanks := 0, 0
@@ -131,8 +131,8 @@ func deepest(source string) (most int) {
 type markdownReader struct {
 	d       *document
 	src     []byte
-	feeds   []int // octets of the line feeds in src; set by lineAt
-	ofBlock bool  // the source is the text of a block, so its lines are not those of a file
+	feeds   []int // byte offsets of the line feeds in src; set by lineAt
+	ofBlock bool  // the source is a block's text, so its lines are not lines of a file
 }
 
 func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {
@@ -180,7 +180,7 @@ func (r *markdownReader) block(n ast.Node, depth int) node {
 	return nil // a link definition
 }
 
-// paragraph returns the node of a paragraph: text, or an image, button or tags that are alone in it.
+// paragraph returns a paragraph's node: text, or an image, button or tags that are alone in it.
 func (r *markdownReader) paragraph(n ast.Node) node {
 	if r.d.marks.onlyTags(string(n.Lines().Value(r.src))) {
 		return tags{string(n.Lines().Value(r.src))}
@@ -243,13 +243,13 @@ func (r *markdownReader) spans(parent ast.Node) (out []span) {
 	return out
 }
 
-// unescape resolves the escapes that the parser leaves in text: backslashes, entities and NUL octets.
+// unescape resolves the escapes that the parser leaves in text: backslashes, entities and NUL bytes.
 func (r *markdownReader) unescape(text []byte) string {
 	return r.d.marks.between(text, func(text string) string {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
 		html.DefaultWriter.Write(w, []byte(text))
-		_ = w.Flush() // writes to memory
+		_ = w.Flush() // can't fail: it writes to memory
 		return stdhtml.UnescapeString(b.String())
 	})
 }
@@ -385,7 +385,7 @@ func dropComments(s string) string {
 // warn adds a warning at the line where a node's block starts.
 func (r *markdownReader) warn(n ast.Node, code, text string) { r.d.warn(r.lineOf(n), code, text) }
 
-// lineOf returns the line where the block of a node starts; 0: unknown.
+// lineOf returns the line where a node's block starts; 0: unknown.
 func (r *markdownReader) lineOf(n ast.Node) int {
 	for n.Type() == ast.TypeInline && n.Parent() != nil {
 		n = n.Parent()
@@ -396,7 +396,7 @@ func (r *markdownReader) lineOf(n ast.Node) int {
 	return 0
 }
 
-// begin returns the octet where a block's first line starts.
+// begin returns the byte offset of a block's first line.
 func begin(n ast.Node) (octet int, ok bool) {
 	if n.Type() == ast.TypeInline {
 		return 0, false

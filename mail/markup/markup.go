@@ -16,10 +16,10 @@ const (
 	KindBlocks   = "blocks"
 )
 
-// These limits of a source and its output bound the work of a hostile source.
+// These size limits of a source and its output bound the work for a hostile source.
 const (
-	maxSource = 512 << 10 // octets of a source
-	maxOutput = 1 << 20   // octets of a part
+	maxSource = 512 << 10 // bytes of a source
+	maxOutput = 1 << 20   // bytes of a part
 	maxDepth  = 12        // nested blocks
 )
 
@@ -27,7 +27,7 @@ const (
 type Options struct {
 	Theme    *Theme // nil: the first built-in theme
 	Language string // language of footer and document, one of core.Languages
-	Title    string // title of the document; a template like a subject
+	Title    string // title of the document; a template, like a subject
 	// Name is shown at the top of the email, like a masthead; empty: nothing.
 	Name string
 	// Logo is shown instead of the name, which becomes its alt text.
@@ -44,8 +44,8 @@ type Options struct {
 	AllowHTML bool
 }
 
-// Warning describes content that is permitted but probably unintended. Line is a line of Markdown, and Block the
-// number of a block. Both start at 1, and 0 means none. Code is a code of core.CampaignFinding.
+// Warning describes content that is permitted but probably unintended. Line is a line of Markdown, and Block a block's
+// number. Both start at 1, and 0 means none. Code is a code of core.CampaignFinding.
 type Warning struct {
 	Line  int    `json:"line,omitempty"`
 	Block int    `json:"block,omitempty"`
@@ -74,16 +74,15 @@ func (w Warning) String() string {
 	return w.Text
 }
 
-// Result is the output for a source: two templates for mail.CompileBulk that contain the source's placeholders
-// unchanged.
+// Result is Compile's output: two templates for mail.CompileBulk that contain the source's placeholders unchanged.
 type Result struct {
 	HTML     string    `json:"html"`
 	Text     string    `json:"text"`
 	Warnings []Warning `json:"warnings"`
 }
 
-// Compile compiles a source into the parts of an email. Errors are *core.Error of kind Invalid. Their field is
-// content.source with a position in the message, content.kind, or a field of the theme.
+// Compile compiles a source into the parts of an email. Errors are *core.Error of kind Invalid. They name
+// content.source with a position in the message, content.kind, or a theme field.
 func Compile(kind, source string, o Options) (*Result, error) {
 	if o.Theme == nil {
 		o.Theme = &themes[0]
@@ -129,7 +128,7 @@ type document struct {
 	block    int // number of the current block
 	signs    int // number of emphasis and link signs, for bound
 	cells    int // number of table cells, for bound
-	octets   int // size of the source in octets
+	octets   int // size of the source in bytes
 }
 
 func (d *document) warn(line int, code, text string) {

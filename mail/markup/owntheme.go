@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// fontStack is a font stack for a font name of a tenant's theme.
+// fontStack is the font stack for a font name in a tenant's theme.
 type fontStack struct{ stack, fallback string }
 
 // fontStacks maps the names in core.ThemeFonts to stacks.
@@ -23,7 +23,7 @@ var fontStacks = map[string]fontStack{
 	"courier":   {"Courier New, Courier, monospace", "Courier New"},
 }
 
-// fontWord returns the name of a stack.
+// fontWord returns a stack's font name.
 func fontWord(stack string) string {
 	for _, word := range core.ThemeFonts {
 		if fontStacks[word].stack == stack {
@@ -33,8 +33,8 @@ func fontWord(stack string) string {
 	return core.ThemeFonts[0]
 }
 
-// BaseTheme returns the initial values of a tenant's theme: those of a built-in theme with the tenant's color. An
-// empty name means the first theme. It returns the same error as BuiltInTheme.
+// BaseTheme returns the initial values of a tenant's theme: those of a built-in theme with the tenant's color. An empty
+// name means the first theme. It returns the same error as BuiltInTheme.
 func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	b, err := BuiltInTheme(name)
 	if err != nil {
@@ -48,8 +48,8 @@ func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	}, nil
 }
 
-// OwnTheme returns a tenant's theme for use in emails. It adjusts colors on which text is not readable, in light
-// mode, in dark mode or when inverted, to the nearest readable ones. moved names the adjusted colors.
+// OwnTheme returns a tenant's theme for use in emails. It replaces colors on which text is not readable, in light mode,
+// in dark mode or when inverted, with the nearest readable ones. moved names the adjusted colors.
 func OwnTheme(own *core.Theme) (t *Theme, moved []core.AdjustedColor, err error) {
 	base, err := BuiltInTheme(own.Base)
 	if err != nil {
@@ -78,20 +78,19 @@ func OwnTheme(own *core.Theme) (t *Theme, moved []core.AdjustedColor, err error)
 	return t, moved, t.Check()
 }
 
-// socialURL returns the URL of a link in the footer, in the form used in emails.
+// socialURL returns a footer link's URL in the form used in emails.
 func socialURL(raw string) string {
 	clean, _ := new(document).cleanURL(raw, true)
 	return clean
 }
 
-// colorNames are the names of a palette's colors, in the order in which OwnTheme reports them.
+// colorNames are the names of palette colors, in the order in which OwnTheme reports them.
 var colorNames = []string{"page", "card", "text", "title", "muted", "link", "accent", "on", "tint", "line"}
 
 // colorSteps is the number of steps between two colors.
 const colorSteps = 64
 
-// toward moves the color c toward to until ok returns true, and no further. If no other color on the way is ok, it
-// returns to.
+// toward moves the color c toward to until ok returns true. If no color on the way is ok, it returns to.
 func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	for i := range colorSteps {
 		if m := c.Mix(to, float64(i)/colorSteps); ok(m) {
@@ -101,7 +100,7 @@ func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	return to
 }
 
-// softened replaces black and white, which email programs either don't invert or make glaring.
+// softened replaces black and white, which email clients either don't invert or make glaring.
 func softened(c core.Color) core.Color {
 	switch c {
 	case core.Black:
@@ -125,7 +124,7 @@ func inkOn(on ...core.Color) (ink core.Color, ok bool) {
 	return ink, false
 }
 
-// makeReadable adjusts the colors of a palette until all text is readable. def is a readable palette.
+// makeReadable adjusts a palette's colors until all text is readable. def is a readable palette.
 func (p *Palette) makeReadable(def *Palette) {
 	for _, c := range []*string{&p.Page, &p.Card, &p.Tint, &p.Line, &p.Accent} {
 		*c = softened(color(*c)).String()

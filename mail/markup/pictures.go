@@ -9,15 +9,15 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Picture is an image in Markdown whose URL is the path of a file.
+// Picture is an image in Markdown whose URL is a file path.
 type Picture struct {
 	Path string // path in the source
 	Alt  string
 	Line int // starting at 1; 0: unknown
 }
 
-// LocalPictures returns the images in Markdown whose URLs are paths of files, each once. If the source can't be
-// parsed, the error is of kind Invalid.
+// LocalPictures returns the images in Markdown whose URLs are file paths, each once. If the source can't be parsed, the
+// error is of kind Invalid.
 func LocalPictures(source string) (all []Picture, err error) {
 	d := &document{options: &Options{}}
 	hidden, err := d.marks.hide(strings.ToValidUTF8(source, "\uFFFD"))
@@ -43,7 +43,7 @@ func LocalPictures(source string) (all []Picture, err error) {
 	return all, err
 }
 
-// isPath reports whether a URL is the path of a file next to the source, or in a folder below it.
+// isPath reports whether a URL is the path of a file in the source's folder or below.
 func isPath(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && address != "" && u.Scheme == "" && u.Host == "" && !strings.HasPrefix(address, "/") &&

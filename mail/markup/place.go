@@ -9,9 +9,9 @@ import (
 	"newsletterd/mail"
 )
 
-// Placed converts an error from compiling the output of Compile. It replaces the position in a part by the position in
-// the source: line and column of Markdown, or block and line of blocks. It returns other errors unchanged, as well as
-// errors whose position it can't find in the source.
+// Placed converts an error from compiling Compile's output. It replaces the position in a part with the position in the
+// source: line and column of Markdown, or block and line of blocks. It returns errors without a known source position
+// unchanged.
 func Placed(kind, source string, err error) error {
 	fault, ok := errors.AsType[*mail.TemplateError](err)
 	if !ok || fault.Placeholder == "" || fault.Field != "body_html" && fault.Field != "body_text" {
@@ -37,8 +37,8 @@ func Placed(kind, source string, err error) error {
 	return err
 }
 
-// placeOf returns the position of a text in a source, given the number of later occurrences of the same text. If
-// there are fewer occurrences, it returns the first. If there are none, it returns -1.
+// placeOf returns the position of a string in a source, given the number of later occurrences. If there are fewer
+// occurrences, it returns the first. If there are none, it returns -1.
 func placeOf(source, text string, later int) int {
 	at := strings.Index(source, text)
 	for n := strings.Count(source, text) - 1 - later; n > 0; n-- {
@@ -48,8 +48,8 @@ func placeOf(source, text string, later int) int {
 	return at
 }
 
-// blockOf returns the number of the outermost block that contains the text that placeOf would find. Numbers start at 1;
-// 0 means none.
+// blockOf returns the number of the outermost block that contains the occurrence that placeOf would find. Numbers start
+// at 1; 0 means none.
 func blockOf(source, text string, later int) int {
 	counts, all := []int{}, 0
 	for _, b := range outermost(source) {
@@ -69,7 +69,7 @@ func blockOf(source, text string, later int) int {
 	return 0
 }
 
-// occurrences counts a text in the strings of a JSON value.
+// occurrences counts how often text occurs in the strings of a JSON value.
 func occurrences(v any, text string) (n int) {
 	switch v := v.(type) {
 	case string:
@@ -86,13 +86,13 @@ func occurrences(v any, text string) (n int) {
 	return n
 }
 
-// rawBlock is an outermost block of a source, with the octet after its end.
+// rawBlock is an outermost block of a source, with the offset after its end.
 type rawBlock struct {
 	raw json.RawMessage
 	end int
 }
 
-// outermost returns the outermost blocks of a source, up to the first that is malformed.
+// outermost returns a source's outermost blocks, up to the first malformed one.
 func outermost(source string) (all []rawBlock) {
 	dec := json.NewDecoder(strings.NewReader(source))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -145,7 +145,7 @@ func (d *document) inBlock(source string, err error) error {
 	return err
 }
 
-// lineAt returns the number of the line with the byte at offset at. Lines start at 1.
+// lineAt returns the line number of the byte at offset at. Lines start at 1.
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, len(text))], "\n") }
 
 // onLine returns an error with its line set.

@@ -8,9 +8,9 @@ import (
 	"newsletterd/mail"
 )
 
-// Placeholders and tags of the template language are replaced by marks before a source is parsed, and restored in the
-// output. Parsers then can't mistake their content for markup, and markup can't end them. A mark consists of
-// noncharacters, which valid text never contains: markOpen, the number in octal digits, markClose.
+// Placeholders and tags are replaced with marks before a source is parsed, and restored in the output. Parsers then
+// can't mistake their content for markup, and markup can't end them. A mark consists of noncharacters, which valid text
+// never contains: markOpen, the number in octal digits, markClose.
 const (
 	markOpen, markClose = '\uFDE0', '\uFDE1'
 	markDigit           = '\uFDE2' // to '\uFDE9'
@@ -26,12 +26,12 @@ const (
 // maxPlaceholders is the maximum number of placeholders in a source, as in a template.
 const maxPlaceholders = 10_000
 
-// placeholders are the placeholders of a source, indexed by the numbers of their marks.
+// placeholders are a source's placeholders, indexed by the numbers of their marks.
 type placeholders []mail.Placeholder
 
-// hide returns the source with its placeholders replaced by marks, and adds the placeholders to ps. It removes
-// comments of the template language. It also removes control characters, which the mailer would remove later: two
-// braces separated by one would then become a placeholder.
+// hide returns the source with marks in place of its placeholders, and adds the placeholders to ps. It removes template
+// comments. It also removes control characters, because the mailer would remove them later, which could turn two
+// separated braces into a placeholder.
 func (ps *placeholders) hide(src string) (string, error) {
 	src = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
@@ -109,7 +109,7 @@ func (ps placeholders) each(s string, text func(string), placeholder func(mark s
 	}
 }
 
-// onlyTags reports whether a text consists of block tags and white space only.
+// onlyTags reports whether s consists only of block tags and white space.
 func (ps placeholders) onlyTags(s string) bool {
 	found, only := false, true
 	ps.each(s, func(text string) {
@@ -121,7 +121,7 @@ func (ps placeholders) onlyTags(s string) bool {
 	return found && only
 }
 
-// restore replaces the marks by their placeholders. It applies escape to the text between them, and to the content of
+// restore replaces the marks with their placeholders. It applies escape to the text between them, and to the content of
 // raw blocks.
 func (ps placeholders) restore(s string, escape func(string) string) string {
 	if !strings.ContainsRune(s, markOpen) {
@@ -138,7 +138,7 @@ func (ps placeholders) restore(s string, escape func(string) string) string {
 	return b.String()
 }
 
-// bare returns a text with each mark replaced by a letter.
+// bare returns s with each mark replaced by a letter.
 func (ps placeholders) bare(s string) string {
 	var b strings.Builder
 	ps.each(s, func(text string) { b.WriteString(text) }, func(string, mail.Placeholder) { b.WriteByte('x') })

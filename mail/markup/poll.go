@@ -11,7 +11,7 @@ import (
 	"newsletterd/mail"
 )
 
-// poll is the question of a poll with a link for each option. hrefs are marks of placeholders.
+// poll is a poll's question with a link for each option. hrefs are marks of placeholders.
 type poll struct {
 	question string
 	options  []string
@@ -20,7 +20,7 @@ type poll struct {
 
 func (poll) isNode() {}
 
-// pollOf returns the poll that is the whole content of a paragraph, or nil.
+// pollOf returns the poll that is alone in a paragraph, or nil.
 func (d *document) pollOf(text string) node {
 	var number int
 	alone := true
@@ -69,7 +69,7 @@ func (w *textWriter) poll(p *poll) string {
 	return strings.Join(lines, "\n")
 }
 
-// poll writes the question and the options without links: web pages are not for one subscriber, who could answer.
+// poll writes the question and the options without links: a web page can't know which subscriber answers.
 func (w *articleWriter) poll(p *poll) {
 	w.within("p", []span{emphasis{"strong", []span{words(p.question)}}})
 	w.WriteString("\n<ul>\n")
@@ -80,14 +80,14 @@ func (w *articleWriter) poll(p *poll) {
 	w.WriteString("</ul>")
 }
 
-// WithPolls replaces the placeholders of polls in HTML or text that an author wrote. If answers is false, it leaves out
-// the links. Placeholders of unknown polls stay.
+// WithPolls replaces poll placeholders in an author's HTML or text. If answers is false, it leaves out the links.
+// Placeholders of unknown polls stay.
 func WithPolls(part mail.Part, source string, polls []core.Poll, answers bool) string {
 	if len(polls) == 0 {
 		return source
 	}
 	all, err := mail.Placeholders("content.source", source)
-	if err != nil { // compiling the email reports it
+	if err != nil { // compiling the email reports this
 		return source
 	}
 	var b strings.Builder
@@ -107,7 +107,7 @@ func WithPolls(part mail.Part, source string, polls []core.Poll, answers bool) s
 	return b.String() + source[at:]
 }
 
-// pollHTML returns a poll in the style of the HTML around it.
+// pollHTML returns a poll in the style of the surrounding HTML.
 func pollHTML(number int, p *core.Poll, answers bool) string {
 	var b strings.Builder
 	b.WriteString("<p><strong>" + html.EscapeString(p.Question) + "</strong></p>\n")
@@ -134,8 +134,8 @@ func pollText(number int, p *core.Poll, answers bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkPolls returns an Invalid error if the content has a poll or an option that the campaign doesn't have, or, in
-// compiled HTML and text, a poll that is not alone in its paragraph.
+// checkPolls returns an Invalid error if the content uses a poll or an option that the campaign doesn't have, or if, in
+// compiled HTML and text, a poll is not alone in its paragraph.
 func checkPolls(f *core.CampaignFields, compiled ...string) error {
 	for _, number := range core.PollNumbers(f.Content.Source + "\n" + f.Content.Text) {
 		if number > len(f.Polls) {
@@ -164,7 +164,7 @@ var answerLink = regexp.MustCompile(`\bpoll_url\.(\d{1,3})\.(\d{1,3})\b`)
 // checkOptions returns an Invalid error if a template links to an option that the campaign doesn't have.
 func checkOptions(f *core.CampaignFields, template string) error {
 	all, err := mail.Placeholders("content.source", template)
-	if err != nil { // compiling the email reports it
+	if err != nil { // compiling the email reports this
 		return nil
 	}
 	for i := range all {
@@ -184,7 +184,7 @@ func checkOptions(f *core.CampaignFields, template string) error {
 	return nil
 }
 
-// onPlaceholder sets the line of an error to that of a placeholder.
+// onPlaceholder sets an error's line to that of a placeholder.
 func onPlaceholder(f *core.CampaignFields, body string, e *core.Error) error {
 	before, _, found := strings.Cut(f.Content.Source, body)
 	if found && f.Content.Kind != core.ContentBlocks {

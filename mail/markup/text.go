@@ -9,7 +9,7 @@ import (
 	texts "newsletterd/mail/internal/words"
 )
 
-// textWriter writes a document as the text part of an email, with lines as long as the author wrote them.
+// textWriter writes a document as the text part of an email. It keeps the author's line lengths.
 type textWriter struct {
 	d *document
 }
@@ -35,15 +35,15 @@ func writeText(d *document) string {
 	return strings.Join(out, "\n\n") + "\n"
 }
 
-// plain restores the placeholders of a text.
+// plain restores the placeholders in s.
 func (w *textWriter) plain(s string) string {
 	return w.d.marks.restore(s, func(s string) string { return s })
 }
 
-// stack writes blocks with an empty line between them.
+// stack writes blocks with empty lines between them.
 func (w *textWriter) stack(nodes []node) string { return w.join(nodes, "\n\n") }
 
-// join writes blocks with line ends between them.
+// join writes blocks with the given line breaks between them.
 func (w *textWriter) join(nodes []node, ends string) string {
 	if len(nodes) == 1 {
 		if _, ok := nodes[0].(tags); !ok {
@@ -196,7 +196,7 @@ func (w *textWriter) line(spans []span) string {
 	return b.String()
 }
 
-// link writes a link's text and its URL, or only the URL if the text is the same.
+// link writes a link's text and its URL, or only the URL if both are the same.
 func (w *textWriter) link(l *link) string {
 	href, body := w.plain(l.href), strings.TrimSpace(w.line(l.body))
 	if address, ok := first(l.body).(words); ok && len(l.body) == 1 && w.plain(w.d.escapeURL(string(address))) == href {
@@ -229,7 +229,7 @@ func prefix(s, head, rest string) string {
 	return strings.Join(lines, "\n")
 }
 
-// html writes the text of HTML written by the author.
+// html writes the text of the author's HTML.
 func (w *textWriter) html(source string) string {
 	return w.plain(mail.HTMLToText(source))
 }

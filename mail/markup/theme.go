@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Palette holds the colors of a theme for light or dark mode. All are in the form #rrggbb, because email programs
-// drop other forms.
+// Palette holds a theme's colors for light or dark mode. All are in the form #rrggbb, because email clients drop other
+// forms.
 type Palette struct {
 	Page   string // background around the email
 	Card   string // background of the text
@@ -23,15 +23,14 @@ type Palette struct {
 	Line   string // dividers and tables
 }
 
-// These are the forms of the header of an email.
+// These are the header styles of an email.
 const (
 	MastheadBar    = core.MastheadBar
 	MastheadCenter = core.MastheadCenter
 	MastheadLeft   = core.MastheadLeft
 )
 
-// Theme is the design of an email. Fonts are stacks of preinstalled fonts, because email programs don't load others
-// reliably.
+// Theme is an email's design. Fonts are stacks of preinstalled fonts, because email clients don't load others reliably.
 type Theme struct {
 	Name     string
 	Light    Palette
@@ -49,7 +48,7 @@ type Theme struct {
 
 var stack = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
 
-// Check returns an error of kind Invalid that names an invalid value in a theme.
+// Check returns an error of kind Invalid that names an invalid value in the theme.
 func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for name, value := range p.named() {

@@ -10,8 +10,8 @@ const (
 	fontMono  = "Menlo, Consolas, Courier New, monospace"
 )
 
-// themes are the built-in themes, the default first. No color is pure black or white: programs that invert colors for
-// dark mode either don't change those or make them glaring.
+// themes are the built-in themes, the default first. No color is pure black or white: email clients that invert colors
+// for dark mode either don't change those or make them glaring.
 var themes = [...]Theme{
 	{
 		Name: "letter", Body: fontUI, Heading: fontUI, Fallback: "Arial",

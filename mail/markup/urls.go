@@ -11,15 +11,15 @@ import (
 	"newsletterd/mail"
 )
 
-// resolve resolves the escapes in a Markdown destination.
+// resolve resolves the escapes in a Markdown link destination.
 func (r *markdownReader) resolve(destination []byte) string {
 	return r.d.marks.between(destination, func(text string) string {
 		return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(text)))))
 	})
 }
 
-// href returns the URL of a link, percent-encoded except for marks. If no email program would follow the link, it
-// adds a warning and returns an empty string.
+// href returns a link's URL, percent-encoded except for marks. If no email client would open it, href adds a warning
+// and returns an empty string.
 func (r *markdownReader) href(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, true)
 	if problem != "" {

@@ -22,16 +22,16 @@ var (
 	ownPlaceholder = regexp.MustCompile(`\b(unsubscribe_url|unsubscribe_token|preferences_url|view_url)\b`)
 )
 
-// tagger adds a query to the links of an email's part that have no utm parameters.
+// tagger adds a query to the links in an email part that have no utm parameters.
 type tagger struct {
 	query string
-	own   string // host of the daemon's pages; empty: unknown
+	own   string // host of our pages; empty: unknown
 	kept  []string
 }
 
 // addUTM returns both parts with a query added to their http and https links without utm parameters. It leaves out
-// links to our own pages, links whose host is a placeholder, and links that contain a block. own is the origin of our
-// pages.
+// links to subscriber pages on our own host, links whose host is a placeholder, and links that contain a block. own is
+// the origin of our pages.
 func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	if query == "" {
 		return page, text
@@ -43,8 +43,8 @@ func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	return g.html(page), g.text(text)
 }
 
-// WithUTM returns the URL of a link with the campaign's parameters. A link that doesn't get them, such as one to our
-// own pages, stays unchanged. own is the origin of our pages.
+// WithUTM returns a link's URL with the campaign's parameters. A link that doesn't get any, such as one to our own
+// subscriber pages, stays unchanged. own is the origin of our pages.
 func WithUTM(address string, utm *core.UTM, own string) string {
 	query := utm.Query()
 	if query == "" {
@@ -57,10 +57,10 @@ func WithUTM(address string, utm *core.UTM, own string) string {
 	return g.address(address, query)
 }
 
-// notMarks removes characters that look like marks of placeholders.
+// notMarks removes characters that look like placeholder marks.
 var notMarks = strings.NewReplacer("\x01", "", "\x02", "")
 
-// attributeOf escapes a text for an HTML attribute. It also escapes braces, because they might become part of a
+// attributeOf escapes text for an HTML attribute. It also escapes braces, because they might become part of a
 // placeholder.
 func attributeOf(text string) string {
 	return strings.ReplaceAll(html.EscapeString(text), "{", "&#123;")
@@ -100,7 +100,7 @@ func (g *tagger) html(page string) string {
 	return g.unmask(out.String())
 }
 
-// tag adds the query to the URL of a link's tag.
+// tag adds the query to the URL in a link's tag.
 func (g *tagger) tag(raw string) string {
 	at := hrefValue.FindStringSubmatchIndex(raw)
 	for i := 2; i+1 < len(at); i += 2 {
@@ -122,7 +122,7 @@ func (g *tagger) tag(raw string) string {
 	return raw
 }
 
-// meaning decodes the value of an attribute. A character reference that a placeholder may continue is literal text.
+// meaning decodes an attribute value. A character reference that a placeholder may continue is literal text.
 func meaning(value string) string {
 	var out strings.Builder
 	decoded := func(piece string) string { return notMarks.Replace(mail.AttributeText(piece)) }
@@ -143,7 +143,7 @@ func (g *tagger) text(part string) string {
 	}))
 }
 
-// address adds the query to a URL. A URL that gets no query is returned unchanged.
+// address adds the query to a URL. A URL that gets none is returned unchanged.
 func (g *tagger) address(address, query string) string {
 	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
 	_, rest, found := strings.Cut(lower, "://")

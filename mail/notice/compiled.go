@@ -9,14 +9,14 @@ import (
 	"newsletterd/core"
 )
 
-// compiledNotice is a notice rendered except for the parts that differ between emails: the address and the link.
+// compiledNotice is a notice rendered except for what differs between emails: the address and the link.
 type compiledNotice struct{ subject, text, html compiledText }
 
-// compiledText is a text with placeholders: segments[i] is followed by placeholders[i].
+// compiledText is text with placeholders: segments[i] is followed by placeholders[i].
 type compiledText struct {
 	segments     []string
 	placeholders []placeholder
-	size         int // octets of all segments
+	size         int // bytes of all segments
 }
 
 // placeholder is the value between two segments.
@@ -27,7 +27,7 @@ const (
 	link
 )
 
-// These are stand-ins for address and link. No tenant can guess them, and the templates don't change their
+// These are stand-ins for the address and the link. No tenant can guess them, and the templates don't change their
 // characters.
 var (
 	standInTo  = strings.ToLower(rand.Text()) + "@example.invalid"
@@ -40,14 +40,14 @@ type cacheKey struct {
 	data Data // without To and URL
 }
 
-// maxCompiled limits the memory of the cache. The list of a tenant needs a few entries.
+// maxCompiled limits the memory of the cache. Each list needs a few entries.
 const maxCompiled = 512
 
 var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 
-// fills reports whether address and link can be inserted into a compiled notice, because the templates change none of
-// their characters except those in entities. If not, for example because an address has an apostrophe, the templates
-// render the notice. They also render notices about reviews, because no two of these are alike.
+// fills reports whether the address and link can be inserted into a compiled notice, because the templates leave their
+// characters unchanged, except those in entities. Otherwise, for example if the address has an apostrophe, the
+// templates render the notice. They also render notices about reviews, because no two of these are alike.
 func (d *Data) fills() bool {
 	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
 	return d.To != "" && d.Review == (core.ReviewMail{}) && absolute && plainLink(d.To) && plainLink(d.URL)
@@ -90,11 +90,11 @@ func (k Kind) compile(d Data) (*compiledNotice, error) {
 		maps.Copy(all, *old)
 	}
 	all[key] = c
-	cache.Store(&all) // may drop a notice that was compiled concurrently; it is then compiled again
+	cache.Store(&all) // may drop a notice compiled concurrently, which is compiled again later
 	return c, nil
 }
 
-// compileText splits a rendered text at its stand-ins.
+// compileText splits rendered text at its stand-ins.
 func compileText(s string) (c compiledText) {
 	for {
 		to, url := strings.Index(s, standInTo), strings.Index(s, standInURL)

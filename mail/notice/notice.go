@@ -52,20 +52,20 @@ const (
 	RecoveryCodes  Kind = "recovery_codes"  // account page
 )
 
-// Brand is the brand of a tenant, or of the daemon, in a notice.
+// Brand is how a notice presents the tenant or the daemon.
 type Brand struct {
 	Name string
 	// Color is the color of buttons, #rgb or #rrggbb; any other value means that of the first theme.
 	Color string
 	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL string
-	// DarkLogoURL is the logo for dark mode, an absolute https URL. Without LogoURL, it is ignored. If it is empty, the
-	// email has no dark mode, because a dark logo would be invisible on a dark background.
+	// DarkLogoURL is an absolute https URL of the logo for dark mode. Without LogoURL, it is ignored. If it is empty,
+	// the email has no dark mode, because a dark logo would be invisible on a dark background.
 	DarkLogoURL   string
 	PostalAddress string
 }
 
-// BrandOf returns the brand of a tenant's emails.
+// BrandOf returns the brand for a tenant's emails.
 func BrandOf(t *core.Tenant) Brand {
 	return Brand{
 		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
@@ -81,7 +81,7 @@ type Data struct {
 	Valid time.Duration // lifetime of the link
 	Brand Brand
 
-	Review     core.ReviewMail     // for review kinds: the campaign and the people involved
+	Review     core.ReviewMail     // for reviews: the campaign and the people involved
 	Invitation core.InvitationMail // for invitations: the inviting person and the role
 	Client     core.ClientMail     // for a new client
 	Server     core.ServerMail     // for a changed mail server
@@ -99,14 +99,14 @@ var (
 	htmlTemplate = htmltemplate.Must(htmltemplate.ParseFS(texts, "texts/layout.html", "texts/notice.html"))
 )
 
-// view is the input of the templates.
+// view is the templates' input.
 type view struct {
 	Data
 	Subject    string
 	Footer     string
 	Hello      string // empty if the email starts with the tenant's own wording
 	Line       words.Notice
-	OrOpen     string // introduction of the URL in the HTML part
+	OrOpen     string // introduction to the URL in the HTML part
 	Paragraphs []paragraph
 	After      string
 }
@@ -130,8 +130,8 @@ func (v view) OutlookHead() htmltemplate.HTML {
 		"</o:OfficeDocumentSettings></xml><![endif]-->"
 }
 
-// OutlookLogo returns the logo for Outlook for Windows, which shows no background images. All other programs show it
-// as the background of its cell. An img element in a short email costs up to 2.8 points in SpamAssassin
+// OutlookLogo returns the logo for Outlook for Windows, which shows no background images. All other email clients show
+// it as the background of its cell, because an img element in a short email costs up to 2.8 points in SpamAssassin
 // (HTML_IMAGE_ONLY).
 func (v view) OutlookLogo() htmltemplate.HTML {
 	src, alt := html.EscapeString(v.Brand.LogoURL), html.EscapeString(v.Brand.Name)
@@ -154,7 +154,7 @@ func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, link), nil
 }
 
-// setName names a daemon without a brand: after the host of the link, or else "newsletterd".
+// setName sets the name of a daemon without a brand: the host of the link, or else "newsletterd".
 func (d *Data) setName() {
 	if d.Brand.Name = octets.CleanLine(d.Brand.Name); d.Brand.Name != "" {
 		return
@@ -190,7 +190,7 @@ func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	return v.Subject, text, b.String(), nil
 }
 
-// sixDigits returns a color as #rrggbb in lower case, the form that every email program supports. If s is not a color,
+// sixDigits returns a color as #rrggbb in lower case, the form that every email client supports. If s is not a color,
 // it returns an empty string.
 func sixDigits(s string) string {
 	if len(s) == 4 {

@@ -24,11 +24,10 @@ func (k Kind) Default(language string) core.MailText {
 	return core.MailText{Subject: l.Subject, Text: w.Hello + "\n\n" + l.Text}
 }
 
-// ServerTest returns the text of the email that tests a mail server. Any language not in core.Languages means the
-// first.
+// ServerTest returns the text of the mail server test email. Any language not in core.Languages means the first.
 func ServerTest(language string) core.MailText { return words.Of(language).ServerTest }
 
-// paragraph is a part of a text between empty lines.
+// paragraph is the text between two empty lines.
 type paragraph string
 
 // Lines returns the lines of the paragraph.
@@ -44,11 +43,11 @@ func paragraphs(s string) (all []paragraph) {
 	return all
 }
 
-// RoleName returns the name and permissions of a role. If there is no text for the role, it returns role.
+// RoleName returns a role's name and permissions. If there is no text for the role, it returns role.
 func RoleName(language, role string) string { return cmp.Or(words.Of(language).Roles[role], role) }
 
-// filler returns a replacer that fills placeholders with the values of d. If the inviting user is unknown, the tenant
-// is named instead.
+// filler returns a replacer that fills in placeholders with the values of d. If the inviting user is unknown, it names
+// the tenant instead.
 func filler(w *words.List, d Data) *strings.Replacer {
 	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Server.By, d.Brand.Name))
 	if d.Client.Name != "" && d.Client.By == "" || d.Server != (core.ServerMail{}) && d.Server.By == "" {
@@ -78,7 +77,7 @@ func wanted(w *words.List, d *Data) string {
 	return strings.ReplaceAll(w.Wanted, "{{when}}", moment(w, d.Review.WantedAt, d.Zone))
 }
 
-// moment returns a time in words, in a time zone. A nil zone means UTC.
+// moment formats a time in words, in a time zone. A nil zone means UTC.
 func moment(w *words.List, at core.Instant, zone *time.Location) string {
 	t := at.Time().UTC()
 	if zone != nil {

@@ -1,4 +1,4 @@
-// Package picture converts an uploaded image to a form for emails: a PNG, JPEG or GIF that every email program opens,
+// Package picture converts an uploaded image to a form for emails: a PNG, JPEG or GIF that every email client shows,
 // without metadata. It decides by the bytes of the file, never by its name.
 //
 //	picture.go   Open: reads the header; Make: creates the stored files
@@ -6,16 +6,16 @@
 //	jpeg.go png.go webp.go   header data: size, orientation, profile
 //	gif.go       removes comments and trailing data from a GIF
 //	exif.go      orientation
-//	icc.go       converts colors of a profile with a matrix to sRGB
+//	icc.go       converts colors to sRGB from profiles with a matrix
 //	document.go  PDF files, which are stored unchanged
-//	scans.go work.go   limits on the work of a decoder, and its cancellation
+//	scans.go work.go   limits on a decoder's work, and its cancellation
 //	rows.go scale.go   access to pixels by row, and scaling; photos by their planes
 //	ground.go    whether a transparent image is visible on a background
-//	play.go      play marks of images that lead to videos
+//	play.go      play marks on images that lead to videos
 //
 // # Invariants
 //
-//   - Nothing is decoded before the number of pixels and their memory are known from the header.
+//   - Nothing is decoded before the number of pixels and the memory they need are known from the header.
 //   - Stored images are rewritten pixel by pixel, and GIFs block by block. No data other than the image survives: no
 //     EXIF, no text, no profile, and nothing after the end.
 //   - A stored image is upright, and its colors are sRGB. Profiles without a matrix, and those of CMYK and grayscale

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Document returns the file of a PDF, which is stored unchanged. ok reports whether data starts like a PDF.
+// Document returns a PDF as a file, unchanged. ok reports whether data starts like a PDF.
 func Document(data []byte) (f core.MediaFile, ok bool) {
 	if !bytes.HasPrefix(data, []byte("%PDF-")) {
 		return f, false

@@ -45,7 +45,7 @@ func (r *gifReader) take(n int) []byte {
 	return r.b[r.at-n : r.at]
 }
 
-// table reads the color table that flags announce.
+// table reads the color table if flags announces one.
 func (r *gifReader) table(flags byte) []byte {
 	if flags&gifColorTable == 0 {
 		return nil
@@ -66,8 +66,8 @@ func (r *gifReader) subBlocks() (whole, data []byte) {
 	return r.b[from:r.at], data
 }
 
-// cleanGIF copies the screen, the colors, the frames and their durations. It drops everything else: comments, texts,
-// application data, and any data after the end. It decodes each frame to validate it.
+// cleanGIF copies the screen, the colors, the frames and their durations. It drops everything else: comments, plain
+// text, application data, and any data after the end. It decodes each frame to validate it.
 func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 	r := &gifReader{b: b}
 	out := append([]byte("GIF89a"), r.take(13)[6:]...)
@@ -114,7 +114,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 	return nil, r.err
 }
 
-// extension copies the extensions that belong to the image: the display of a frame, and the number of repetitions.
+// extension copies the extensions that belong to the image: how a frame is displayed, and the number of repetitions.
 func (r *gifReader) extension(out []byte) []byte {
 	label := r.take(1)[0]
 	whole, data := r.subBlocks()
@@ -125,7 +125,7 @@ func (r *gifReader) extension(out []byte) []byte {
 	return out
 }
 
-// checkFrame decodes the pixels of a frame and discards them. Extra data after the pixels is an error.
+// checkFrame decodes a frame's pixels and discards them. Extra data after the pixels is an error.
 func checkFrame(bits byte, data []byte, pixels int) error {
 	if bits < 2 || bits > 8 {
 		return broken("GIF: codes of %d bits", bits)

@@ -47,8 +47,9 @@ func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error
 	return through*fewest > through+drawn && 2*hidden > drawn, nil
 }
 
-// OnPlate returns a stored PNG or GIF on a white plate with round corners, as a PNG. Dark parts of the image are then
-// visible on every background. On white, the image looks unchanged. It returns an error if the image can't be decoded.
+// OnPlate returns a stored PNG or GIF on a white plate with round corners, as a PNG. The plate makes dark parts of the
+// image visible on every background. On white, the image looks unchanged. It returns an error if the image can't be
+// decoded.
 func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 	decode := png.Decode
 	if mediaType == GIF {

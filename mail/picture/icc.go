@@ -20,7 +20,7 @@ var (
 	}
 )
 
-// These are values of a PNG's cICP (ITU-T H.273).
+// These are values in a PNG's cICP chunk (ITU-T H.273).
 const (
 	transferSRGB = 13
 	primariesP3  = 12
@@ -28,7 +28,7 @@ const (
 
 // conversion converts colors to sRGB. A nil conversion leaves them unchanged.
 type conversion struct {
-	linear [3][256]float64 // linear value for each value of a channel
+	linear [3][256]float64 // linear value for each channel value
 	to     matrix          // matrix to linear sRGB
 }
 
@@ -91,7 +91,7 @@ func profileConversion(p []byte) *conversion {
 	return c
 }
 
-// changesNothing reports whether each of a few distant sample colors moves by at most one step.
+// changesNothing reports whether the conversion moves each of a few distant sample colors by at most one step.
 func (c *conversion) changesNothing() bool {
 	values := []uint8{0, 50, 128, 200, 255}
 	for _, r := range values {
@@ -109,7 +109,7 @@ func (c *conversion) changesNothing() bool {
 
 func absDiff(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// color converts a color to sRGB and clips values outside of it.
+// color converts a color to sRGB and clips out-of-range values.
 func (c *conversion) color(r, g, b uint8) (uint8, uint8, uint8) {
 	x, y, z := c.linear[0][r], c.linear[1][g], c.linear[2][b]
 	var out [3]uint8
@@ -140,10 +140,10 @@ func (c *conversion) palette(m *image.Paletted) *image.Paletted {
 	return &image.Paletted{Pix: m.Pix, Stride: m.Stride, Rect: m.Rect, Palette: p}
 }
 
-// fixed parses a number of type s15Fixed16.
+// fixed parses an s15Fixed16 number.
 func fixed(b []byte) float64 { return float64(int32(binary.BigEndian.Uint32(b))) / 65536 }
 
-// curveOf parses a curve of type curv or para. For any other type it returns nil.
+// curveOf parses a curv or para curve. For any other type it returns nil.
 func curveOf(b []byte) func(float64) float64 {
 	if len(b) < 12 {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// These are markers of JPEG (ITU T.81 table B.1).
+// These are JPEG markers (ITU T.81 table B.1).
 const (
 	jpegSOF0 = 0xc0 // baseline
 	jpegSOF2 = 0xc2 // progressive
@@ -16,7 +16,7 @@ const (
 	jpegAPP2 = 0xe2 // ICC
 )
 
-// maxProfile is the maximum number of bytes of an ICC profile to read. Profiles with a matrix have a few hundred.
+// maxProfile is the maximum number of ICC profile bytes to read. Profiles with a matrix have a few hundred.
 const maxProfile = 1 << 20
 
 // jpegHead parses the segments up to the first scan, and counts the scans.
@@ -53,7 +53,7 @@ func jpegHead(b []byte) (h head, err error) {
 		case marker == jpegAPP1 && bytes.HasPrefix(s, []byte("Exif\x00\x00")) && h.orientation == 0:
 			h.orientation = exifOrientation(s[6:])
 		case marker == jpegAPP2 && bytes.HasPrefix(s, []byte("ICC_PROFILE\x00")) && len(s) > 14 &&
-			len(h.profile) < maxProfile: // its parts are in order in all known files
+			len(h.profile) < maxProfile: // parts are in order in all known files
 			h.profile = append(h.profile, s[14:]...)
 		}
 	}
@@ -84,7 +84,7 @@ func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	}
 	h.perPixel = max(1, float64(samples)/float64(most))
 	if marker == jpegSOF2 {
-		h.perPixel *= 5 // the decoder also stores each sample as a coefficient of 4 bytes
+		h.perPixel *= 5 // the decoder also stores each sample as a 4-byte coefficient
 	}
 	if n == 4 {
 		h.perPixel += 4 // as CMYK
@@ -99,7 +99,7 @@ var luminance = [64]int{
 	121, 112, 100, 120, 92, 101, 103, 99,
 }
 
-// qualityOf estimates the quality setting of a JPEG from its first quantization table; 0: unknown.
+// qualityOf estimates a JPEG's quality setting from its first quantization table; 0: unknown.
 func qualityOf(s []byte) int {
 	if len(s) < 65 || s[0]>>4 != 0 {
 		return 0

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// MaxPixels is the maximum number of pixels of a JPEG, and of each frame of a GIF.
+	// MaxPixels is the maximum number of pixels in a JPEG, and in each frame of a GIF.
 	MaxPixels = 40_000_000
-	// MaxMemory is the maximum number of bytes that an image may take in memory while it is read.
+	// MaxMemory is the maximum number of bytes that reading an image may use.
 	MaxMemory = 256 << 20
 
-	// MailWidth is the maximum width of an image in emails, in pixels: twice the width of a column, for
-	// high-resolution screens.
+	// MailWidth is the maximum width in pixels of an image in emails: twice a column's width, for high-resolution
+	// screens.
 	MailWidth = 1200
 	// FullWidth is the maximum width of a stored image, in pixels.
 	FullWidth = 2400
@@ -36,7 +36,7 @@ const (
 	GIF  = "image/gif"
 )
 
-// Picture is an uploaded image whose header was parsed.
+// Picture is an uploaded image with a parsed header.
 type Picture struct {
 	Memory int64 // maximum number of bytes that Make uses, in addition to the uploaded file
 
@@ -53,7 +53,7 @@ type head struct {
 	profile       []byte  // ICC profile; nil: none
 	primaries     int     // primaries in a PNG's cICP; 0: unspecified
 	perPixel      float64 // bytes of memory per pixel while decoding
-	quality       int     // quality of a JPEG, 1 to 100; 0: other formats
+	quality       int     // JPEG quality, 1 to 100; 0: other formats
 }
 
 // upright returns the size of the image after it is turned upright.
@@ -76,8 +76,8 @@ func refusedf(format string, args ...any) *core.Error {
 	return e
 }
 
-// Open parses the header of an image. If data is not an image, has an unsupported format, or has too many pixels, it
-// returns an Invalid error with code unsupported_picture or invalid_picture. data must not change until Make returns.
+// Open parses an image's header. If data is not an image, has an unsupported format, or has too many pixels, it returns
+// an Invalid error with code unsupported_picture or invalid_picture. data must not change until Make returns.
 func Open(data []byte) (*Picture, error) {
 	f, err := formatOf(data)
 	if err != nil {
@@ -122,13 +122,13 @@ func within(width, height, limit int) (int, int) {
 	return limit, max(1, (height*limit+width/2)/width)
 }
 
-// errTooLong is returned while a file is written, once it is too long.
+// errTooLong is returned while writing a file that has become too long.
 var errTooLong = errors.New("image: too many bytes")
 
-// Make decodes the image and returns it in its stored forms: full is at most FullWidth wide, and mail, for emails, at
-// most MailWidth. If the image needn't be scaled down, both are the same file. If the image can't be decoded, the error
-// is of kind Invalid with code invalid_picture. If a file would exceed limit bytes, it is of kind core.TooLarge. If ctx
-// ends, Make returns its error.
+// Make decodes the image and returns its stored forms: full is at most FullWidth wide, and mail, for emails, at most
+// MailWidth. If the image needn't be scaled down, both are the same file. If the image can't be decoded, the error is
+// of kind Invalid with code invalid_picture. If a file would exceed limit bytes, it is of kind core.TooLarge. If ctx
+// ends, Make returns ctx's error.
 func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFile, err error) {
 	if p.format == formatGIF {
 		data, err := cleanGIF(ctx, p.data)
@@ -170,7 +170,7 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 	return full, mail, err
 }
 
-// decode decodes the pixels. A panic of the decoder becomes an error of the image. An error of ctx is returned
+// decode decodes the pixels. A decoder panic is reported as an error in the image. An error of ctx is returned
 // unchanged.
 func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	defer func() {
@@ -264,7 +264,7 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 	}
 }
 
-// jpegQuality returns the quality of the original JPEG, within sensible limits, so that no file grows.
+// jpegQuality returns the original JPEG's quality, within sensible limits, so that no file grows.
 func (p *Picture) jpegQuality() int {
 	if p.quality == 0 {
 		return 88

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// AddPlayMark adds a play mark in the middle of the image, which Make draws. The mark shows that the image leads to a
-// video. AddPlayMark returns an Invalid error for a GIF, because its frames are stored unchanged.
+// AddPlayMark makes Make draw a play mark in the middle of the image, which shows that the image leads to a video.
+// AddPlayMark returns an Invalid error for a GIF, because GIF frames are stored unchanged.
 func (p *Picture) AddPlayMark() error {
 	if p.format == formatGIF {
 		return refusedf("A GIF can't be the thumbnail of a video. Use a PNG, JPEG or WebP.")
@@ -32,10 +32,11 @@ func drawPlayMark(m *image.NRGBA) {
 	}
 }
 
-// covered returns the share of a pixel that is inside a shape, whose edge has this distance from the pixel's center.
+// covered returns the share of a pixel that is inside a shape, given the distance from the shape's edge to the pixel's
+// center.
 func covered(distance float64) float64 { return min(max(distance+0.5, 0), 1) }
 
-// paint puts a gray over a pixel.
+// paint draws a gray over a pixel.
 func paint(pixel []uint8, gray uint8, alpha float64) {
 	below := float64(pixel[3]) / 255 * (1 - alpha)
 	whole := alpha + below

@@ -6,8 +6,8 @@ import (
 	"image/color"
 )
 
-// rowsOf returns a function that reads a row of an image: red, green, blue and alpha of each pixel from 0 to 255,
-// with the colors premultiplied by alpha.
+// rowsOf returns a function that reads an image row: red, green, blue and alpha of each pixel from 0 to 255, with the
+// colors premultiplied by alpha.
 func rowsOf(m image.Image) func(y int, row []float32) {
 	b := m.Bounds()
 	switch m := m.(type) {
@@ -69,7 +69,7 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 	}
 }
 
-// readFast reports whether encoders read an image type fast. All other types are redrawn with 8 bits per channel.
+// readFast reports whether encoders read an image type quickly. All others are redrawn with 8 bits per channel.
 func readFast(m image.Image) bool {
 	switch m.(type) {
 	case *image.YCbCr, *image.NRGBA, *image.RGBA, *image.Gray, *image.Paletted:
@@ -86,7 +86,7 @@ func ycbcrRow(m *image.YCbCr, y int, row []float32) {
 	}
 }
 
-// multiply multiplies the colors of a row by alpha.
+// multiply multiplies the colors in a row by alpha.
 func multiply(row []float32, alpha func(x int) uint8) {
 	for x := range len(row) / 4 {
 		a := alpha(x)

@@ -18,13 +18,13 @@ func catmullRom(x float64) float64 {
 	return 0
 }
 
-// tap is the source of a pixel: consecutive pixels of the source, with their weights.
+// tap is what a pixel is computed from: consecutive source pixels with their weights.
 type tap struct {
 	first   int
 	weights []float32
 }
 
-// tapsFor returns the taps that scale a row of from pixels down to to pixels. to must not exceed from.
+// tapsFor returns the taps for scaling a row of from pixels down to to pixels. to must not exceed from.
 func tapsFor(from, to int) []tap {
 	taps := make([]tap, to)
 	scale := float64(from) / float64(to)
@@ -45,8 +45,8 @@ func tapsFor(from, to int) []tap {
 	return taps
 }
 
-// scale returns the image scaled down to a size. Neither side may grow. If ctx ends, it returns its error. A photo is
-// scaled by its planes, which takes a third of the time. All other images become NRGBA.
+// scale returns the image scaled down to a size. Neither side may grow. If ctx ends, scale returns ctx's error. A photo
+// is scaled by its planes, which takes a third of the time. All other images become NRGBA.
 func scale(ctx context.Context, m image.Image, width, height int) (image.Image, error) {
 	if photo, ok := m.(*image.YCbCr); ok && photo.Rect.Min == (image.Point{}) {
 		return scalePhoto(ctx, photo, width, height)
@@ -54,14 +54,14 @@ func scale(ctx context.Context, m image.Image, width, height int) (image.Image, 
 	return scalePixels(ctx, m, width, height)
 }
 
-// scalePixels is scale for any image. The result has no premultiplied alpha.
+// scalePixels is scale for any image. The result's alpha is not premultiplied.
 func scalePixels(ctx context.Context, m image.Image, width, height int) (*image.NRGBA, error) {
 	out := image.NewNRGBA(image.Rect(0, 0, width, height))
 	s := scaling{from: m.Bounds().Size(), to: out.Rect.Size(), channels: 4, narrow: narrow}
 	return out, s.do(ctx, rowsOf(m), func(y int, row []float32) { store(row, out.Pix[y*out.Stride:]) })
 }
 
-// scalePhoto is scale for the planes of a photo.
+// scalePhoto is scale for a photo's planes.
 func scalePhoto(ctx context.Context, m *image.YCbCr, width, height int) (*image.YCbCr, error) {
 	out := image.NewYCbCr(image.Rect(0, 0, width, height), m.SubsampleRatio)
 	plane := func(from, to []byte, stride, toStride int, size, toSize image.Point) error {
@@ -88,24 +88,24 @@ func scalePhoto(ctx context.Context, m *image.YCbCr, width, height int) (*image.
 	return out, err
 }
 
-// colorSize returns the size of the planes with the colors of a photo.
+// colorSize returns the size of a photo's color planes.
 func colorSize(m *image.YCbCr) image.Point {
 	last := m.COffset(m.Rect.Max.X-1, m.Rect.Max.Y-1)
 	return image.Pt(last%m.CStride+1, last/m.CStride+1)
 }
 
-// scaling scales rows of an image down to another size.
+// scaling scales image rows down to another size.
 type scaling struct {
 	from, to image.Point
-	channels int // values of a pixel
+	channels int // values per pixel
 	narrow   func(source, row []float32, taps []tap)
 }
 
-// do calls read for each row of the source and write for each row of the result, in order.
+// do calls read for each source row and write for each result row, in order.
 func (s *scaling) do(ctx context.Context, read, write func(y int, row []float32)) error {
 	across, down := tapsFor(s.from.X, s.to.X), tapsFor(s.from.Y, s.to.Y)
 	source := make([]float32, s.channels*s.from.X)
-	ring := make([][]float32, 0, 16) // rows of the source, as wide as the result, starting at first
+	ring := make([][]float32, 0, 16) // source rows, as wide as the result, starting at row first
 	first := 0
 	var spare [][]float32
 	sum := make([]float32, s.channels*s.to.X)
@@ -141,7 +141,7 @@ func (s *scaling) do(ctx context.Context, read, write func(y int, row []float32)
 	return nil
 }
 
-// narrowPlane scales a row with one value for each pixel to the width of the result.
+// narrowPlane scales a row with one value per pixel to the result's width.
 func narrowPlane(source, row []float32, taps []tap) {
 	for x, t := range taps {
 		var v float32
@@ -153,7 +153,7 @@ func narrowPlane(source, row []float32, taps []tap) {
 	}
 }
 
-// narrow scales a row of the source to the width of the result.
+// narrow scales a source row to the result's width.
 func narrow(source, row []float32, taps []tap) {
 	for x, t := range taps {
 		var r, g, b, a float32

@@ -3,18 +3,18 @@ package picture
 import "encoding/binary"
 
 const (
-	// MaxScans is the maximum number of scans of a JPEG. Cameras and programs write 1 to 20.
+	// MaxScans is the maximum number of scans in a JPEG. Cameras and image editors write 1 to 20.
 	MaxScans = 100
 	// maxVisits limits the total work of all scans. A decoder visits every block of a component in every scan that
-	// names it, however few bytes the scan has. The largest images that fit in memory need 4 million with the ten
-	// scans that encoders write.
+	// names it, even if the scan has few bytes. The largest images that fit in memory need 4 million with the ten scans
+	// that encoders write.
 	maxVisits = 12_000_000
 
 	jpegRST0 = 0xd0
 	jpegRST7 = 0xd7
 )
 
-// frame holds the parts of a frame header that determine the work of a scan.
+// frame holds the parts of a frame header that determine how much work a scan is.
 type frame struct {
 	progressive bool
 	blocks      map[byte]int // number of 8 × 8 blocks by component
@@ -23,7 +23,7 @@ type frame struct {
 	visits      int
 }
 
-// countScans reads the markers from the first scan on, at b[at:], and rejects a JPEG whose scans cost too much. It
+// countScans reads the markers from the first scan on, at b[at:], and rejects a JPEG with scans that cost too much. It
 // decodes nothing. Like decoders, it skips data other than markers.
 func (f *frame) countScans(b []byte, at int) error {
 	for at+4 <= len(b) {
@@ -38,7 +38,7 @@ func (f *frame) countScans(b []byte, at int) error {
 		}
 		size := int(binary.BigEndian.Uint16(b[at+2:]))
 		if marker == jpegEOI || size < 2 || at+2+size > len(b) {
-			return nil // the decoder ends here, too
+			return nil // the decoder also ends here
 		}
 		if marker == jpegSOS {
 			if err := f.scan(b[at+4 : at+2+size]); err != nil {
@@ -50,7 +50,7 @@ func (f *frame) countScans(b []byte, at int) error {
 	return nil
 }
 
-// scan adds the work of a scan to the total. s is the header of the scan (ITU T.81 B.2.3).
+// scan adds a scan's work to the total. s is the header of the scan (ITU T.81 B.2.3).
 func (f *frame) scan(s []byte) error {
 	if f.scans++; f.scans > MaxScans {
 		return refusedf("The JPEG has more than %d scans. Save it again as a JPEG that isn't progressive.", MaxScans)

@@ -34,7 +34,7 @@ func webpHead(b []byte) (h head, err error) {
 			}
 			h.perPixel = 1.6
 			if alpha {
-				h.perPixel = 6 // the alpha channel is an image of its own, which takes 4 while decoding
+				h.perPixel = 6 // the alpha channel is a separate image, which takes 4 while decoding
 			}
 		case name == "VP8L" && len(c) >= 5 && h.perPixel == 0:
 			bits := binary.LittleEndian.Uint32(c[1:])
@@ -54,7 +54,7 @@ func webpHead(b []byte) (h head, err error) {
 	return h, nil
 }
 
-// webpSize records the size of the pixels, which must match the size of the frame.
+// webpSize records the image's size in pixels, which must match the frame's size.
 func (h *head) webpSize(w, t int) error {
 	if h.width != 0 && (h.width != w || h.height != t) {
 		return broken("WebP: a picture of %d × %d in a frame of %d × %d", w, t, h.width, h.height)
@@ -63,7 +63,7 @@ func (h *head) webpSize(w, t int) error {
 	return nil
 }
 
-// fullRange converts the colors of a lossy WebP to the full range of a JPEG. They use only a part of a byte's values
+// fullRange converts a lossy WebP's colors to the full range, as in a JPEG. They use only a part of a byte's values
 // (RFC 9649 section 9.2, ITU-R BT.601), which golang.org/x/image/webp leaves unchanged.
 func fullRange(m image.Image) {
 	var p *image.YCbCr

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// maxPNGPixels is the maximum number of pixels of a PNG or WebP. Both cost more to read than a JPEG.
+	// maxPNGPixels is the maximum number of pixels in a PNG or WebP. Both cost more to read than a JPEG.
 	maxPNGPixels = 25_000_000
 	// maxSide is the maximum width or height of an image in pixels.
 	maxSide = 30_000
-	// keptPNG is the maximum number of pixels of a stored PNG. Writing a PNG takes ten times as long as reading it.
+	// keptPNG is the maximum number of pixels in a stored PNG. Writing a PNG takes ten times as long as reading it.
 	keptPNG = 4_000_000
 
-	// A PNG is first written fast. It is written again, with better compression, if that is quick: if it has few pixels
-	// and they compress well.
+	// A PNG is first written quickly. If it has few pixels and they compress well, it is written again with better
+	// compression.
 	thorough       = 4 << 20 // bytes of pixels
 	compressesWell = 10      // compression factor
 )
 
-// piece is the number of bytes that a decoder gets between two checks of the context. A few bytes may cause much
-// work: a JPEG scan over millions of pixels has 200.
+// piece is the number of bytes that a decoder gets between two context checks. A few bytes may cause much work: a JPEG
+// scan over millions of pixels has 200.
 const piece = 256
 
 // whileWanted is a reader that fails with the context's error, so that a decoder stops.
@@ -40,7 +40,7 @@ func (w whileWanted) Read(p []byte) (int, error) {
 	return w.r.Read(p[:min(len(p), piece)])
 }
 
-// keptSize returns the size of a stored image: at most limit wide, and for a PNG at most keptPNG pixels.
+// keptSize returns a stored image's size: at most limit wide, and for a PNG at most keptPNG pixels.
 func (h *head) keptSize(width, height, limit int) (int, int) {
 	w, t := within(width, height, limit)
 	if h.format == formatJPEG || w*t <= keptPNG {
@@ -49,7 +49,7 @@ func (h *head) keptSize(width, height, limit int) (int, int) {
 	return within(width, height, max(1, int(float64(w)*math.Sqrt(keptPNG/float64(w*t)))))
 }
 
-// writePNG encodes an image fast, and again with better compression if that is quick.
+// writePNG encodes an image quickly, and again with better compression if that is quick.
 func writePNG(out *limited, m image.Image) error {
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := fast.Encode(out, m); err != nil {

@@ -32,10 +32,10 @@ const (
 )
 
 // ParseBounce returns the reports in a message to rcpt, its envelope recipient (empty if unknown). It recognizes
-// delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and bounces of no
-// standard form. Any message to the address of List-Unsubscribe is a request to unsubscribe. The reports have no
-// address except Names, because only identifiers that we created are trusted. For any other message, such as a
-// personal or automatic reply, it returns nothing.
+// delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and nonstandard
+// bounces. Any message to a List-Unsubscribe address is a request to unsubscribe. The reports contain Names instead of
+// an address, because only identifiers that we created are trusted. For any other message, such as a personal or
+// automatic reply, it returns nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
@@ -54,8 +54,8 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 		b.status()
 	case b.junk: // spam complaint from Outlook.com (JMRP)
 		b.add(complained)
-	case b.to("u+") != "": // sent by an email program, whose user may not have seen it (RFC 2369 section 3.2)
-		b.at = now // with another clock, the request could appear older than the subscription
+	case b.to("u+") != "": // sent by an email client, perhaps without its user's knowledge (RFC 2369 section 3.2)
+		b.at = now // with the sender's clock, the request could appear older than the subscription
 		b.add(unsubscribed, b.to("u+"))
 	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // not sent to our return address, so it may be any message
 	case strings.HasSuffix(b.machine, "delivery-status"):
@@ -82,7 +82,7 @@ type bounce struct {
 	machine string // media type of the machine-readable part; empty: none
 	report  []byte // machine-readable part
 	text    string // start of the first human-readable part
-	junk    bool   // the returned message has the mark of Outlook.com's complaints
+	junk    bool   // the returned message has Outlook.com's complaint mark
 }
 
 // addressees returns the delivery addresses in the header. One of them may be our return address.
@@ -99,7 +99,7 @@ func addressees(h *message.Header) (to []string) {
 	return to[:min(len(to), maxBounceGroups)]
 }
 
-// dateOf returns the date of a message, or now if the date is implausible.
+// dateOf returns a message's date, or now if the date is implausible.
 func dateOf(h *message.Header, now core.Instant) core.Instant {
 	t, err := netmail.ParseDate(h.Get("Date"))
 	if err != nil || !within(core.At(t), now, maxBounceAge) {
@@ -108,7 +108,7 @@ func dateOf(h *message.Header, now core.Instant) core.Instant {
 	return core.At(t)
 }
 
-// bounceID returns an identifier of the message, so that it counts only once.
+// bounceID returns an identifier for the message, so that it counts only once.
 func bounceID(h *message.Header, data []byte) string {
 	if id := strings.TrimSpace(h.Get("Message-Id")); id != "" && len(id) <= 998 {
 		return id
@@ -117,7 +117,7 @@ func bounceID(h *message.Header, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// add adds a report of outcome.
+// add adds a report with an outcome.
 func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	key := core.ProviderKey("mail", b.id, strconv.Itoa(len(b.out)))
 	if p, ok := reportOf(outcome, "", b.id, b.at, key, append(names, b.names...)...); ok {
@@ -125,7 +125,7 @@ func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	}
 }
 
-// to returns the first address with a prefix among the recipients of the message, or an empty string.
+// to returns the message's first recipient address with a prefix, or an empty string.
 func (b *bounce) to(prefix string) string {
 	for _, name := range b.names {
 		if strings.HasPrefix(strings.ToLower(name), prefix) {
@@ -187,7 +187,7 @@ func (b *bounce) parts(m *message.Entity) {
 // junkMark is the field that Outlook.com adds to a message that a user has marked as junk.
 const junkMark = "X-HmXmrOriginalRecipient"
 
-// returned returns the fields of a returned message's header that may contain identifiers created by us.
+// returned returns the header fields of a returned message that may contain our identifiers.
 func returned(h textproto.Header) []string {
 	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
 	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {
@@ -246,7 +246,7 @@ func firstWordOf(s string) string {
 	return ""
 }
 
-// feedback parses a feedback report. Its address is often withheld, so the email is identified by its names.
+// feedback parses a feedback report. It often withholds the address, so its names identify the email.
 func (b *bounce) feedback() {
 	all := groups(bytes.NewReader(b.report))
 	if len(all) == 0 {

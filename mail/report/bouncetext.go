@@ -14,12 +14,12 @@ import (
 const maxBounceText = 16 << 10
 
 var (
-	// originalBegins matches the lines before the returned message, as in bounces of 1&1 and GMX, Exim, qmail and
+	// originalBegins matches the lines before the returned message, as in bounces from 1&1 and GMX, Exim, qmail and
 	// others.
 	originalBegins = regexp.MustCompile(`(?im)^[ >]*(?:-{2,} ?(?:the header of the original message|this is a copy of|` +
 		`below this line is a copy|original message|undelivered message|returned message|message headers? follow|` +
 		`unsent message|forwarded message)|(?:the )?original message (?:header|follows)|(?:received|return-path|message-id): )`)
-	// onlyDelayed matches warnings: the email is still on its way.
+	// onlyDelayed matches warnings about a delay: the email is still on its way.
 	onlyDelayed = regexp.MustCompile(`(?i)warning message only|still (?:being )?(?:retried|undelivered)|will (?:continue|keep)(?: to)? try|` +
 		`has been delayed|delivery (?:is |was )?delayed|no action is required|do not need to resend|could not send message for past`)
 	isExpired   = regexp.MustCompile(`(?i)retry time|timeout exceeded|delivery expired|queue too long|too long in (?:the )?queue`)
@@ -30,7 +30,7 @@ var (
 // maxBounceDepth is the maximum depth of nested parts to search for text.
 const maxBounceDepth = 3
 
-// textOf returns the start of the first text of a part. It searches nested parts up to depth.
+// textOf returns the start of a part's first text. It searches nested parts up to depth.
 func textOf(e *message.Entity, depth int) string {
 	kind, _, _ := e.Header.ContentType()
 	if parts := e.MultipartReader(); parts != nil && depth > 0 {
@@ -47,7 +47,7 @@ func textOf(e *message.Entity, depth int) string {
 	return strings.ToValidUTF8(string(body), "\ufffd")
 }
 
-// told parses a text that reports a bounce, and adds the report. It ignores warnings about a delay.
+// told parses the text of a bounce, and adds the report. It ignores warnings about a delay.
 func (b *bounce) told(subject, text string) {
 	for _, id := range returnedIn.FindAllStringSubmatch(text, 4) {
 		b.names = append(b.names, id[1])
@@ -61,8 +61,8 @@ func (b *bounce) told(subject, text string) {
 	b.fail(verdictOfText(text), someBounce)
 }
 
-// verdictOfText returns the verdict on the address from the lines of a bounce's text. A policy refusal takes
-// precedence, then a missing or disabled address, then a temporary failure, then a doubtful address.
+// verdictOfText returns the verdict on the address from the lines of a bounce. A policy refusal takes precedence, then
+// a missing or disabled address, then a temporary failure, then a doubtful address.
 func verdictOfText(text string) smtp.Verdict {
 	seen := map[smtp.Verdict]bool{}
 	for line := range strings.Lines(text) {

@@ -1,11 +1,11 @@
 // Package report parses feedback about sent emails: webhooks of email providers, and bounce messages.
 //
 //	provider.go   Hook verifies a Request, Kind.Reports parses its events; settle
-//	kinds.go      Kinds: the table of providers, and code that their files share
+//	kinds.go      Kinds: the table of providers, and code shared by their files
 //	mailgun.go mailjet.go postmark.go resend.go sendgrid.go ses.go   one provider each
-//	sns.go        messages of Amazon SNS: signature, certificate, confirmation
-//	bounce.go     ParseBounce: delivery status (RFC 3464), feedback (RFC 5965), requests to unsubscribe
-//	bouncetext.go bounces of no standard form
+//	sns.go        Amazon SNS messages: signature, certificate, confirmation
+//	bounce.go     ParseBounce: delivery status (RFC 3464), feedback (RFC 5965), unsubscribe requests
+//	bouncetext.go nonstandard bounces
 //	autoreply.go  automatic replies, and signs of a bounce
 //	lmtp.go       BounceServer: the LMTP listener for bounce messages
 //
@@ -17,7 +17,7 @@
 //
 // Invariants:
 //
-//   - No content of a webhook is used before its signature or secret is verified.
+//   - No webhook content is used before its signature or secret is verified.
 //   - A bounce message is trusted only for identifiers that we created (return address, Message-ID, unsubscribe
 //     address), never for the addresses in it.
 //   - Two reports of the same event have the same Key.

@@ -79,7 +79,7 @@ func equalText(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// These are the events that providers report, each under its own names.
+// These are the events that providers report under different names.
 var (
 	hardBounced  = core.ProviderEvent{Type: core.ProviderHardBounced, BounceType: core.HardBounce}
 	softBounced  = core.ProviderEvent{Type: core.ProviderSoftBounced, BounceType: core.SoftBounce}
@@ -93,10 +93,10 @@ var (
 	unsubscribed = core.ProviderEvent{Type: unsubscribeMark}
 )
 
-// unsubscribeMark is the type of an event that reports an unsubscribe, because core has none.
+// unsubscribeMark is the type of an unsubscribe event, because core has none.
 const unsubscribeMark = "unsubscribe"
 
-// reportOf returns a report of an outcome. If the outcome is empty, ok is false.
+// reportOf returns a report with an outcome. If the outcome is empty, ok is false.
 func reportOf(
 	outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string,
 ) (p core.ProviderReport, ok bool) {
@@ -105,13 +105,13 @@ func reportOf(
 	return p, outcome.Type != ""
 }
 
-// refusesSender reports whether a status or reply refuses the sender or the email by policy (X.7.x of RFC 3463),
-// which is not the recipient's fault.
+// refusesSender reports whether a status or reply refuses the sender or the email by policy (X.7.x in RFC 3463), which
+// is not the recipient's fault.
 func refusesSender(status, reply string) bool {
 	return strings.HasPrefix(status, "5.7.") || strings.HasPrefix(smtp.CodeIn(reply), "5.7.")
 }
 
-// bareAddress returns the address of a mailbox that may have a display name.
+// bareAddress returns a mailbox's address without any display name.
 func bareAddress(s string) string {
 	if strings.ContainsAny(s, "<\"") {
 		if a, err := mail.ParseAddress(s); err == nil {
@@ -121,7 +121,7 @@ func bareAddress(s string) string {
 	return s
 }
 
-// looseText is a JSON value that a provider writes as either a number or a string.
+// looseText is a JSON value that a provider sends as either a number or a string.
 type looseText string
 
 // UnmarshalJSON implements json.Unmarshaler. It accepts any value.
@@ -136,7 +136,7 @@ func (t *looseText) UnmarshalJSON(b []byte) error {
 
 func (t looseText) String() string { return string(t) }
 
-// instantOf parses an RFC 3339 time. For any other text it returns 0.
+// instantOf parses an RFC 3339 time. For any other string it returns 0.
 func instantOf(s string) core.Instant {
 	at, err := core.ParseInstant(s)
 	if err != nil {
@@ -145,7 +145,7 @@ func instantOf(s string) core.Instant {
 	return at
 }
 
-// unixOf parses Unix seconds with an optional fraction. For any other text it returns 0.
+// unixOf parses Unix seconds with an optional fraction. For any other string it returns 0.
 func unixOf(n looseText) core.Instant {
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || f < 0 || f > 253402300799 {
@@ -200,7 +200,7 @@ func readBatch[T any](r *Request) ([]T, error) {
 	return many, nil
 }
 
-// lastingTolerance is the maximum age of a signed event if the provider's retries keep the time of the first try. A
+// lastingTolerance is the maximum age of a signed event if the provider's retries keep the time of the first attempt. A
 // replay has no effect, because an event counts only once.
 const lastingTolerance = time.Hour
 

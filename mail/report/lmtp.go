@@ -14,7 +14,7 @@ import (
 )
 
 // BounceServer receives bounce messages through LMTP (RFC 2033) from a mail server on this machine or nearby. It
-// accepts every recipient and every message. Only the content of a message decides whether it reports anything.
+// accepts every recipient and message. Only a message's content decides whether it reports anything.
 type BounceServer struct {
 	// Take is called with each message, once per recipient. If it returns an error, the sender is asked to retry.
 	Take func(ctx context.Context, rcpt string, data []byte) error
@@ -30,7 +30,7 @@ const (
 	lmtpBytes       = 64 << 20 // only MaxBounce are read, but a refusal would bounce the bounce
 )
 
-// NewBounceServer returns a server that uses name in its greeting.
+// NewBounceServer returns a server with name in its greeting.
 func NewBounceServer(
 	name string, take func(ctx context.Context, rcpt string, data []byte) error, log *slog.Logger,
 ) *BounceServer {
@@ -44,7 +44,7 @@ func NewBounceServer(
 	return b
 }
 
-// Serve accepts messages from l until Shutdown, and then returns nil. It serves up to 32 connections at a time.
+// Serve accepts messages from l until Shutdown, then returns nil. It serves up to 32 connections at a time.
 func (b *BounceServer) Serve(l net.Listener) error {
 	err := b.server.Serve(netutil.LimitListener(l, lmtpConnections))
 	if err != nil && !errors.Is(err, smtp.ErrServerClosed) {
@@ -53,7 +53,7 @@ func (b *BounceServer) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown waits for the messages in flight until ctx ends. Then it closes their connections, and the senders retry.
+// Shutdown waits for the messages in flight until ctx ends. It then closes their connections, and the senders retry.
 func (b *BounceServer) Shutdown(ctx context.Context) error {
 	if err := b.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return b.server.Close()
@@ -61,7 +61,7 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// nullReturnPath is the header field of a message with an empty sender.
+// nullReturnPath is the header field for an empty sender.
 const nullReturnPath = "Return-Path: <>\r\n"
 
 // bounceSession is one connection (smtp.LMTPSession).
@@ -116,7 +116,7 @@ func (s *bounceSession) Reset() { s.rcpts, s.null = nil, false }
 // Logout implements smtp.Session.
 func (s *bounceSession) Logout() error { return nil }
 
-// noStatus ignores the statuses of recipients.
+// noStatus ignores recipient statuses.
 type noStatus struct{}
 
 func (noStatus) SetStatus(string, error) {}

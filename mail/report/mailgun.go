@@ -15,7 +15,7 @@ import (
 // mailgunTolerance is the maximum age of a request. Mailgun retries for eight hours; a token counts only once.
 const mailgunTolerance = 12 * time.Hour
 
-// mailgunRequest is a webhook of Mailgun.
+// mailgunRequest is a Mailgun webhook request.
 type mailgunRequest struct {
 	Signature struct {
 		Timestamp looseText `json:"timestamp"`
@@ -44,7 +44,7 @@ type mailgunRequest struct {
 	} `json:"event-data"`
 }
 
-// verifyMailgun checks the signature in the body. It covers timestamp and token only.
+// verifyMailgun checks the signature in the body, which covers only timestamp and token.
 func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	var in mailgunRequest
 	if json.Unmarshal(r.Body, &in) != nil || in.Signature.Token == "" {
@@ -64,7 +64,7 @@ func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 }
 
 // verdict returns the verdict on the address from the server's reply, which may contradict the severity. Mailgun also
-// gives up if it is blocked (espblock) or if an email has become too old.
+// gives up if it is blocked (espblock) or the email is too old.
 func (r *mailgunRequest) verdict() smtp.Verdict {
 	switch e := &r.Event; e.Reason {
 	case "espblock", "blacklisted":
@@ -102,7 +102,7 @@ func (r *mailgunRequest) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// parseMailgun parses the event of a request.
+// parseMailgun parses the event in a request.
 func parseMailgun(r *Request) ([]core.ProviderReport, error) {
 	var in mailgunRequest
 	if err := readJSON(r.Body, &in); err != nil {

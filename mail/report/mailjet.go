@@ -2,7 +2,7 @@ package report
 
 import "newsletterd/core"
 
-// mailjetEvent is one event of Mailjet.
+// mailjetEvent is one Mailjet event.
 type mailjetEvent struct {
 	Event      string    `json:"event"`
 	Time       looseText `json:"time"`
@@ -15,8 +15,8 @@ type mailjetEvent struct {
 	Payload    string    `json:"Payload"`
 }
 
-// sender reports whether the sender, the email or Mailjet is at fault, and not the recipient. An address that Mailjet
-// no longer emails (preblocked) counts as a fault of the recipient.
+// sender reports whether the sender, the email or Mailjet is at fault, rather than the recipient. If Mailjet no longer
+// sends to the address (preblocked), the recipient is at fault.
 func (e *mailjetEvent) sender() bool {
 	switch e.Error {
 	case "preblocked":

@@ -24,7 +24,7 @@ func verifyBasic(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// postmarkEvent is a webhook of Postmark with any RecordType.
+// postmarkEvent is a Postmark webhook event with any RecordType.
 type postmarkEvent struct {
 	RecordType        string            `json:"RecordType"`
 	ID                looseText         `json:"ID"`
@@ -42,7 +42,7 @@ type postmarkEvent struct {
 	Metadata          map[string]string `json:"Metadata"`
 }
 
-// postmarkBounces maps values of Type to types of bounces. Values that are not in it don't concern the address.
+// postmarkBounces maps Type values to bounce types. Other values don't concern the address.
 var postmarkBounces = map[string]core.ProviderEvent{
 	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
 	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced,
@@ -53,7 +53,7 @@ var postmarkBounces = map[string]core.ProviderEvent{
 	"Unsubscribe":         unsubscribed,
 }
 
-// sender reports whether the sender or the email was refused, and not the recipient. For example, a provider blocks
+// sender reports whether the sender or the email was refused, rather than the recipient. For example, a provider blocks
 // the sender, or a server classified the email as spam without the recipient's knowledge.
 func (e *postmarkEvent) sender() bool {
 	switch e.Type {

@@ -13,10 +13,10 @@ import (
 	"newsletterd/core"
 )
 
-// HeaderSignature is the signature header of the generic kind, in net/http's spelling.
+// HeaderSignature is the generic kind's signature header, in net/http's spelling.
 const HeaderSignature = "X-Mailprovider-Sns-Signature"
 
-// Tolerance is the maximum difference between the time of a signed event and our clock, unless its kind permits more.
+// Tolerance is the maximum difference between a signed event's time and our clock, unless its kind permits more.
 const Tolerance = 300 * time.Second
 
 // These are the maximum body sizes in bytes, for kinds that send one event per request and for kinds that send
@@ -29,12 +29,12 @@ const (
 // KindGeneric is the kind with our own event format (docs/webhooks.md): one JSON object, decoded by the receiver.
 const KindGeneric = "generic"
 
-// Kind is a type of email provider. It knows how to verify and interpret its events.
+// Kind is a type of email provider, with functions to verify and interpret its events.
 type Kind struct {
 	Name    string
 	MaxBody int64 // maximum size of a request, in bytes
 	Secret  SecretForm
-	Topics  bool // providers of the kind listen to named topics, as ses does
+	Topics  bool // providers of this kind, such as ses, listen to named topics
 
 	verify func(context.Context, *Hook, *Request) error
 	parse  func(*Request) ([]core.ProviderReport, error) // nil: the receiver decodes the body
@@ -59,12 +59,12 @@ type Hook struct {
 	SNS     *SNS     // only for kind ses
 }
 
-// Request is one HTTP request of a provider. Header is an http.Header.
+// Request is one HTTP request from a provider. Header is an http.Header.
 type Request struct {
 	Header map[string][]string
 	Body   []byte
 	Now    core.Instant
-	// Malformed is the number of malformed elements of a batch that Reports has skipped.
+	// Malformed is the number of malformed batch elements that Reports has skipped.
 	Malformed int
 }
 
@@ -118,8 +118,8 @@ func (k *Kind) CheckTopics(topics []string) error {
 	return nil
 }
 
-// Verify checks that a request comes from the provider. If not, it returns core.ErrInvalidSignature. For a topic that
-// the provider does not listen to, it returns an error of kind Forbidden. If the data to check the request can't be
+// Verify checks that a request comes from the provider. If not, it returns core.ErrInvalidSignature. If the provider
+// does not listen to the request's topic, it returns an error of kind Forbidden. If data for the check can't be
 // fetched, the error is of kind Unavailable.
 func (h *Hook) Verify(ctx context.Context, r *Request) error {
 	k := KindOf(h.Kind)
@@ -129,9 +129,8 @@ func (h *Hook) Verify(ctx context.Context, r *Request) error {
 	return k.verify(ctx, h, r)
 }
 
-// Confirm answers a verified request that asks for confirmation of a subscription to events. For all other requests,
-// and for kinds without confirmation, it does nothing. If the confirmation can't be sent, it returns an error of kind
-// Unavailable.
+// Confirm responds to a verified request to confirm an event subscription. For all other requests, and for kinds
+// without confirmation, it does nothing. If the confirmation can't be sent, it returns an error of kind Unavailable.
 func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	if k := KindOf(h.Kind); k != nil && k.confirm != nil {
 		return k.confirm(ctx, h, r)
@@ -139,9 +138,9 @@ func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Reports returns the events of a verified request. A body without events is not an error: providers report more than
-// we use. Malformed elements of a batch are skipped and counted in r.Malformed. A malformed body, or a batch with
-// only malformed elements, is an error of kind Invalid.
+// Reports returns the events in a verified request. A body without events is not an error: providers report more than
+// we use. Malformed elements in a batch are skipped and counted in r.Malformed. A malformed body, or a batch with only
+// malformed elements, is an error of kind Invalid.
 func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	reports, err := k.parse(r)
 	if err != nil {
@@ -156,8 +155,8 @@ func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	return good, nil
 }
 
-// settle converts a report to the form that the store keeps. It reports whether p is usable: it must have names, or
-// an address that we could have emailed.
+// settle converts a report to the form that the store keeps. It reports whether p is usable: it must have names, or an
+// address that we could have emailed.
 func settle(p *core.ProviderReport, now core.Instant) bool {
 	email, err := core.ParseEmail(string(p.Event.Email))
 	if err != nil && (p.Event.Email != "" || len(p.Names) == 0) {
@@ -207,7 +206,7 @@ func verifyGeneric(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// near reports whether seconds, 10 digits of Unix time, is within Tolerance of now.
+// near reports whether seconds, a 10-digit Unix time, is within Tolerance of now.
 func near(seconds string, now core.Instant) bool {
 	n, err := strconv.ParseUint(seconds, 10, 63)
 	if err != nil || len(seconds) != 10 {
@@ -226,7 +225,7 @@ func hmacSHA256(key []byte, parts ...[]byte) []byte {
 	return m.Sum(nil)
 }
 
-// webhookKey returns the key in a secret of the form "whsec_" and base64, 16 to 64 bytes.
+// webhookKey returns the 16 to 64 byte key from a secret consisting of "whsec_" and base64.
 func webhookKey(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
@@ -236,13 +235,13 @@ func webhookKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// checkWebhookKey returns an error unless secret has the form of webhookKey.
+// checkWebhookKey returns an error unless webhookKey accepts secret.
 func checkWebhookKey(secret string) error {
 	_, err := webhookKey(secret)
 	return err
 }
 
-// checkGenericKey is like checkWebhookKey, but requires a key of 32 bytes, as in all our own secrets.
+// checkGenericKey is like checkWebhookKey, but requires a 32-byte key, as in all our own secrets.
 func checkGenericKey(secret string) error {
 	if key, err := webhookKey(secret); err != nil || len(key) != 32 {
 		return core.Invalidf("secret", "secret must be whsec_ followed by 32 bytes in base64.")

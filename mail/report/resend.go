@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// These are the headers of Svix, which Resend uses for signatures, in net/http's spelling.
+// These are Svix headers, which Resend uses for signatures, in net/http's spelling.
 const (
 	headerSvixID        = "Svix-Id"
 	headerSvixTimestamp = "Svix-Timestamp"
@@ -17,7 +17,7 @@ const (
 )
 
 // verifySvix checks the HMAC over id, timestamp and raw body. The header can contain several signatures, for key
-// rotations.
+// rotation.
 func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	id, stamp := headerOf(r, headerSvixID), headerOf(r, headerSvixTimestamp)
 	if id == "" || !near(stamp, r.Now) {
@@ -65,7 +65,7 @@ type resendEvent struct {
 	} `json:"data"`
 }
 
-// sender reports whether the sender was refused, and not the recipient.
+// sender reports whether the sender was refused, rather than the recipient.
 func (e *resendEvent) sender() bool { return refusesSender("", e.Data.Bounce.Message) }
 
 // outcome returns the event's outcome.
@@ -87,7 +87,7 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf maps Amazon SES's names for bounces, which Resend uses too. sender is true if the sender was refused.
+// bounceOf maps Amazon SES's names for bounces, which Resend also uses. sender means that the sender was refused.
 func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":
@@ -100,7 +100,7 @@ func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	return someBounce
 }
 
-// messageIDs returns the Message-IDs among the header fields of an email.
+// messageIDs returns the Message-IDs among an email's header fields.
 func messageIDs(headers []nameValue) (ids []string) {
 	for _, h := range headers {
 		if strings.EqualFold(h.Name, "Message-ID") {
@@ -110,7 +110,7 @@ func messageIDs(headers []nameValue) (ids []string) {
 	return ids
 }
 
-// parseResend parses the event of a request, with one report per recipient.
+// parseResend parses the event in a request, with one report per recipient.
 func parseResend(r *Request) ([]core.ProviderReport, error) {
 	var e resendEvent
 	if err := readJSON(r.Body, &e); err != nil {

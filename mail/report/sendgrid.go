@@ -59,7 +59,7 @@ func verifySendGrid(_ context.Context, h *Hook, r *Request) error {
 	return core.ErrInvalidSignature
 }
 
-// sendgridEvent is one event of SendGrid.
+// sendgridEvent is one SendGrid event.
 type sendgridEvent struct {
 	Email       string    `json:"email"`
 	Timestamp   looseText `json:"timestamp"`
@@ -75,7 +75,7 @@ type sendgridEvent struct {
 	Mark        string    `json:"nd"` // from unique_args: the token of our Message-ID
 }
 
-// verdict returns the verdict on the address from a bounce. SendGrid's classes for faults of the sender are Content and
+// verdict returns the verdict on the address from a bounce. SendGrid's classes for sender faults are Content and
 // Reputation.
 func (e *sendgridEvent) verdict() smtp.Verdict {
 	if e.Class == "Content" || e.Class == "Reputation" {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// sesMessage is the content of an SNS message from Amazon SES: a notification of an identity (notificationType) or an
-// event of a configuration set (eventType).
+// sesMessage is the content of an SNS message from Amazon SES: an identity's notification (notificationType) or a
+// configuration set's event (eventType).
 type sesMessage struct {
 	NotificationType string `json:"notificationType"`
 	EventType        string `json:"eventType"`
@@ -55,7 +55,7 @@ type sesRecipient struct {
 	Reply  string `json:"diagnosticCode"`
 }
 
-// sender reports whether the sender was refused, and not the recipient.
+// sender reports whether the sender was refused, rather than the recipient.
 func (r *sesRecipient) sender() bool { return refusesSender(r.Status, r.Reply) }
 
 // sesSeen is the time of an open or click.
@@ -106,8 +106,8 @@ func (m *sesMessage) outcomes() (out []sesOutcome) {
 	return out
 }
 
-// bounce returns the outcome of a bounce for an address. SES calls a domain without a mail host (5.4.4) transient,
-// but it is a hard bounce.
+// bounce returns the outcome of a bounce for an address. SES calls a domain without a mail host (5.4.4) transient, but
+// it is a hard bounce.
 func (m *sesMessage) bounce(r *sesRecipient) core.ProviderEvent {
 	if m.Bounce.Type == "Transient" && r.Status == "5.4.4" {
 		return hardBounced
@@ -133,8 +133,8 @@ func (m *sesMessage) names() []string {
 	return append(names, m.Mail.CommonHeaders.MessageID, bareAddress(m.Mail.Source))
 }
 
-// parseSES parses the message of an SNS notification. A message that is not from SES, such as the greeting of a new
-// topic, has no events.
+// parseSES parses the message in an SNS notification. A message that is not from SES, such as a new topic's greeting,
+// has no events.
 func parseSES(r *Request) ([]core.ProviderReport, error) {
 	var e snsEnvelope
 	if err := readJSON(r.Body, &e); err != nil {
@@ -155,9 +155,9 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	return out, nil
 }
 
-// QueueID returns the id that a provider has assigned to an email, as in its reply to the message. It returns one only
-// for Amazon SES, which replies "Ok 0100018f-…". By default, its events contain no headers, so they identify the email
-// only by that id. For all other providers it returns an empty string.
+// QueueID returns the id that a provider assigned to an email, as in its reply to the message. It returns one only for
+// Amazon SES, which replies "Ok 0100018f-…". By default, SES events contain no headers and identify the email only by
+// that id. For all other providers it returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {
 		return ""

@@ -33,15 +33,15 @@ const (
 	snsFetchTimeout   = 5 * time.Second
 	maxSNSCerts       = 32
 	maxSNSFetches     = 4
-	maxSNSIssuers     = 2 // maximum number of issuers fetched for one certificate
+	maxSNSIssuers     = 2 // maximum number of issuers fetched per certificate
 )
 
-// SNS verifies messages of Amazon SNS and caches their certificates. Its fields must not change after the first use.
-// It is safe for concurrent use.
+// SNS verifies Amazon SNS messages and caches certificates. Its fields must not change after the first use. It is safe
+// for concurrent use.
 type SNS struct {
-	// Fetch sends a GET request to an https URL of Amazon, to get the certificate of a signer or to confirm a
-	// subscription. For the certificate of an issuer, the URL is one that the signer's certificate names. It must not
-	// follow redirects, and must return an error for any status but 200.
+	// Fetch sends a GET request to an https URL, to get a certificate or to confirm a subscription. The URL belongs to
+	// Amazon or, for an issuer's certificate, comes from the signer's certificate. Fetch must not follow redirects, and
+	// must return an error for any status but 200.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
 	// Roots are the trusted root certificates; nil: the system's.
 	Roots *x509.CertPool
@@ -70,7 +70,7 @@ func (c *snsCert) fresh(now core.Instant) bool {
 	}
 }
 
-// snsEnvelope is a message of SNS.
+// snsEnvelope is an SNS message.
 type snsEnvelope struct {
 	Type             string  `json:"Type"`
 	MessageID        string  `json:"MessageId"`
@@ -85,8 +85,8 @@ type snsEnvelope struct {
 	SigningCertURL   string  `json:"SigningCertURL"`
 }
 
-// signed returns the text that SNS signs: name and value of some fields, each on its own line, sorted by name. For a
-// message of another type, it returns false.
+// signed returns the text that SNS signs: the names and values of some fields, each on its own line, sorted by name.
+// For a message of another type, it returns false.
 func (e *snsEnvelope) signed() (string, bool) {
 	var fields [][2]string
 	switch e.Type {
@@ -114,8 +114,8 @@ func (e *snsEnvelope) signed() (string, bool) {
 	return b.String(), true
 }
 
-// verifySNS verifies a message with the Amazon certificate that it names. It returns an error of kind Forbidden if
-// the hook does not listen to the topic, because any Amazon customer can send signed messages of their own topic.
+// verifySNS verifies a message with the Amazon certificate that it names. It returns an error of kind Forbidden if the
+// hook does not listen to the topic, because any Amazon customer can send signed messages from their own topic.
 func verifySNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if h.SNS == nil || json.Unmarshal(r.Body, &e) != nil || headerOf(r, headerSNSType) != e.Type {
@@ -154,8 +154,8 @@ func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig) == nil
 }
 
-// awsRegion matches the name of a region: eu-west-1, us-gov-east-1. Other names below amazonaws.com belong to
-// customers: sns.s3 is a bucket.
+// awsRegion matches a region name: eu-west-1, us-gov-east-1. Other names below amazonaws.com belong to customers:
+// sns.s3 is a bucket.
 const awsRegion = `[a-z]{2,4}(?:-[a-z]+){1,2}-[0-9]{1,2}`
 
 var (
@@ -163,7 +163,7 @@ var (
 	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:(` + awsRegion + `):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
 )
 
-// snsCertURL reports whether s is the URL of a certificate on Amazon SNS.
+// snsCertURL reports whether s is a certificate URL on Amazon SNS.
 func snsCertURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.User == nil &&
@@ -191,8 +191,8 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	}
 }
 
-// slot returns the cache entry of a URL. If mine is true, the caller must fill the entry. If too many entries are being
-// filled, slot returns nil.
+// slot returns a URL's cache entry, which the caller must fill if mine is true. If too many entries are being filled,
+// slot returns nil.
 func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,11 +234,11 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	close(c.ready)
 }
 
-// errIssuer is returned if the certificate of an issuer can't be fetched.
+// errIssuer is returned if an issuer's certificate can't be fetched.
 var errIssuer = errors.New("the issuer's certificate can't be fetched")
 
-// check returns the key of the first certificate in a PEM file. Its chain must end at a root that is not the
-// certificate itself. Missing issuers are fetched from the URL in the certificate (RFC 5280 section 4.2.2.1).
+// check returns the key of the first certificate in a PEM file. The certificate's chain must end at a root other than
+// itself. Missing issuers are fetched from the URL in the certificate (RFC 5280 section 4.2.2.1).
 func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	var certs []*x509.Certificate
 	for len(certs) < 8 {
@@ -317,8 +317,8 @@ func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificat
 	return issuer, c.CheckSignatureFrom(issuer)
 }
 
-// confirmSNS confirms the subscription to a topic, which verifySNS found in the hook's list. The URL is built from
-// the topic's region and never taken from the message.
+// confirmSNS confirms the subscription to a topic, which verifySNS found in the hook's list. The URL is built from the
+// topic's region and never taken from the message.
 func confirmSNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if json.Unmarshal(r.Body, &e) != nil || e.Type != snsSubscribe {

@@ -15,7 +15,7 @@ const (
 	TLSAuto     TLSMode = ""         // TLSStart, or TLSNone for a relay on a loopback address
 	TLSNone     TLSMode = "none"     // plain text
 	TLSStart    TLSMode = "starttls" // STARTTLS (RFC 3207), which the relay must support
-	TLSImplicit TLSMode = "implicit" // TLS from the first octet (RFC 8314)
+	TLSImplicit TLSMode = "implicit" // TLS from the first byte (RFC 8314)
 )
 
 // Timeouts are the timeouts of a connection. A zero field means its default (RFC 5321 section 4.5.3.2).
@@ -36,11 +36,11 @@ type Timeouts struct {
 type Client struct {
 	// Addr is host:port. The certificate must be valid for host.
 	Addr string
-	// Username enables authentication if it is not empty (RFC 4954). Credentials are only sent over TLS or to a
-	// loopback address.
+	// Username enables authentication (RFC 4954) unless empty. Credentials are only sent over TLS or to a loopback
+	// address.
 	Username, Password string
 	TLS                TLSMode
-	// TLSConfig is the base of the TLS configuration, for custom roots; nil: the system's roots.
+	// TLSConfig is the base TLS configuration, for custom roots; nil: the system's roots.
 	TLSConfig *tls.Config
 	// LocalName is the name in EHLO; empty: "localhost".
 	LocalName string
@@ -49,7 +49,8 @@ type Client struct {
 	NoPipelining bool
 	// NoChunking uses DATA, even if the server announces PIPELINING and CHUNKING (RFC 3030).
 	NoChunking bool
-	// MaxMails and MaxAge limit a connection, after which Deliver opens a new one; 0: 1,000 emails and 10 min.
+	// MaxMails and MaxAge limit the use of a connection, after which Deliver opens a new one; 0: 1,000 emails and 10
+	// min.
 	MaxMails int
 	MaxAge   time.Duration
 	// IdleTimeout closes an idle connection; 0: 30 s.
@@ -88,9 +89,9 @@ func (t Timeouts) filled() Timeouts {
 	}
 }
 
-// Deliver implements Sender with one connection at a time. With PIPELINING, the end of one message and the commands
-// of the next share a write, so an email costs one round trip. With CHUNKING, up to eight messages share a write and
-// a round trip.
+// Deliver implements Sender with one connection at a time. With PIPELINING, the end of one message and the commands of
+// the next share a write, so an email costs one round trip. With CHUNKING, up to eight messages share a write and a
+// round trip.
 func (c *Client) Deliver(ctx context.Context, src *Source) error {
 	s := &session{client: c, ctx: ctx, src: src, timeouts: c.Timeouts.filled()}
 	s.maxMails, s.maxAge = c.MaxMails, orDefault(c.MaxAge, 10*time.Minute)

@@ -67,7 +67,7 @@ type handshake struct {
 	auth       []string // mechanisms offered by the server
 }
 
-// secrets returns the forms in which commands contain the password. For a short password, which could be a word in any
+// secrets returns the password in each form that commands contain. For a short password, which could be a word in any
 // reply, it returns nil.
 func (c *Client) secrets() [][]byte {
 	if len(c.Password) < 6 {
@@ -120,7 +120,7 @@ func (h *handshake) run(c *wire) *RelayError {
 	return h.login()
 }
 
-// ehlo sends EHLO and records the extensions. If the server doesn't support EHLO, it sends HELO and there are none.
+// ehlo sends EHLO and records the extensions. If the server doesn't support EHLO, it sends HELO and records none.
 func (h *handshake) ehlo() *RelayError {
 	name := h.session.client.LocalName
 	if name == "" {
@@ -149,7 +149,7 @@ func (h *handshake) ehlo() *RelayError {
 	return nil
 }
 
-// extensions records the extensions of an EHLO reply.
+// extensions records the extensions in an EHLO reply.
 func (h *handshake) extensions(lines [][]byte) {
 	for _, line := range lines[min(1, len(lines)):] {
 		word, rest, _ := strings.Cut(strings.ToUpper(string(bytes.TrimSpace(line))), " ")
@@ -170,7 +170,7 @@ func (h *handshake) extensions(lines [][]byte) {
 }
 
 // start upgrades the connection to TLS (RFC 3207). It discards all data received in plain text, including buffered
-// octets, because an attacker on the path may have sent it.
+// bytes, because an attacker on the path may have sent them.
 func (h *handshake) start() *RelayError {
 	if !h.starttls {
 		return h.fail(FaultTLS, "STARTTLS", errors.New("the server doesn't support STARTTLS"))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Directory writes each message to a file instead of sending it, as in a new installation. The file contains the
-// octets that a server would get. File names sort by the time of writing and end with a hash of the Message-ID, which
+// Directory writes each message to a file instead of sending it, as in a new installation. The file contains exactly
+// what a server would get. File names sort by the time of writing and end with a hash of the Message-ID, which
 // identifies a resend. A Directory is safe for concurrent use.
 type Directory struct {
 	dir string
@@ -22,7 +22,7 @@ type Directory struct {
 
 var _ Sender = (*Directory)(nil)
 
-// NewDirectory returns a Directory that writes to dir. If the folder does not exist, it creates it with mode 0700.
+// NewDirectory returns a Directory that writes to dir. If dir does not exist, it creates the folder with mode 0700.
 func NewDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail directory: %w", err)
@@ -79,8 +79,8 @@ func (d *Directory) keep(data, tail []byte, at time.Time) (string, error) {
 	return name, nil
 }
 
-// headerValue returns the first line of a header field's value, even if it is a continuation line. It ignores the
-// case of name. If the field is missing, it returns nil.
+// headerValue returns the first line of a header field's value, even if it is a continuation line. name is
+// case-insensitive. If the field is missing, headerValue returns nil.
 func headerValue(data []byte, name string) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))

@@ -2,14 +2,14 @@
 // a folder.
 //
 //	sender.go       Sender, Source, Envelope: the interface between the package and its callers
-//	client.go       Client: the settings of a relay; Deliver
-//	session.go      one run of Deliver: commands, replies, and the outcome of each envelope
+//	client.go       Client: a relay's settings; Deliver
+//	session.go      one run of Deliver: commands, replies, and each envelope's outcome
 //	stream.go       messages in chunks: several in one write
 //	dial.go sasl.go the handshake: greeting, EHLO, STARTTLS, AUTH
 //	wire.go         the connection: buffers, replies, dot-stuffing, deadlines
-//	outcome.go      Outcome: the meaning of a reply for the recipient
-//	verdict.go      Verdict: the meaning of a refusal for an address
-//	relay_error.go  RelayError: the meaning of a fault for the relay
+//	outcome.go      Outcome: what a reply means for the recipient
+//	verdict.go      Verdict: what a refusal means for an address
+//	relay_error.go  RelayError: what a fault means for the relay
 //	try.go          Try: sends one message and returns its outcome
 //	probe.go        Probe: only the handshake
 //	directory.go    Directory: a file for each message

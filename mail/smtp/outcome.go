@@ -31,15 +31,15 @@ type Outcome struct {
 	Code int
 	// Enhanced is the enhanced status code (RFC 3463); empty: none, or its class contradicts Code.
 	Enhanced string
-	// Text is the reply without its codes, with its lines joined by spaces, at most 500 octets.
+	// Text is the reply without its codes, with its lines joined by spaces, at most 500 bytes.
 	Text string
 	// HardBounce means that the address does not exist or is permanently disabled.
 	HardBounce bool
-	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it.
+	// Doubtful means that the address probably does not exist; a second such refusal, for another email, confirms it.
 	Doubtful bool
 	// Lost means, if the Result is Untouched, that the connection broke during this envelope's own transaction, or that
-	// the server answered 421 to its RCPT, DATA or final dot. The message was certainly not accepted. If that
-	// happens repeatedly, the message may be the cause.
+	// the server answered 421 to its RCPT, DATA or final dot. The message was certainly not accepted. If this happens
+	// repeatedly, the message may be the cause.
 	Lost bool
 }
 
@@ -58,9 +58,8 @@ const (
 	stageDot
 )
 
-// classify returns the outcome for a reply at RCPT, DATA or the final dot. blame reports whether the relay is at
-// fault and not the recipient. That applies to any 421, and to demands for credentials. At MAIL, every refusal is
-// about the relay.
+// classify returns the outcome for a reply at RCPT, DATA or the final dot. blame reports whether the relay is at fault
+// rather than the recipient, as with any 421 and demands for credentials. At MAIL, every refusal is about the relay.
 func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool) {
 	if enhanced != "" && enhanced[0] != byte('0'+code/100) {
 		enhanced = "" // the classes differ, so the basic code decides
@@ -84,9 +83,8 @@ func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool)
 	return o, false
 }
 
-// permanent returns the result of a 5xx reply, usually Never. It returns Later for a mailbox that is full or gets too
-// many emails. It also returns Later for a plain 552 at RCPT, which old servers use like 452 (RFC 5321 section
-// 4.5.3.1.10).
+// permanent returns the result of a 5xx reply: usually Never. It returns Later for a mailbox that is full or gets too
+// many emails, and for a plain 552 at RCPT, which old servers use like 452 (RFC 5321 section 4.5.3.1.10).
 func permanent(at stage, code int, enhanced, text string) Result {
 	if enhanced == "5.2.2" || enhanced == "5.2.1" && tooOften.MatchString(text) || code == 552 && enhanced == "" && at == stageRcpt {
 		return Later

@@ -28,17 +28,17 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// RelayError is returned by Deliver if the relay is at fault, and not a recipient.
+// RelayError is returned by Deliver if the relay is at fault rather than a recipient.
 type RelayError struct {
 	Fault Fault
-	// Stage is the stage of the failure: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA",
+	// Stage is where the failure occurred: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA",
 	// "content", "dot", "BDAT" or "write".
 	Stage string
 	// Code, Enhanced and Text are the server's reply, if any.
 	Code     int
 	Enhanced string
 	Text     string
-	// Delivered is the number of envelopes that this call of Deliver has finished. If it is above 0, the relay works in
+	// Delivered is the number of envelopes that this Deliver call has finished. If it is above 0, the relay works in
 	// principle.
 	Delivered int
 	// Err is the cause, if any.

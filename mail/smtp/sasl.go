@@ -27,14 +27,14 @@ var mechanisms = []struct {
 }
 
 // saslStep answers a challenge of a mechanism (RFC 4422). The first call has a nil challenge and returns the initial
-// response, or nil for none. After the server's 235, a last call has final set. If that call returns an error, the
+// response, or nil for none. After the server's 235, the last call has final set. If that call returns an error, the
 // client rejects the server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
 var errCleartext = errors.New("the connection has no TLS, so the password isn't sent")
 
 // login authenticates (RFC 4954) with the best mechanism that the server offers. After a refusal it does not try
-// another mechanism, because that could lock the account.
+// another one, because that could lock the account.
 func (h *handshake) login() *RelayError {
 	if !h.secure && !h.local {
 		return h.fail(FaultAuth, "AUTH", errCleartext)
@@ -88,7 +88,7 @@ func (h *handshake) authenticate(name string, step saslStep) *RelayError {
 	return nil
 }
 
-// plainAuth returns the mechanism PLAIN (RFC 4616).
+// plainAuth returns the PLAIN mechanism (RFC 4616).
 func plainAuth(user, pass string) saslStep {
 	return func(_ []byte, _ bool) ([]byte, error) {
 		if strings.ContainsRune(user+pass, 0) {
@@ -98,7 +98,7 @@ func plainAuth(user, pass string) saslStep {
 	}
 }
 
-// loginAuth returns the mechanism LOGIN, which no RFC describes. It answers two prompts with name and password,
+// loginAuth returns the LOGIN mechanism, which no RFC describes. It answers two prompts with name and password,
 // whatever their text.
 func loginAuth(user, pass string) saslStep {
 	n := 0
@@ -113,7 +113,7 @@ func loginAuth(user, pass string) saslStep {
 	}
 }
 
-// cramMD5 returns the mechanism CRAM-MD5 (RFC 2195).
+// cramMD5 returns the CRAM-MD5 mechanism (RFC 2195).
 func cramMD5(user, pass string) saslStep {
 	return func(challenge []byte, final bool) ([]byte, error) {
 		if challenge == nil || final {
@@ -125,7 +125,7 @@ func cramMD5(user, pass string) saslStep {
 	}
 }
 
-// scramSHA256 returns the mechanism SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding.
+// scramSHA256 returns the SCRAM-SHA-256 mechanism (RFC 5802, RFC 7677) without channel binding.
 func scramSHA256(user, pass string) saslStep {
 	var (
 		nonce     = base64.RawStdEncoding.EncodeToString(random(18))
@@ -196,7 +196,7 @@ func hmacSum(key []byte, message string) []byte {
 	return m.Sum(nil)
 }
 
-// random returns n random octets.
+// random returns n random bytes.
 func random(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails (crypto/rand)

@@ -10,7 +10,7 @@ type Sender interface {
 	Deliver(ctx context.Context, src *Source) error
 }
 
-// Envelope is one message that is ready to be sent. After Source.Done the caller may reuse it and its Data.
+// Envelope is one message ready to send. After Source.Done the caller may reuse it and its Data.
 type Envelope struct {
 	// From is the address of MAIL FROM; empty: the null sender.
 	From string
@@ -18,33 +18,32 @@ type Envelope struct {
 	To string
 	// Data is the message: lines end with CRLF, without dot stuffing and final dot.
 	Data []byte
-	// Tail follows Data and may be shared by many messages: whole lines that don't start with a dot. If it is not
-	// empty, Data ends with CRLF. Deliver does not modify it.
+	// Tail follows Data and may be shared by many messages. It consists of whole lines that don't start with a dot.
+	// Unless it is empty, Data ends with CRLF. Deliver does not modify it.
 	Tail []byte
-	// Dotless means that no line of Data starts with a dot, as in the result of mail.Bulk.Append, so Deliver needn't
-	// look for such lines.
+	// Dotless means that no line in Data starts with a dot, as in mail.Bulk.Append's result, so Deliver needn't look
+	// for such lines.
 	Dotless bool
-	// Alone sends the message with DATA, never in chunks along with others. Set it for a message whose connection broke
-	// before: with DATA, fewer outcomes are uncertain if that happens again.
+	// Alone sends the message with DATA, never in chunks with others. Set it if the connection broke during an earlier
+	// attempt: with DATA, fewer outcomes are uncertain if that happens again.
 	Alone bool
 	// Tag is for the caller's use.
 	Tag any
 }
 
-// Source provides the envelopes for one connection. The goroutine that runs Deliver calls all of its functions.
+// Source provides the envelopes for one connection. The goroutine that runs Deliver calls all functions.
 type Source struct {
-	// Next returns the next envelope just before its MAIL is written, so the last check of the recipient belongs
-	// here. If wait is false, it must not block, and returns false if none is ready (used for pipelining). If wait is
-	// true, it blocks until there is an envelope, the source is done, or ctx ends. A ctx may end only because the
-	// connection was idle too long, and Next is then called again. The envelope belongs to Deliver until Done.
+	// Next returns the next envelope just before its MAIL is written, so the last check of the recipient belongs here.
+	// If wait is false, it must not block, and returns false if none is ready (used for pipelining). If wait is true,
+	// it blocks until there is an envelope, the source is done, or ctx ends. If ctx ended only because the connection
+	// was idle too long, Next is called again. The envelope belongs to Deliver until Done.
 	Next func(ctx context.Context, wait bool) (*Envelope, bool)
-	// Commit is called before the content of e is written. If wait is true, it may block, and nothing on the
-	// connection is unanswered meanwhile. If it then returns false, e is dropped with the outcome Untouched. If wait
-	// is false, other messages are about to be written before e. Commit must then not block, and false means that e
-	// waits for their replies. Commit is then called again for e.
+	// Commit is called before the content of e is written. If wait is true, it may block, and nothing on the connection
+	// is unanswered meanwhile. If it returns false, e is dropped with the outcome Untouched. If wait is false, other
+	// messages are about to be written before e. Commit must not block in this case, and false means that e waits for
+	// their replies, after which Commit is called again.
 	Commit func(e *Envelope, wait bool) bool
-	// Ahead, if not nil, is called while a reply is pending, to prepare the result of the next Next. It must not
-	// block.
+	// Ahead, if not nil, is called while a reply is pending, to prepare the next result of Next. It must not block.
 	Ahead func(ctx context.Context)
 	// Done is called exactly once for each envelope that Next returned.
 	Done func(e *Envelope, o Outcome)

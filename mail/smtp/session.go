@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// session is one run of Deliver: a connection, opened when there is work, and the current envelope.
+// session is one Deliver call: a connection, opened when there is work, and the current envelope.
 type session struct {
 	client   *Client
 	ctx      context.Context
@@ -59,8 +59,8 @@ func (s *session) done(e *Envelope, o Outcome) {
 	s.src.Done(e, o)
 }
 
-// next returns the source's next envelope, or nil if there is none. An envelope whose addresses are not valid in a
-// command gets its outcome immediately.
+// next returns the source's next envelope, or nil if there is none. If an envelope's addresses are not valid in a
+// command, it gets its outcome immediately.
 func (s *session) next(ctx context.Context, wait bool) *Envelope {
 	for ctx.Err() == nil {
 		e, ok := s.src.Next(ctx, wait)
@@ -75,8 +75,8 @@ func (s *session) next(ctx context.Context, wait bool) *Envelope {
 	return nil
 }
 
-// wait waits for the next envelope. It returns nil when the session is over. It closes an old connection before it
-// waits, and an idle connection while it waits.
+// wait waits for the next envelope. It returns nil when the session is over. It closes an old connection before
+// waiting, and an idle one while waiting.
 func (s *session) wait() *Envelope {
 	if s.wire != nil && s.aged() {
 		s.hangUp()
@@ -103,7 +103,7 @@ func (s *session) aged() bool {
 	return s.wire.mails >= s.maxMails || time.Since(s.wire.openedAt) >= s.maxAge
 }
 
-// hangUp ends the connection with QUIT, if there is one.
+// hangUp ends the connection, if any, with QUIT.
 func (s *session) hangUp() {
 	if s.wire != nil {
 		s.wire.quit(s.timeouts.Quit, s.timeouts.Closed)
@@ -119,8 +119,8 @@ func (s *session) drop() {
 	}
 }
 
-// cut closes a connection that has failed, without waiting for the server to close it. The client doesn't contact the
-// relay for a while after that anyway.
+// cut closes a failed connection without waiting for the server to close it. The client doesn't contact the relay for a
+// while after that anyway.
 func (s *session) cut() {
 	if s.wire != nil {
 		s.wire.close()
@@ -128,7 +128,7 @@ func (s *session) cut() {
 	}
 }
 
-// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless e is sent in chunks. If it returns an error,
+// begin connects if necessary, and writes MAIL, RCPT and DATA for e unless e is sent in chunks. If it returns an error,
 // it has set the outcome of e.
 func (s *session) begin(e *Envelope) error {
 	if err := s.connected(e); err != nil || s.inChunks(e) {
@@ -152,7 +152,7 @@ func (s *session) connected(e *Envelope) error {
 	return nil
 }
 
-// announce writes MAIL, RCPT and DATA of e. If it returns an error, it has set the outcome of e.
+// announce writes MAIL, RCPT and DATA for e. If it returns an error, it has set the outcome of e.
 func (s *session) announce(e *Envelope) error {
 	if !s.wire.pipelining {
 		return nil // finish sends one command at a time
@@ -171,7 +171,7 @@ func (s *session) announce(e *Envelope) error {
 	return nil
 }
 
-// again starts over on a new connection, after the server closed the idle one.
+// again starts over on a new connection after the server closed the idle one.
 func (s *session) again(e *Envelope) error {
 	s.drop()
 	if err := s.connected(e); err != nil {
@@ -219,9 +219,9 @@ func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	return err
 }
 
-// finish reads the replies to e's commands. If the server accepted them, it sends the content. It also sends the
-// commands of the next envelope, unless that envelope is sent in chunks. It returns the next envelope, or nil. If it
-// returns an error, the outcomes of both envelopes are set.
+// finish reads the replies to e's commands. If the server accepted them, it sends the content and, unless the next
+// envelope is sent in chunks, that envelope's commands. It returns the next envelope, or nil. If it returns an error,
+// the outcomes of both envelopes are set.
 func (s *session) finish(e *Envelope) (*Envelope, error) {
 	accepted, err := s.accepted(e)
 	if err != nil || !accepted {
@@ -245,7 +245,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 	return next, s.dot(e, next)
 }
 
-// dot writes the content and reads the reply to its final dot. next is the envelope whose commands follow the dot, or
+// dot writes the content and reads the reply to the final dot. next is the envelope whose commands follow the dot, or
 // nil.
 func (s *session) dot(e, next *Envelope) error {
 	sent, err := s.wire.flush(s.timeouts.Block)
@@ -353,8 +353,8 @@ func (s *session) refusedRcpt(e *Envelope) error {
 	return nil
 }
 
-// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If the reply is 354, a single dot must
-// follow (RFC 2920 section 3.1).
+// afterRefusal reads the reply to the DATA sent with the refused RCPT. If the reply is 354, a single dot must follow
+// (RFC 2920 section 3.1).
 func (s *session) afterRefusal() error {
 	if err := s.wire.read(s.timeouts.Data); err != nil || s.wire.reply.code != 354 {
 		return err

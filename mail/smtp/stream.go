@@ -16,7 +16,7 @@ const MaxBurst = 8
 type chunk struct {
 	e     *Envelope
 	reset bool  // RSET precedes it
-	end   int64 // position of its last octet among the octets written on the connection
+	end   int64 // position of its last byte among all bytes written on the connection
 }
 
 // chunkSupport records whether a server that announces CHUNKING has accepted chunks from a Client. All fields are
@@ -28,12 +28,12 @@ type chunkSupport struct {
 }
 
 const (
-	// avoidChunks is how long no chunks are sent to a server that seems not to support them.
+	// avoidChunks is how long a server that seems not to support chunks gets none.
 	avoidChunks = time.Hour
 	// maxChunkBreaks is the maximum number of consecutive connections that may break at their first chunk, if chunks
 	// were accepted before.
 	maxChunkBreaks = 3
-	// staleAfter is how long a connection may wait for a slot at most and still count as open.
+	// staleAfter is the maximum time that a connection may wait for a slot and still count as open.
 	staleAfter = 5 * time.Second
 )
 
@@ -56,13 +56,13 @@ func (k *chunkSupport) broke() {
 	}
 }
 
-// inChunks reports whether e is sent in a chunk. An idle connection may have been closed by the server. With DATA, that
-// is detected before any content is written, so the outcome is certain.
+// inChunks reports whether e is sent in a chunk. An idle connection isn't used for that, because the server may have
+// closed it. With DATA, that is detected before any content is written, so the outcome is certain.
 func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire.idled && !e.Alone }
 
-// stream writes e and other envelopes that are ready, and then reads all their replies. It returns an envelope that has
-// to wait for these replies, or nil. If that envelope is sent with DATA, stream begins it. If stream returns an error,
-// it has set the outcomes of all envelopes.
+// stream writes e and other ready envelopes, and then reads all their replies. It returns an envelope that has to wait
+// for these replies, or nil. If that envelope is sent with DATA, stream begins it. If stream returns an error, it has
+// set the outcomes of all envelopes.
 func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	if s.wire.unread() {
 		return nil, s.unasked(e)
@@ -143,9 +143,9 @@ func (s *session) write(e *Envelope) error {
 	return err
 }
 
-// replies reads the replies to all messages written, and reports their outcomes. After a reply about the relay it still
-// reads the others, because their messages may have been accepted. It also reads them after a failed write; written is
-// the error of that write.
+// replies reads the replies to all messages written, and reports their outcomes. After a reply about the relay or a
+// failed write, it still reads the others, because their messages may have been accepted. written is the write error,
+// if any.
 func (s *session) replies(written error) error {
 	var fault *RelayError
 	flushed := s.wire.flushed
@@ -187,12 +187,12 @@ func (s *session) replies(written error) error {
 	return nil
 }
 
-// errNoChunks means that the server does not support BDAT, although it announced it.
+// errNoChunks means that the server announced BDAT without supporting it.
 var errNoChunks = errors.New("the server doesn't support BDAT")
 
 // unknownCommand reports whether a reply to BDAT may mean that the server does not support the command, rather than
-// refuse the message. That is possible until the server has accepted a chunk on this connection. refused means that the
-// server has refused the recipient; 503 is then a correct reply.
+// that it refuses the message. That is possible until the server has accepted a chunk on this connection. refused means
+// that the server has refused the recipient, which makes 503 a correct reply.
 func (s *session) unknownCommand(code int, refused bool) bool {
 	switch code {
 	case 500, 502:
@@ -204,8 +204,8 @@ func (s *session) unknownCommand(code int, refused bool) bool {
 }
 
 // verdict reads the replies to one message. It returns the outcome, and the fault if the relay is at fault. If it
-// returns an error, an outcome with a code was already certain before the error. hurried limits the wait for replies,
-// for example after 421.
+// returns an error, an outcome with a code was already certain. hurried limits the wait for replies, for example after
+// 421.
 func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError, err error) {
 	steps := [...]struct {
 		at      stage
@@ -260,8 +260,8 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 	return o, fault, nil
 }
 
-// broken reports the outcomes of messages without a reply after the connection broke. Messages that were written
-// completely may have been accepted, unless the server's last reply announced that it closes the connection.
+// broken reports the outcomes of messages without a reply after the connection broke. Completely written messages may
+// have been accepted, unless the server's last reply announced that it closes the connection.
 func (s *session) broken(rest []chunk, fault *RelayError, err error) error {
 	delivered, flushed := s.finished, s.wire.flushed
 	closing := s.wire.closing && !errors.Is(err, os.ErrDeadlineExceeded)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Verdict is the meaning of a refusal for the recipient's address.
+// Verdict is what a refusal means for the recipient's address.
 type Verdict uint8
 
 // These are the verdicts. The zero value is VerdictUnclear.
@@ -27,7 +27,7 @@ var (
 	// relayTable matches Postfix's phrase for a relay's list of recipients. A reply with this phrase is not a refusal
 	// to relay.
 	relayTable = regexp.MustCompile(`(?i)in relay recipient table`)
-	// noSuchUser matches phrases for unknown mailboxes in replies that real servers send, in several languages.
+	// noSuchUser matches phrases for unknown mailboxes in replies from real servers, in several languages.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
 		`(?:virtual |local |destination |e-?mail )?(?:user|recipient|mailbox|account|address|person)|` +
 		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was| has been)? (?:unknown|invalid|` +
@@ -42,7 +42,7 @@ var (
 	fromMicrosoft = regexp.MustCompile(`(?i)recipient address rejected|access denied`)
 )
 
-// VerdictOf returns the meaning of a 5xx reply for the address. enhanced is its status code (RFC 3463), or empty.
+// VerdictOf returns what a 5xx reply means for the address. enhanced is its status code (RFC 3463), or empty.
 func VerdictOf(enhanced, text string) Verdict {
 	if unspecific(enhanced) {
 		if code := CodeIn(text); code != "" {
@@ -52,9 +52,9 @@ func VerdictOf(enhanced, text string) Verdict {
 	return verdictOf(enhanced, text)
 }
 
-// VerdictOfStatus returns the meaning of a delivery status (RFC 3464) for the address, from Status and Diagnostic-Code.
-// The server's own reply is more precise than a status X.0.0. But a policy refusal (X.7.x) stays a policy refusal, and
-// a temporary failure stays temporary.
+// VerdictOfStatus returns what a delivery status (RFC 3464) means for the address, from Status and Diagnostic-Code. The
+// server's own reply is more precise than a status X.0.0. But a policy refusal (X.7.x) stays a policy refusal, and a
+// temporary failure stays temporary.
 func VerdictOfStatus(status, diagnostic string) Verdict {
 	kind, text, typed := strings.Cut(diagnostic, ";")
 	if !typed {
@@ -72,7 +72,7 @@ func VerdictOfStatus(status, diagnostic string) Verdict {
 	return verdictOf(status, text)
 }
 
-// CodeIn returns the first enhanced status code in a text, or an empty string.
+// CodeIn returns the first enhanced status code in text, or an empty string.
 func CodeIn(text string) string {
 	if found := codeInText.FindStringSubmatch(text); found != nil {
 		return found[1]

@@ -14,7 +14,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// These are limits for replies of a server.
+// These are limits for server replies.
 const (
 	maxReplyLine  = 4096 // RFC 5321 section 4.5.3.1.5 permits 512, but some servers send more
 	maxReplyLines = 128
@@ -27,7 +27,7 @@ var (
 	errTooMuch = errors.New("the reply is too long")
 )
 
-// reply is the latest reply of the server. text is valid until the next reply is read.
+// reply is the server's latest reply. text is valid until the next reply is read.
 type reply struct {
 	code     int
 	enhanced string
@@ -38,21 +38,21 @@ type reply struct {
 type wire struct {
 	nc      net.Conn
 	raw     net.Conn // socket below TLS
-	in      []byte   // unread octets are in[r:w]
+	in      []byte   // unread bytes are in[r:w]
 	r, w    int
 	out     []byte
 	dot     int   // end of the final dot in out; 0: none
-	flushed int64 // total octets written
+	flushed int64 // total bytes written
 	reply   reply
 	lines   [][]byte // lines of the latest reply, if keep is set
 	keep    bool
-	secrets [][]byte // texts to remove from replies, which appear in logs, the database and pages
+	secrets [][]byte // text to remove from replies, which appear in logs, the database and pages
 	known   string   // latest enhanced code, so that repeating it costs no allocation
 
 	readBy, writeBy time.Time // current deadlines of the socket
 
 	limit atomic.Int64 // Unix nanoseconds of the final deadline; 0: none
-	ready atomic.Bool  // the handshake is done: a canceled context now means drain, not stop
+	ready atomic.Bool  // the handshake is done: canceling the context now means drain, not stop
 	stop  func() bool  // ends watch
 
 	pipelining bool // PIPELINING is announced and not disabled
@@ -70,7 +70,8 @@ func newWire(nc net.Conn) *wire {
 	return &wire{nc: nc, raw: nc, burst: 1, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
-// watch ends the connection after ctx is done: immediately during the handshake, and otherwise after the time drain.
+// watch ends the connection after ctx is done: immediately during the handshake, and otherwise after the duration
+// drain.
 func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	raw := c.nc // the socket, which stays the same when TLS is added
 	c.stop = context.AfterFunc(ctx, func() {
@@ -83,8 +84,8 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline sets a deadline of the socket to d from now, but not after the limit. has is the current deadline. If it is
-// too early by less than a sixteenth of d, it stays unchanged, because setting a deadline costs a tenth of a write.
+// deadline sets a socket deadline to d from now, but not after the limit. has is the current deadline. If that is too
+// early by less than a sixteenth of d, it stays unchanged, because setting it costs a tenth of a write.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()
@@ -116,7 +117,7 @@ func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	return dotSent, err
 }
 
-// written returns the number of octets sent, including the output buffer.
+// written returns the number of bytes sent, including the output buffer.
 func (c *wire) written() int64 { return c.flushed + int64(len(c.out)) }
 
 // unread reports whether the input buffer has unread data.
@@ -180,7 +181,7 @@ func (c *wire) addText(n int, text []byte) {
 	}
 }
 
-// line returns the next line without its line end. It is valid until the next call.
+// line returns the next line without its line break. It is valid until the next call.
 func (c *wire) line(timeout time.Duration) ([]byte, error) {
 	for from := c.r; ; {
 		if i := bytes.IndexByte(c.in[from:c.w], '\n'); i >= 0 {
@@ -261,8 +262,8 @@ func (r *reply) string() string {
 	return octets.CleanLine(string(r.text))
 }
 
-// appendStuffed appends message lines with dot stuffing (RFC 5321 section 4.5.2). start means that data starts a
-// line.
+// appendStuffed appends message lines with dot stuffing (RFC 5321 section 4.5.2). start means that data starts at the
+// start of a line.
 func appendStuffed(dst, data []byte, start bool) []byte {
 	if start && len(data) > 0 && data[0] == '.' {
 		dst = append(dst, '.')
@@ -278,9 +279,9 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 	}
 }
 
-// content adds a message and its final dot to the output. It writes full buffers and leaves the last one, with the
-// dot, to flush. If dotless is true, no line of data starts with a dot. tail follows data, and none of its lines
-// starts with a dot. After an error, no dot was written.
+// content adds a message and its final dot to the output. It writes full buffers, and leaves the last one with the dot
+// to flush. dotless means that no line in data starts with a dot. tail follows data, and none of its lines starts with
+// a dot. After an error, no dot was written.
 func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {
@@ -314,7 +315,7 @@ func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) e
 	return nil
 }
 
-// chunk adds a message to the output as a single, last chunk of its transaction (RFC 3030 section 2). It writes full
+// chunk adds a message to the output as its transaction's only and last chunk (RFC 3030 section 2). It writes full
 // buffers and leaves the last one to flush.
 func (c *wire) chunk(data, tail []byte, timeout time.Duration) error {
 	size, end := len(data)+len(tail), ""
@@ -347,7 +348,8 @@ func (c *wire) close() {
 	_ = c.nc.Close()
 }
 
-// quit ends the connection with QUIT. It waits for the reply and, up to closed, for the server to close.
+// quit ends the connection with QUIT. It waits for the reply and, for up to closed, until the server closes the
+// connection.
 func (c *wire) quit(timeout, closed time.Duration) {
 	if c.ask(timeout, "QUIT") != nil {
 		c.close()
@@ -359,7 +361,7 @@ func (c *wire) quit(timeout, closed time.Duration) {
 	c.end(closed)
 }
 
-// end stops sending. It closes the connection when the server has closed it, or after the time closed. A relay counts a
+// end stops sending. It closes the connection when the server has closed it, or after closed. A relay counts a
 // connection until it has closed it itself, so opening a new one earlier could exceed the relay's limit.
 func (c *wire) end(closed time.Duration) {
 	defer c.close()

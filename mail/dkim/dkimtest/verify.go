@@ -1,4 +1,4 @@
-// Package dkimtest verifies signatures of messages with a verifier that shares no code with this project.
+// Package dkimtest verifies message signatures with a verifier that shares no code with this project.
 package dkimtest
 
 import (

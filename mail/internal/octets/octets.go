@@ -1,25 +1,25 @@
 // Package octets checks and cleans text for headers and SMTP commands. The packages below mail share it. Checks that
-// run several times per email process eight octets at a time.
+// run several times per email process eight bytes at a time.
 package octets
 
 import "strings"
 
-// each is a word in which all eight octets have the value 1.
+// each is a word in which all eight bytes have the value 1.
 const each = 0x0101010101010101
 
-// Eight returns the first eight octets of s as one word. It panics if s is shorter.
+// Eight returns the first eight bytes of s as one word. It panics if s is shorter.
 func Eight[T string | []byte](s T) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// Graphic reports whether all eight octets of w are between first and the tilde. An octet outside that range ends up
-// with its top bit set: it was set already, or the subtraction borrows, or the addition carries. Only an octet outside
-// the range borrows from the next one.
+// Graphic reports whether all eight bytes of w are between first and the tilde. A byte outside that range ends up with
+// its top bit set: it was set already, or the subtraction borrows, or the addition carries. Only a byte outside the
+// range borrows from the next one.
 func Graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
 
-// Without reports whether c is not among the eight octets of w, which must all be ASCII.
+// Without reports whether c is not among the eight bytes of w, which must all be ASCII.
 func Without(w, c uint64) bool { return (w^c*each+0x7f*each)&(0x80*each) == 0x80*each }
 
 // Plain reports whether s is printable ASCII.
@@ -37,7 +37,7 @@ func Plain(s string) bool {
 	return true
 }
 
-// CleanLine returns s as a single line that is valid in a header. Line ends and tabs become spaces, other control
+// CleanLine returns s as a single line that is valid in a header. Line breaks and tabs become spaces, other control
 // characters are removed, and invalid UTF-8 becomes U+FFFD.
 func CleanLine(s string) string {
 	if Plain(s) {
@@ -73,7 +73,7 @@ func Address(addr string) bool {
 	return true
 }
 
-// inAddress marks the octets that are valid in an address.
+// inAddress marks the bytes that are valid in an address.
 var inAddress = func() (t [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		t[c] = !strings.ContainsRune(`<>(),;:"[]\`, c)

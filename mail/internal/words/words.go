@@ -1,6 +1,6 @@
-// Package words holds the texts of notices and newsletter footers in each language of core.Languages, one file per
-// language, in texts. Placeholders are {{email}}, {{list.name}}, {{tenant.name}} and {{valid}}. Reviews and
-// invitations also have {{by}} and {{role}}. Reviews have {{mailing}}, {{note}} and {{wanted}}. Notices about new
+// Package words holds the wording of notices and newsletter footers in each language of core.Languages. The folder
+// texts has one file per language. Placeholders are {{email}}, {{list.name}}, {{tenant.name}} and {{valid}}. Reviews
+// and invitations also have {{by}} and {{role}}. Reviews have {{mailing}}, {{note}} and {{wanted}}. Notices about new
 // clients have {{by}}, {{client}}, {{scopes}} and {{when}}.
 package words
 
@@ -15,24 +15,24 @@ import (
 	"newsletterd/core"
 )
 
-// List holds the texts of one language.
+// List holds the wording in one language.
 type List struct {
 	Hello  string `json:"hello"`
-	List   string `json:"list"`    // name of a list without a name
-	OrOpen string `json:"or_open"` // introduction of the URL below a button
+	List   string `json:"list"`    // name for a list without one
+	OrOpen string `json:"or_open"` // introduction to the URL below a button
 	Footer string `json:"footer"`
-	Reason string `json:"reason"` // reason for getting a newsletter, in its footer
+	Reason string `json:"reason"` // reason for receiving a newsletter, in its footer
 	Leave  string `json:"leave"`  // label of the unsubscribe link in that footer
 	// sentence for subscribers who agreed to tracking by name, and the label of the link to withdraw that
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
 
-	Roles   map[string]string `json:"roles"`   // roles and their permissions, by core.Roles
+	Roles   map[string]string `json:"roles"`   // role names and permissions, by core.Roles
 	Wanted  string            `json:"wanted"`  // time by which a review is requested, {{when}}
 	Said    string            `json:"said"`    // quote of a person's note, {{by}} and {{note}}
-	Months  string            `json:"months"`  // names of the months, separated by spaces
-	Moment  string            `json:"moment"`  // format of a time: {{day}}, {{month}}, {{year}}, {{time}}, {{zone}}
-	Command string            `json:"command"` // actor of changes made by a command on the server
+	Months  string            `json:"months"`  // quote of a person's note, with {{by}} and {{note}}
+	Moment  string            `json:"moment"`  // names of the months, separated by spaces
+	Command string            `json:"command"` // actor of changes made by a server command
 	// destination of emails without a mail server
 	NoServer   string            `json:"no_server"`
 	ServerTest core.MailText     `json:"server_test"` // email that tests a mail server
@@ -43,13 +43,13 @@ type List struct {
 	Notices    map[string]Notice `json:"notices"` // by notice.Kind
 }
 
-// Notice holds the texts of one notice.
+// Notice holds the wording of one notice.
 type Notice struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`   // text before the link; a tenant may have its own
-	Open    string `json:"open"`   // introduction of the link in the text part
+	Open    string `json:"open"`   // introduction to the link in the text part
 	Button  string `json:"button"` // label of the link
-	// OpenSaysMore means that the HTML part needs Open too, because it contains more than List.OrOpen.
+	// OpenSaysMore means that the HTML part needs Open too, because Open contains more than List.OrOpen.
 	OpenSaysMore bool   `json:"open_says_more"`
 	After        string `json:"after"` // text after the link
 }
@@ -75,10 +75,10 @@ var lists = func() map[string]*List {
 	return all
 }()
 
-// Of returns the texts of a language. If there are none, it returns those of the first language.
+// Of returns the List for a language. If there is none, it returns the first language's.
 func Of(language string) *List { return cmp.Or(lists[language], lists[core.Languages[0]]) }
 
-// Language returns language if it has texts, or else the first language.
+// Language returns language if it has a List, or else the first language.
 func Language(language string) string {
 	if lists[language] == nil {
 		return core.Languages[0]
@@ -86,7 +86,7 @@ func Language(language string) string {
 	return language
 }
 
-// Lines returns the non-empty lines of a text, such as a postal address.
+// Lines returns the non-empty lines of a string, such as a postal address.
 func Lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// These are markers of JPEG (ITU T.81 table B.1).
+// These are JPEG markers (ITU T.81 table B.1).
 const (
 	sof0 = 0xc0 // baseline
 	sof2 = 0xc2 // progressive
@@ -50,12 +50,12 @@ func (w *bitWriter) scan() []byte {
 	return bytes.ReplaceAll(w.b, []byte{0xff}, []byte{0xff, 0})
 }
 
-// Segment returns a segment of a JPEG.
+// Segment returns a JPEG segment.
 func Segment(marker byte, data ...byte) []byte {
 	return append([]byte{0xff, marker, byte((len(data) + 2) >> 8), byte(len(data) + 2)}, data...)
 }
 
-// Codes returns a Huffman table of a JPEG with the given numbers of one-bit and two-bit codes, and their symbols.
+// Codes returns a JPEG's Huffman table with the given numbers of one-bit and two-bit codes, and their symbols.
 func Codes(class, one, two byte, symbols ...byte) []byte {
 	return append(append([]byte{class, one, two}, make([]byte, 14)...), symbols...)
 }
@@ -73,7 +73,7 @@ func ScansOf(progressive bool, w, h, scans int) []byte {
 	if progressive {
 		b = append(b, Segment(0xc4, Codes(0x10, 1, 1, 0xe0, 0)...)...) // codes for the end of many blocks, or of one
 	} else {
-		b = append(b, Segment(0xc4, Codes(0x10, 1, 0, 0)...)...) // code for the end of the block
+		b = append(b, Segment(0xc4, Codes(0x10, 1, 0, 0)...)...) // code for the end of a block
 	}
 	blocks := (w + 7) / 8 * ((h + 7) / 8)
 	first := bitWriter{}
@@ -115,7 +115,7 @@ func Interlaced(w, h int, depth, color byte) []byte {
 	})
 }
 
-// png returns a PNG in passes. Each pass starts at a pixel and has a step across and down.
+// png returns a PNG in passes. Each pass consists of a first pixel and the steps across and down.
 func png(w, h int, depth, color byte, passes [][4]int) []byte {
 	const paeth = 4
 	channels := map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
@@ -143,8 +143,8 @@ func png(w, h int, depth, color byte, passes [][4]int) []byte {
 	return []byte("\x89PNG\r\n\x1a\n" + Chunk("IHDR", string(head)) + palette + Chunk("IDAT", z.String()) + Chunk("IEND", ""))
 }
 
-// Plain returns a JPEG of one scan whose blocks are all gray. It has one component for each of factors, which are the
-// sampling factors. If transform is not negative, an Adobe marker specifies the color transform.
+// Plain returns a JPEG with one scan and only gray blocks. It has one component for each sampling factor in factors. If
+// transform is not negative, an Adobe marker specifies the color transform.
 func Plain(w, h int, transform int, factors ...byte) []byte {
 	b := append([]byte{0xff, 0xd8}, Segment(dqt, append([]byte{0}, bytes.Repeat([]byte{16}, 64)...)...)...)
 	if transform >= 0 {
@@ -169,14 +169,14 @@ func Plain(w, h int, transform int, factors ...byte) []byte {
 	return append(append(b, bits.scan()...), 0xff, eoi)
 }
 
-// Chunk returns a chunk of a PNG.
+// Chunk returns a PNG chunk.
 func Chunk(name, data string) string {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	b = append(append(b, name...), data...)
 	return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
 }
 
-// riff returns a WebP of one chunk.
+// riff returns a WebP with one chunk.
 func riff(name string, data []byte) []byte {
 	if len(data)%2 == 1 {
 		data = append(data, 0)
@@ -214,7 +214,7 @@ func Transformed(w, h int) []byte {
 	return riff("VP8L", b.b)
 }
 
-// Lossy returns a lossy WebP whose partitions are noise, which always decodes to an image.
+// Lossy returns a lossy WebP with noise in its partitions, which always decodes to an image.
 func Lossy(w, h, size int) []byte {
 	first := min(size/3, 1<<19-1)
 	b := []byte{byte(1<<4 | first&7<<5), byte(first >> 3), byte(first >> 11), 0x9d, 1, 0x2a}

@@ -1,5 +1,5 @@
 // Package smtptest provides a Sender that delivers no emails. It replies as a test specifies, without delay, and also
-// works in fake time. Tests that need a network use the servers of mail/mailtest.
+// works in fake time. Tests that need a network use the servers in mail/mailtest.
 package smtptest
 
 import (
@@ -16,8 +16,8 @@ type Func func(ctx context.Context, src *smtp.Source) error
 // Deliver implements smtp.Sender.
 func (f Func) Deliver(ctx context.Context, src *smtp.Source) error { return f(ctx, src) }
 
-// Sender is an smtp.Sender that accepts each email, unless one of its functions decides otherwise. The functions are
-// called concurrently from several connections.
+// Sender is an smtp.Sender that accepts each email unless one of its functions decides otherwise. Several connections
+// call the functions concurrently.
 type Sender struct {
 	// Begin is called before each email, and returns an error if the relay can't be reached.
 	Begin func() *smtp.RelayError
@@ -26,7 +26,7 @@ type Sender struct {
 	// Message is called with each email, and may block.
 	Message func(e *smtp.Envelope)
 	// Answer returns the outcome for the nth try of an address, starting at 1. smtp.Untouched ends the connection at
-	// RCPT TO, unless Outcome.Lost is set. It is set for the code 421.
+	// RCPT TO, unless Outcome.Lost is set. Lost is set for code 421.
 	Answer func(to string, nth int) smtp.Outcome
 
 	mu    sync.Mutex // guards the following fields
