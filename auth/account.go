@@ -11,16 +11,15 @@ import (
 	"newsletterd/store/identity"
 )
 
-// MailToken returns the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer derives the
-// token again when it renders the email, with the store's purpose key "mail-token". The database holds only the token's
-// hash.
+// MailToken returns a verify, claim or reset token: an HMAC over its row's id, with the store's purpose key
+// "mail-token". The mailer derives the token again when it renders the email. The database holds only the token's hash.
 func MailToken(key []byte, purpose, rowID string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("user " + purpose + "\n" + rowID))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// MailToken returns the text of a mailed token. See the function MailToken.
+// MailToken returns a mailed token. See the function MailToken.
 func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
@@ -35,7 +34,7 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 
 // Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
 // request. If the address already has an account, the owner gets an email instead; these emails are counted per origin.
-// The response then takes the same work and has the same form, but contains a user that doesn't exist. The errors are
+// The response then costs the same work and looks the same, but contains a user that doesn't exist. The errors are
 // weak_password, forbidden if sign-up is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
@@ -61,7 +60,7 @@ func (p *Provider) Register(
 	return u, nil
 }
 
-// Profile returns the user of a caller. A client that acts for itself has no profile and gets a forbidden error.
+// Profile returns a caller's user. A client that acts for itself has no profile and gets a forbidden error.
 func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
 	if caller.UserID == "" {
 		return core.User{}, core.Forbiddenf("This token belongs to a client. Use a user's token.")
@@ -82,7 +81,7 @@ type AddressProof uint8
 
 // The results of ProveAddress.
 const (
-	AddressWasVerified AddressProof = iota + 1 // earlier: nothing was changed
+	AddressWasVerified AddressProof = iota + 1 // previously: nothing was changed
 	AddressVerified                            // with the existing password
 	AddressTaken                               // with a new password: all sessions of the account were ended
 )
@@ -96,10 +95,10 @@ func (p *Provider) CheckAddressToken(
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The password from the sign-up verifies the address.
-// Any other password becomes the new password and ends every session: the account then belongs to the owner of the
-// mailbox, even if another person registered it. If a role is pending, the given password is always set. field names
-// the password's input in the error for a weak one.
+// ProveAddress redeems a mailed verify token with a password. The password from the sign-up verifies the address. Any
+// other password becomes the new password and ends every session: the account then belongs to the owner of the mailbox,
+// even if another person registered it. If a role is pending, the given password is always set. If the password is
+// weak, the error refers to field.
 func (p *Provider) ProveAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) (AddressProof, error) {
@@ -133,16 +132,16 @@ func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailS
 	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, identity.TokenReset), now)
 }
 
-// ResetPassword redeems a mailed reset token. It verifies the address and signs the user out everywhere. field names
-// the password's input in the error for a weak one.
+// ResetPassword redeems a mailed reset token. It verifies the address and signs the user out everywhere. If the
+// password is weak, the error refers to field.
 func (p *Provider) ResetPassword(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
 	return p.redeem(ctx, identity.TokenReset, email, token, password, field, now)
 }
 
-// ClaimAddress redeems a mailed claim token. It verifies the address, sets the given password and ends all sessions
-// of the person who registered the address before.
+// ClaimAddress redeems a mailed claim token. It verifies the address, sets the given password and ends all sessions of
+// the person who registered the address before.
 func (p *Provider) ClaimAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
@@ -171,7 +170,7 @@ func (p *Provider) NewPassword(ctx context.Context, field, password string) (str
 	return p.hasher.Hash(ctx, password)
 }
 
-// Logout ends the family of a refresh token if it belongs to the caller.
+// Logout ends a refresh token's family if that belongs to the caller.
 func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken string, now core.Instant) error {
 	if refreshToken == "" {
 		return nil

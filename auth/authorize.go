@@ -12,10 +12,10 @@ import (
 	"newsletterd/core"
 )
 
-// AuthorizeRequest is an authorization request with the state of the browser that sent it.
+// AuthorizeRequest is an authorization request and the state of the browser that sent it.
 type AuthorizeRequest struct {
 	Query     url.Values
-	BrowserID string // of the session; empty: no user is signed in
+	BrowserID string // of the session; empty: not signed in
 	Fresh     bool   // the user has just signed in for this request
 	AgreedBy  string // the user who has just consented to this request
 	Denied    bool   // the user has just refused consent
@@ -134,10 +134,10 @@ func (p *Provider) visit(
 	return v, who, err
 }
 
-// Step is the next step of an authorization request.
+// Step is the next step in an authorization request.
 type Step uint8
 
-// The steps in their order.
+// The steps in order.
 const (
 	StepLogin   Step = iota + 1 // the user must sign in (again)
 	StepConsent                 // the user must consent
@@ -148,15 +148,15 @@ const (
 type Visit struct {
 	UserID    string // empty: no user is signed in
 	AuthAt    core.Instant
-	ACR       string   // context class that the sign-in has reached; empty: that of a password
+	ACR       string   // context class that the sign-in has reached; empty: a password's
 	Fresh     bool     // the user signed in for this request
 	Agreed    bool     // the user has just consented to this request
 	HintUser  string   // sub of the id_token_hint; empty: none
 	Allowed   []string // scopes that the user's roles allow at this client
-	Consented []string // scopes that the user granted to this client before
+	Consented []string // scopes that the user previously granted to this client
 }
 
-// Next returns the next step of the request: sign-in, consent or code, with the scopes that can be granted. A request
+// Next returns the next step in the request: sign-in, consent or code, with the scopes that can be granted. A request
 // with prompt=none that needs interaction is an error (OpenID Connect Core section 3.1.2.6).
 func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *AuthorizeError) {
 	silent := slices.Contains(a.prompt, "none")
@@ -222,8 +222,8 @@ func (a *Authorization) fail(code, description string) *AuthorizeError {
 	return &AuthorizeError{Code: code, Description: description, Client: &a.Client, Request: a}
 }
 
-// Answer returns the non-empty parameters of the response in order, and the redirect URI with these parameters, for the
-// response mode query.
+// Answer returns the response's non-empty parameters in order, and the redirect URI with them for the response mode
+// query.
 func (a *Authorization) Answer(params ...[2]string) (fields [][2]string, location string) {
 	var b strings.Builder
 	b.WriteString(a.RedirectURI)

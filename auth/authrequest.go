@@ -54,11 +54,11 @@ const (
 	codeLoginRequired   = "login_required"
 	codeConsentRequired = "consent_required"
 	codeAccessDenied    = "access_denied"
-	codeUnmet           = "unmet_authentication_requirements" // section 2 of the specification of that name
+	codeUnmet           = "unmet_authentication_requirements" // section 2 of the specification with that name
 )
 
-// ParseAuthorization checks an authorization request. client returns a client by its id, or core.ErrNotFound if there
-// is none; its other errors are returned unchanged. An error in the request is an *AuthorizeError.
+// ParseAuthorization checks an authorization request. client looks up a client by id and returns core.ErrNotFound if
+// there is none. ParseAuthorization returns its other errors unchanged. An error in the request is an *AuthorizeError.
 func ParseAuthorization(q url.Values, client func(id string) (core.Client, error)) (*Authorization, error) {
 	a := &Authorization{ResponseMode: "query"}
 	if err := a.trust(q, client); err != nil {
@@ -215,8 +215,8 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	return nil
 }
 
-// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not supported, so a challenge
-// without a method, which would mean plain, is refused.
+// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not supported. A challenge
+// without a method would mean plain, so it is refused.
 func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError {
 	if challenge == "" && method == "" && !a.Client.RequirePKCE {
 		return nil

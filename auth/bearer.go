@@ -9,11 +9,11 @@ import (
 	"newsletterd/core"
 )
 
-// maxTokens is the capacity of each half of the cache of verified tokens. Both halves together take about 16 MB.
+// maxTokens is the capacity of each half of the token cache. Together, the halves take about 16 MB.
 const maxTokens = 8192
 
 // tokenCache stores verified tokens by their SHA-256. It has two halves. When the younger half is full, the older one
-// is dropped. Tokens in use therefore stay in the cache, and it needs no record of their last use.
+// is dropped. This keeps tokens in use without tracking when each was last used.
 type tokenCache struct {
 	mu       sync.RWMutex
 	new, old map[[sha256.Size]byte]*verified
@@ -49,14 +49,14 @@ func (c *tokenCache) put(sum [sha256.Size]byte, v *verified) {
 	c.mu.Unlock()
 }
 
-// Bearer returns the caller of an access token. Signature and claims are verified once per token. The user, the roles,
-// the client and the session are read again whenever any of them may have changed, so a revoked token is refused
-// immediately. For an invalid token, Bearer returns ErrBadToken; any other error means that the token could not be
-// checked. The slices of the caller are shared and must not be changed.
+// Bearer returns an access token's caller. Signature and claims are verified once per token. The user, the roles, the
+// client and the session are reread whenever any of them may have changed, so a revoked token is refused immediately.
+// For an invalid token, Bearer returns ErrBadToken; any other error means that the token could not be checked. The
+// caller's slices are shared and must not be changed.
 func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (core.Caller, error) {
 	sum := sha256.Sum256([]byte(token))
 	v := p.tokens.get(sum)
-	// Load the generation before reading the state. A change in between then makes the entry stale; the reverse order
+	// Load the generation before reading the state. If it changes in between, the entry is stale; the reverse order
 	// could make stale data look current.
 	generation := p.generation.Load()
 	if v != nil && v.generation == generation {
@@ -83,7 +83,7 @@ func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (
 	return fresh.caller, nil
 }
 
-// checkState reads the caller that the claims name, in its current state.
+// checkState reads the current state of the caller that the claims name.
 func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core.Instant) (*verified, error) {
 	st, err := p.stateOf(ctx, claims, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -112,8 +112,8 @@ func (p *Provider) stateOf(ctx context.Context, claims AccessClaims, now core.In
 	return p.clientState(ctx, claims)
 }
 
-// clientState returns the state of a client's own token. It ends when it is revoked, or when the client is disabled or
-// deleted.
+// clientState returns the state of a client's own token. The token ends when it is revoked, or when the client is
+// disabled or deleted.
 func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st core.TokenState, err error) {
 	client, err := p.tokenClient(ctx, claims.ClientID)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st cor
 	}, err
 }
 
-// callerOf returns the caller with the scopes of the token that are still allowed.
+// callerOf returns the caller with the token's scopes that are still allowed.
 func callerOf(st core.TokenState, scopes []string) core.Caller {
 	c := core.Caller{
 		UserID: st.UserID, Email: st.Email, EmailVerified: st.EmailVerified, ClientID: st.ClientID, SessionID: st.ID,

@@ -35,8 +35,8 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to report for a sign-in that has reached the class reached. If the essential values don't
-// contain that class, it returns the strongest of them that is weaker. If no essential value was reached, ok is false.
+// reaches returns the class to report for a sign-in that has reached the class reached: that class or, if the essential
+// values don't contain it, the strongest weaker one among them. If no essential value was reached, ok is false.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true
@@ -49,8 +49,8 @@ func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	return "", false
 }
 
-// words returns the requested claims in the form in which a family stores them. If the id token has to report a class
-// other than the one reached, they include that class.
+// words returns the requested claims in the form that a family stores. If the id token must report a class other than
+// the one reached, they include that class.
 func (r *ClaimsRequest) words(reached string) string {
 	words := slices.Clone(r.Claims)
 	if i := slices.Index(words, acrWord); i >= 0 {
@@ -84,7 +84,7 @@ var claimScope = map[string]string{
 	"acr": "", "auth_time": "", "sub": "",
 }
 
-// The two places in which claims can be requested.
+// The two places where claims can be requested.
 const (
 	claimsUserInfo = "userinfo"
 	claimsIDToken  = "id_token"
@@ -94,7 +94,7 @@ const (
 type ClaimsRequest struct {
 	Claims  []string // such as "userinfo.name" and "id_token.email", sorted
 	Subject string   // the required user; empty: any
-	ACR     []string // the essential values of acr, one of which must be reached; empty: none
+	ACR     []string // essential acr values, one of which must be reached; empty: none
 }
 
 var errClaims = errors.New("the claims parameter is malformed")
@@ -171,7 +171,7 @@ func (r *ClaimsRequest) demandACR(value, values json.RawMessage) error {
 }
 
 // singleNames reports whether text is a single JSON value in which no object repeats a name. Parsers disagree about
-// which of the repeated values counts.
+// which value of a repeated name counts.
 func singleNames(text string) bool {
 	d := json.NewDecoder(strings.NewReader(text))
 	if !singleValue(d, 0) {
@@ -219,7 +219,7 @@ func (r *ClaimsRequest) keep(registered []string) {
 	})
 }
 
-// scopes returns scopes with those of the claims requested by name added, so that the user is asked for all of them.
+// scopes adds the scopes of the claims requested by name, so that the user is asked for all of them.
 func (r *ClaimsRequest) scopes(scopes []string) []string {
 	all := slices.Clone(scopes)
 	for _, word := range r.Claims {

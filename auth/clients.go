@@ -10,22 +10,21 @@ import (
 // maxClients is the maximum number of cached clients.
 const maxClients = 4096
 
-// clientCache caches clients with the generation of the Provider in which they were read. Any change of users,
-// clients or tenants makes all entries stale.
+// clientCache caches clients with the Provider's generation at the time they were read. Any change to users, clients or
+// tenants makes all entries stale.
 type clientCache struct {
 	mu         sync.RWMutex
 	generation uint64
 	clients    map[string]core.TokenClient
 }
 
-// tokenClient returns a registered client, or the built-in one. The slices of the result are shared and must not be
-// changed.
+// tokenClient returns a registered client, or the built-in one. The result's slices are shared and must not be changed.
 func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	if id == core.BuiltInClientID {
 		return builtInClient, nil
 	}
 	c := &p.clients
-	// Load the generation before reading the client. A change in between then makes the entry stale; the reverse order
+	// Load the generation before reading the client. If it changes in between, the entry is stale; the reverse order
 	// could make stale data look current.
 	generation := p.generation.Load()
 	c.mu.RLock()

@@ -31,8 +31,8 @@ func (p *Provider) addCode(
 
 // CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code can be
 // used once. Using it again revokes everything that was issued for it. A request with a wrong redirect_uri or
-// code_verifier is refused, but the code stays valid for its client. Without client_id, the client is the code's client
-// if that is public: only the client that started the authorization has the verifier.
+// code_verifier is refused, but the code stays valid for its client. Without client_id, the client is the one that the
+// code was issued to, if it is public: only that client has the verifier.
 func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.Client == (ClientCredentials{}) {
 		var err error

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// packedCommon holds the most common passwords of at least 8 characters, in lower case, sorted, one per line. Use zcat
-// to read the file.
+// packedCommon holds the most common passwords with at least 8 characters, in lower case, sorted, one per line. Use
+// zcat to read the file.
 //
 //go:embed common.txt.gz
 var packedCommon string

@@ -48,8 +48,8 @@ const (
 	PathKeys       = "/.well-known/jwks.json"
 )
 
-// Discovery returns the provider's metadata. All URLs are derived from the configured issuer, whatever host a request
-// names.
+// Discovery returns the provider's metadata. All URLs are derived from the configured issuer, not from the request's
+// host.
 func (p *Provider) Discovery() Discovery {
 	at := strings.TrimSuffix(p.Issuer, "/")
 	secret := []string{"client_secret_basic", "client_secret_post"}

@@ -5,23 +5,23 @@
 //
 //	provider.go     Provider and its Config; the generation that makes cached callers stale
 //	lifetimes.go    lifetimes of tokens, sessions and keys
-//	grant.go        the grants of the token endpoint; passwords are checked and throttled
+//	grant.go        the grants at the token endpoint; passwords are checked and throttled
 //	refresh.go      the refresh grant: rotation, grace, replay
 //	authrequest.go claims_request.go pkce.go hint.go   the authorization request: parsing and checks
-//	authorize.go code.go   the next step of the request, or its response; the authorization code and its grant
+//	authorize.go code.go   the next step in the request, or its response; the authorization code and its grant
 //	signin.go prove.go logout.go                             browser sign-in, reauthentication, sign-out
 //	secondfactor.go totp.go passkey.go                       authenticator apps, recovery codes, passkeys
-//	introspect.go userinfo.go discovery.go                   requests of relying parties and resource servers
+//	introspect.go userinfo.go discovery.go                   requests from relying parties and resource servers
 //	client_auth.go clients.go   client authentication: none, Basic, post; the client cache
-//	origin.go       sites whose scripts may call the endpoints of relying parties
+//	origin.go       sites whose scripts may call the endpoints for relying parties
 //	scope.go        granted scopes: those requested, limited to the client's and to what roles allow
 //	token.go claims.go   access and id tokens: claims, signing, verifying
 //	bearer.go       from an access token to core.Caller; the cache of verified tokens
 //	keys.go jwks.go rotate.go   signing keys, the key set, their rotation
 //	password.go common_passwords.go   argon2id, one hash per core; rules; the most common passwords
 //	account.go email_change.go   register, verify, forgot, reset, claim, change of address, log out; mailed tokens
-//	login_limiter.go   failed logins of remote addresses, in bounded memory
-//	invitations.go setup.go   invitations to a role; the link with which the first operator creates an account
+//	login_limiter.go   failed logins by remote address, in bounded memory
+//	invitations.go setup.go   invitations to a role; the setup link for the first server administrator
 //	senderdomain.go   the TXT record that proves a sender domain
 //	signature.go    webhooks signed and verified (timestamp, nonce, body)
 //	seal.go unsubscribe.go view.go   stateless tokens
@@ -39,7 +39,7 @@
 //   - A token is never valid longer than its family. Anything that ends the family (a logout, a new password, a
 //     replayed code or refresh token) ends all its tokens.
 //   - The token of a client that acts for itself ends when it is revoked, and when the client is disabled or deleted.
-//   - The scopes of a caller are those of the token, limited to what its roles and its client currently allow.
+//   - A caller has the token's scopes, limited to what its roles and its client currently allow.
 //   - The database holds hashes of tokens and sealed values. Private signing keys are sealed, too. A person who reads
 //     the database can neither redeem nor sign a token.
 //   - A redirect goes only to a URI that is registered for the client.
@@ -137,12 +137,11 @@
 //   - OpenID Connect Core section 3.1.2.1: request objects are refused with request_not_supported, as discovery
 //     declares. Section 5.5.1: a requested value of name or email is not a condition; the claim has the user's value.
 //   - OpenID Connect Core section 11: clients registered for the refresh grant get a refresh token without
-//     offline_access. It ends when the user signs out of the browser in which it was issued. With offline_access it
-//     doesn't.
+//     offline_access. It ends when the user signs out of the browser it was issued in. With offline_access, it doesn't.
 //   - RFC 7009 section 2: revoking an access token ends the whole sign-in, including its refresh token. Thus no list of
-//     revoked access tokens of users is needed.
-//   - RFC 7636: a client for which an operator has disabled require_pkce may omit the challenge. Only confidential
-//     clients can have this setting.
+//     users' revoked access tokens is needed.
+//   - RFC 7636: a client may omit the challenge if a server administrator has disabled its require_pkce. Only
+//     confidential clients can have this setting.
 //   - An Authorization header with a scheme other than Basic doesn't count as client authentication, because browser
 //     libraries send a stale bearer token along with a refresh.
 package auth

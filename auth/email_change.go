@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// EmailChangeRequest is a user's request to change the email address.
+// EmailChangeRequest is a user's request to change their email address.
 type EmailChangeRequest struct {
 	Email    core.Email // new address
 	Password string     // current password

@@ -2,7 +2,7 @@ package auth
 
 import "newsletterd/core"
 
-// The errors of RFC 6749 section 5.2, with the RFC's codes.
+// The errors defined by RFC 6749 section 5.2, with the RFC's codes.
 var (
 	ErrInvalidClient = &core.Error{
 		Kind: core.Unauthenticated, Code: "invalid_client",
@@ -30,14 +30,14 @@ var (
 	}
 )
 
-// ErrBadCredentials is returned if a login failed. The error is the same whether or not the user exists.
+// ErrBadCredentials is returned for a failed login. It is the same whether or not the user exists.
 var ErrBadCredentials = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The email address or password is wrong. Check both and try again.",
 }
 
 // ErrBadToken is returned for an access token that this server didn't issue or that is no longer valid (invalid_token
-// of RFC 6750 section 3.1).
+// in RFC 6750 section 3.1).
 var ErrBadToken = &core.Error{
 	Kind: core.Unauthenticated, Code: "unauthorized",
 	Message: "The access token is not valid or has expired. Get a new one.",

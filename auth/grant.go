@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// GrantRequest holds the parameters of a token request that the grants use.
+// GrantRequest holds the token request parameters that grants use.
 type GrantRequest struct {
 	Client       ClientCredentials
 	Scope        string // unparsed
@@ -28,7 +28,7 @@ type GrantRequest struct {
 // GrantFunc handles a token request.
 type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
 
-// Grant returns the function for a grant_type of the token endpoint. For an unsupported type, the function returns
+// Grant returns the function for a grant_type at the token endpoint. For an unsupported type, that function returns
 // unsupported_grant_type. The password grant has a separate endpoint.
 func (p *Provider) Grant(grantType string) GrantFunc {
 	switch grantType {
@@ -45,8 +45,8 @@ func (p *Provider) Grant(grantType string) GrantFunc {
 }
 
 // PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a disabled user get
-// the same response after the same work. Failures are counted per user, before the password is checked, and per remote
-// address.
+// the same response and cost the same work. Failures are counted per user, before the password is checked, and per
+// remote address.
 func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
@@ -107,8 +107,8 @@ func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttemp
 }
 
 // CheckPassword verifies a user by address and password, with all throttling, and returns the counted attempt. It
-// doesn't sign the user in: store.AddSignIn does so and resets the count. rehashed is the password's hash at the
-// current cost if the stored hash has another cost. device is the browser's cookie from earlier sign-ins, if any.
+// doesn't sign the user in: store.AddSignIn does so and resets the count. If the stored hash has another cost, rehashed
+// is the password's hash at the current cost. device is the browser's cookie from earlier sign-ins, if any.
 func (p *Provider) CheckPassword(
 	ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant,
 ) (_ identity.LoginAttempt, rehashed string, err error) {
@@ -152,8 +152,8 @@ func (p *Provider) CheckPassword(
 }
 
 // ClientGrant issues a confidential client a token for itself (RFC 6749 section 4.4). The token has the client's
-// registered scopes for its tenant, and there is no refresh token. It leaves out the scopes of users, since the
-// client owns no data. The grant stores nothing. See clientState for what ends such a token.
+// registered scopes for its tenant, and there is no refresh token. It leaves out user scopes, since the client owns no
+// data. The grant stores nothing. See clientState for what ends such a token.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {

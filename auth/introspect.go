@@ -9,7 +9,7 @@ import (
 )
 
 // Revoke ends the sign-in that an access or refresh token was issued for (RFC 7009 section 2). An unknown or expired
-// token is not an error. A token of another client is an invalid_grant error.
+// token is not an error. Another client's token is an invalid_grant error.
 func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string, now core.Instant) error {
 	if c.ID == "" && c.Authorization == "" {
 		return ErrInvalidClient
@@ -46,7 +46,7 @@ func (p *Provider) tokenState(
 	return st, claims, ignoreMissing(err)
 }
 
-// Introspection is the response of RFC 7662 section 2.2. Times are in seconds.
+// Introspection is the response defined by RFC 7662 section 2.2. Times are in seconds.
 type Introspection struct {
 	Active    bool   `json:"active" about:"Whether the token is valid; if false, no other property is set"`
 	Scope     string `json:"scope,omitempty"`
@@ -63,9 +63,9 @@ type Introspection struct {
 	SessionID string `json:"sid,omitempty" about:"ID of the sign-in that the token belongs to"`
 }
 
-// Introspect describes a token to a confidential client. A client can introspect access tokens of its tenant's
-// clients (or of all clients if it has no tenant) and its own refresh tokens. Any other token is reported as not
-// active, as the RFC requires.
+// Introspect describes a token to a confidential client. A client can introspect access tokens of its tenant's clients
+// (or of all clients if it has no tenant) and its own refresh tokens. All other tokens are reported as inactive, as the
+// RFC requires.
 func (p *Provider) Introspect(
 	ctx context.Context, c ClientCredentials, token string, now core.Instant,
 ) (Introspection, error) {

@@ -33,11 +33,11 @@ const (
 	typID     = "JWT"
 )
 
-// KeysEvery is how often the keys are read again from the database. A running server therefore uses a new key after
-// this time at the latest.
+// KeysEvery is how often the keys are reread from the database. A running server uses a new key after this time at the
+// latest.
 const KeysEvery = time.Minute
 
-// signingKey is a parsed key of the database.
+// signingKey is a parsed key from the database.
 type signingKey struct {
 	core.SigningKey
 	public  crypto.PublicKey
@@ -45,12 +45,11 @@ type signingKey struct {
 	headers map[string]string // encoded header with its dot, by typ
 }
 
-// maxSignature is the length of an encoded RS256 signature, the longest of all supported algorithms.
+// maxSignature is the length of an encoded RS256 signature, the longest among the supported algorithms.
 const maxSignature = (rsaBits/8*8 + 5) / 6
 
-// sign returns a JWT in compact form (RFC 7515 section 3.1). The signature is deterministic, as RFC 8725 section 3.2
-// recommends, while that of go-jose is random for ES256. It also costs a third less, and the header is encoded only
-// once.
+// sign returns a JWT in compact form (RFC 7515 section 3.1). Unlike go-jose, it signs ES256 deterministically, as RFC
+// 8725 section 3.2 recommends. It also costs a third less, and the header is encoded only once.
 func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	header := k.headers[typ]
 	token := make([]byte, 0, len(header)+base64.RawURLEncoding.EncodedLen(len(payload))+1+maxSignature)
@@ -88,8 +87,8 @@ type keyring struct {
 	loaded core.Instant
 }
 
-// signer returns the current signing key of an algorithm: the one that became active last. The first key of an
-// algorithm is generated when it is needed (an RSA key takes 50 ms, and only id tokens use it).
+// signer returns an algorithm's current signing key: the one that became active last. An algorithm's first key is
+// generated on demand (an RSA key takes 50 ms, and only id tokens use it).
 func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {
@@ -115,8 +114,7 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 }
 
 // active returns the key with the latest active_at before now that is not retired. If there is no such key, it returns
-// the earliest key. This happens if now is from before the key was created, by a concurrent request, or if the clock
-// was set back.
+// the earliest key. This happens if a concurrent request created the key after now, or if the clock was set back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey
 	for _, k := range keys {
@@ -161,7 +159,7 @@ func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*sign
 	}
 }
 
-// current returns the keys in memory. It reads them again once per minute.
+// current returns the keys in memory. It rereads them once per minute.
 func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	r.mu.RLock()
 	keys, age := r.keys, now.Sub(r.loaded)
@@ -172,7 +170,7 @@ func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey,
 	return r.load(ctx, now)
 }
 
-// load reads the keys and parses only those that are new.
+// load reads the keys and parses only new ones.
 func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	rows, err := r.store.SigningKeys(ctx, now)
 	if err != nil {
@@ -247,7 +245,7 @@ func algOf(public crypto.PublicKey) string {
 	return ""
 }
 
-// generate returns a new key that signs from now on. Its kid is its thumbprint (RFC 7638).
+// generate returns a new key that is active from now. Its kid is its thumbprint (RFC 7638).
 func generate(alg string, now core.Instant) (core.SigningKey, error) {
 	var private crypto.Signer
 	var err error

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// Lifetimes of tokens. These are the defaults of the lifetimes in Config.
+// Default lifetimes of tokens, see Config.
 const (
 	defaultAccessTTL    = 15 * time.Minute     // access and id tokens
 	defaultRefreshIdle  = 30 * 24 * time.Hour  // an unused refresh token
@@ -18,7 +18,7 @@ const (
 
 // Lifetimes of sessions and of sealed tokens, which are stateless.
 const (
-	BrowserTTL   = 30 * 24 * time.Hour               // a browser's sign-in at most, even with constant use
+	BrowserTTL   = 30 * 24 * time.Hour               // maximum for a browser's sign-in, even with constant use
 	RequestedTTL = 24 * time.Hour                    // an unsubscribe token that was requested without proof
 	UndoTTL      = core.UndoTTLDays * 24 * time.Hour // the undo link after unsubscribing
 	ManageTTL    = 24 * time.Hour                    // the link to one's own data
@@ -27,9 +27,9 @@ const (
 	DraftTTL     = 14 * 24 * time.Hour               // a draft in a browser, for its reviewers
 )
 
-// Times for signing keys.
+// Intervals for signing keys.
 const (
-	keyLead   = 24 * time.Hour // from publication to first use of a new key: every relying party reads it in this time
-	keyTail   = time.Hour      // from the expiry of the last token that a key signed to the key's removal
-	tendEvery = time.Hour      // maximum time between two checks of the keys
+	keyLead   = 24 * time.Hour // from a new key's publication to its first use: relying parties read it in this time
+	keyTail   = time.Hour      // from the expiry of a key's last token to the key's removal
+	tendEvery = time.Hour      // maximum time between key checks
 )

@@ -10,24 +10,23 @@ import (
 
 const (
 	maxLimited     = 65536 // remembered remote addresses
-	failuresMost   = 60    // failed logins of a remote address within failuresPeriod
+	failuresMost   = 60    // failed logins from a remote address within failuresPeriod
 	failuresPeriod = 15 * time.Minute
 )
 
-// loginLimiter counts the failed logins of remote addresses in bounded memory. A period starts with the first
-// failure.
+// loginLimiter counts failed logins by remote address in bounded memory. A period starts with the first failure.
 type loginLimiter struct {
 	mu   sync.Mutex
 	rows map[string]failedLogins
 }
 
-// failedLogins counts the failed logins of one remote address in its period.
+// failedLogins counts failed logins from one remote address in its period.
 type failedLogins struct {
 	n     int
 	until core.Instant
 }
 
-// enter counts a login of an address as failed before it is checked, so that concurrent logins count, too. leave
+// enter counts a login from an address as failed before it is checked, so that concurrent logins count, too. leave
 // reverts this. If the address has failed too often, ok is false and until is the end of its period. An empty key is
 // not counted.
 func (l *loginLimiter) enter(key string, now core.Instant) (until core.Instant, ok bool) {
@@ -80,9 +79,9 @@ func (l *loginLimiter) makeRoom(now core.Instant) {
 	}
 }
 
-// remoteKey returns the key under which logins of a remote address are counted: an IPv4 address itself, or the /64
-// network of an IPv6 address, because one customer usually has a whole /64. The key of a loopback address is empty and
-// never counted, since it belongs to a proxy or a test.
+// remoteKey returns the key for counting logins from a remote address: an IPv4 address itself, or the /64 network of an
+// IPv6 address, because one customer usually has a whole /64. Loopback addresses have an empty key, which is never
+// counted, since they belong to a proxy or a test.
 func remoteKey(a netip.Addr) string {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

@@ -23,8 +23,8 @@ type LogoutReply struct {
 	User     core.User    // the signed-in user, if confirmation is needed
 }
 
-// LogoutError is an error in a logout request. The error is shown on a page, because the redirect URI of the request
-// can't be trusted.
+// LogoutError is an error in a logout request. It is shown on a page, because the request's redirect URI can't be
+// trusted.
 type LogoutError struct{ Parameter, Description string }
 
 func (e *LogoutError) Error() string { return e.Parameter + ": " + e.Description }
@@ -56,7 +56,7 @@ func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Insta
 	return reply, p.endHinted(ctx, hint, now)
 }
 
-// endHinted ends the sign-in of the hint, even if the browser has been signed out since. It doesn't end a sign-in with
+// endHinted ends the hint's sign-in, even if the browser has been signed out since. It doesn't end a sign-in with
 // offline_access, which is meant to outlive the session.
 func (p *Provider) endHinted(ctx context.Context, hint IDClaims, now core.Instant) error {
 	if hint.SessionID == "" {

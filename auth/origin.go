@@ -5,13 +5,13 @@ import (
 	"net/url"
 )
 
-// originSet holds the origins of public clients' redirect URIs, as read in a generation.
+// originSet holds the origins of public clients' redirect URIs in a generation.
 type originSet struct {
 	generation uint64
 	origins    map[string]bool
 }
 
-// AllowsOrigin reports whether scripts of an origin may call the endpoints of relying parties. They may if a public
+// AllowsOrigin reports whether scripts from an origin may call the endpoints for relying parties. They may if a public
 // client has a redirect URI with that origin.
 func (p *Provider) AllowsOrigin(ctx context.Context, origin string) (bool, error) {
 	generation := p.generation.Load()

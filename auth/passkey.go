@@ -21,17 +21,17 @@ import (
 	"newsletterd/store/identity"
 )
 
-// ChallengeTTL is how long a browser can respond to the challenge of a page.
+// ChallengeTTL is how long a browser has to respond to a page's challenge.
 const ChallengeTTL = 10 * time.Minute
 
 // The authentication methods of a passkey that has verified its user (RFC 8176 section 2). With the first method, the
-// key never leaves its device. With the second, it can be synced to other devices of the user.
+// key never leaves its device. With the second, it can be synced to the user's other devices.
 const (
 	amrDeviceKey = "hwk user mfa"
 	amrSyncedKey = "swk user mfa"
 )
 
-// Errors of passkeys.
+// Errors about passkeys.
 var (
 	// ErrPasskeyRefused is returned if a response to a challenge is invalid, whatever the reason.
 	ErrPasskeyRefused = &core.Error{
@@ -45,13 +45,13 @@ var (
 	}
 )
 
-// The reasons why passkeys are not offered. Each names what WebAuthn requires.
+// The reasons why passkeys are not offered. Each names the WebAuthn requirement.
 const (
 	PasskeysNeedHost  = "host"  // a host name instead of an IP address
 	PasskeysNeedHTTPS = "https" // or localhost
 )
 
-// The ceremonies of WebAuthn. Each has separate challenges.
+// The WebAuthn ceremonies. Each has separate challenges.
 const (
 	ceremonySignIn  byte = 1
 	ceremonyAdd     byte = 2
@@ -74,11 +74,11 @@ func PasskeyHost(origin string) (host, missing string) {
 	return host, ""
 }
 
-// passkeys is the relying party of WebAuthn.
+// passkeys is the WebAuthn relying party.
 type passkeys struct {
 	party   *webauthn.WebAuthn
 	missing string // reason why passkeys are not offered; empty: they are
-	key     []byte // for the MAC of challenges
+	key     []byte // for the challenges' MAC
 }
 
 func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
@@ -112,7 +112,7 @@ func (k passkeys) host() string {
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 
 // A challenge consists of a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret and the
-// user. It isn't stored before the browser responds to it, so viewing a page causes no write.
+// user. It isn't stored until the browser responds, so viewing a page causes no write.
 const (
 	challengeHead = 8 + 16
 	challengeSize = challengeHead + sha256.Size
@@ -172,8 +172,8 @@ func (u passkeyUser) WebAuthnCredentials() []webauthn.Credential {
 }
 
 // PasskeyOptions returns the options of navigator.credentials.get as JSON (WebAuthn section 5.4). browser is the
-// browser's secret. If userID is set, the response must come from one of that user's passkeys. The error is
-// ErrNoPasskeys.
+// browser's secret. If userID is set, the response must come from one of that user's passkeys. It returns ErrNoPasskeys
+// if passkeys are not offered.
 func (p *Provider) PasskeyOptions(browser, userID string, now core.Instant) (string, error) {
 	if p.passkeys.party == nil {
 		return "", ErrNoPasskeys
@@ -294,8 +294,7 @@ func methodsOf(k core.Passkey) string {
 	return amrDeviceKey
 }
 
-// checkPasskey verifies a response. It counts the attempt before it verifies the response. If userID is set, the
-// passkey must belong to that user.
+// checkPasskey verifies a response, after counting the attempt. If userID is set, the passkey must belong to that user.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
 ) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {

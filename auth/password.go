@@ -33,7 +33,7 @@ var DefaultArgon2 = Argon2{Memory: 19 * 1024, Passes: 2, Threads: 1}
 const (
 	saltSize      = 16
 	hashSize      = 32
-	hashQueue     = 64              // passwords that may wait for a core; any more fail as busy
+	hashQueue     = 64              // passwords that may wait for a core; any more fail with a busy error
 	hashWait      = 2 * time.Second // maximum wait for a core
 	minPassword   = 8               // characters
 	maxPassword   = 256             // characters
@@ -48,9 +48,8 @@ var (
 	errWeak = &core.Error{Kind: core.Invalid, Code: "weak_password", Field: "password"}
 )
 
-// Hasher hashes and verifies passwords, at most as many concurrently as there are cores. Each hash takes
-// Argon2.Memory, and more concurrent hashes would also be slower. The next 64 wait for up to 2 s. All others fail
-// with a busy error (503).
+// Hasher hashes and verifies passwords, at most one per core at a time: each hash takes Argon2.Memory, and more
+// concurrent hashes would be slower. The next 64 wait for up to 2 s. All others fail with a busy error (503).
 type Hasher struct {
 	cost  Argon2
 	cores chan struct{}
@@ -88,8 +87,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return h.encode(salt, key), nil
 }
 
-// Verify checks a password against a PHC string. rehash reports whether the cost has changed, so that the password
-// should be hashed again. An empty phc (unknown user, no password) costs the same work and never matches.
+// Verify checks a password against a PHC string. rehash reports whether the password should be hashed again because the
+// cost has changed. An empty phc (unknown user, no password) costs the same work and never matches.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
 	known := phc != ""
 	if !known {
@@ -150,7 +149,7 @@ func (h *Hasher) encode(salt, key []byte) string {
 		h.cost.Memory, h.cost.Passes, h.cost.Threads, phcText.EncodeToString(salt), phcText.EncodeToString(key))
 }
 
-// parsePHC parses a stored hash. The cost is limited so that a row can't exhaust the memory.
+// parsePHC parses a stored hash. It limits the cost so that a row can't exhaust the memory.
 func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 	bad := fmt.Errorf("password hash: not an argon2id PHC string")
 	part := strings.Split(phc, "$")
@@ -179,7 +178,7 @@ func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 }
 
 // normalize applies NFKC, so that the same characters typed on two systems are the same password. RFC 8265 requires
-// NFC. NFKC also merges compatibility forms, in which keyboards of one script differ.
+// NFC. NFKC also merges compatibility forms, because keyboards for the same script produce different ones.
 func normalize(password string) []byte { return norm.NFKC.Bytes([]byte(password)) }
 
 // PasswordRules are the rules for new passwords.

@@ -28,9 +28,9 @@ func validVerifier(s string) bool {
 	return true
 }
 
-// checkVerifier reports whether a code_verifier matches the challenge of the authorization request (RFC 7636 section
-// 4.6). Without a challenge, a verifier is refused, since a code could otherwise be injected into a client that
-// relies on PKCE (RFC 9700 section 4.8.2).
+// checkVerifier reports whether a code_verifier matches the authorization request's challenge (RFC 7636 section 4.6).
+// Without a challenge, a verifier is refused, since a code could otherwise be injected into a client that relies on
+// PKCE (RFC 9700 section 4.8.2).
 func checkVerifier(challenge, verifier string) bool {
 	if challenge == "" {
 		return verifier == ""

@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// Factors holds the authentication factors of a user in addition to the password.
+// Factors holds a user's authentication factors in addition to the password.
 type Factors struct {
 	App     bool // an authenticator app
 	Passkey bool // a passkey of this host
 }
 
-// Factors returns the factors of a user. The only error is core.ErrStorage.
+// Factors returns a user's factors. The only error is core.ErrStorage.
 func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err error) {
 	app, err := p.store.SecondFactor(ctx, userID)
 	if err != nil {
@@ -28,9 +28,8 @@ func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err e
 	}, err
 }
 
-// Proved reports whether the user of a browser has recently reauthenticated well enough to change these factors. If
-// the user has a factor, it must have been used. Thus a password alone can neither add nor remove a factor of a user
-// who has one.
+// Proved reports whether the user of a browser has recently reauthenticated well enough to change these factors. A user
+// with a factor must have used it, so a password alone can neither add nor remove one.
 func (f Factors) Proved(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && (!f.App && !f.Passkey || acrOf(b.AMR) != acrPassword)
 }

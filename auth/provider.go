@@ -11,14 +11,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// Config configures a Provider. Zero values mean the defaults given here.
+// Config configures a Provider. Zero values select the defaults given here.
 type Config struct {
 	Issuer       string        // public_url + "/api"; also the audience of access tokens
 	AccessTTL    time.Duration // lifetime of access and id tokens; default 15 min
 	RefreshIdle  time.Duration // lifetime of an unused refresh token; default 30 days
 	RefreshTotal time.Duration // lifetime of a family; default 180 days
-	// RefreshGrace is how long a used refresh token returns its successor again. Zero means that every reuse counts as
-	// a replay. The default of the configuration is 10 s.
+	// RefreshGrace is how long a used refresh token returns its successor again. With zero, every reuse counts as a
+	// replay. The configuration's default is 10 s.
 	RefreshGrace time.Duration
 
 	ClosedRegistration bool   // registration is disabled
@@ -47,8 +47,8 @@ type Provider struct {
 	origins  atomic.Pointer[originSet]
 	keySet   atomic.Pointer[madeKeySet]
 	clients  clientCache
-	// generation increases when a user, role, client or family may have changed, in this process or another. Data
-	// read in an older generation is read again.
+	// generation increases when a user, role, client or family may have changed, in this process or another. Data from
+	// an older generation is reread.
 	generation atomic.Uint64
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
-// replaces the token. Within the grace period, a used token returns the same successor again if the successor is
-// unused. A lost response thus doesn't end the session. Any other use of a used token ends the family. Without
-// client_id, the client is the token's client if that is public.
+// replaces the token. Within the grace period, a used token returns the same successor again if that is unused, so a
+// lost response doesn't end the session. Any other use of a used token ends the family. Without client_id, the client
+// is the one that the token was issued to, if it is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")
@@ -42,7 +42,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 			}
 			scopes, err := refreshScopes(st, r.Scope, named)
 			if err == nil {
-				// The result of an earlier run is dropped. To sign it may need the writer, which runs this function.
+				// The result of an earlier run is dropped. Signing may need the writer, which runs this function.
 				signed = p.issueAside(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now)
 			}
 			return err
@@ -92,7 +92,7 @@ func refreshScopes(st core.TokenState, requested string, named bool) ([]string, 
 func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
 	s, err := NewSealer([]byte(token))
 	if err != nil {
-		return nil, ErrInvalidGrant // shorter than any token of this server
+		return nil, ErrInvalidGrant // shorter than any of this server's tokens
 	}
 	return []byte(s.Seal(purposeSuccessor, []byte(successor))), nil
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // RotateKeys creates the next key of each algorithm and returns the new keys. A new key is published immediately and
-// signs after a day. Until then, the previous key signs, and it stays published until its last token has expired. An
-// algorithm that already has a next key is skipped. The audit log names the actor in ctx (db.By).
+// signs after a day. Until then, the previous key signs; it stays published until its last token has expired.
+// Algorithms that already have a next key are skipped. The audit log names the actor in ctx (db.By).
 func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)
@@ -30,8 +30,8 @@ func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []c
 	return made, nil
 }
 
-// TendKeys rotates keys that have signed for longer than every (0: never) and schedules the removal of keys that no
-// longer sign. It returns the time of the next check.
+// TendKeys rotates keys that have been signing for longer than every (0: never) and schedules the removal of keys that
+// no longer sign. It returns the time of the next check.
 func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.Instant) (next core.Instant, err error) {
 	if err := p.store.ExpireSigningKeys(ctx, p.AccessTTL+keyTail, now); err != nil {
 		return now.Add(time.Minute), err

@@ -7,9 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// registeredScopes returns the scopes that tokens of a family of this kind may have according to the client's
-// registration. A password entered in a first-party client gives all of the user's scopes, except that management
-// scopes must be registered.
+// registeredScopes returns the scopes that the client's registration allows for a family of this kind. A password
+// entered in a first-party client grants all of the user's scopes, but management scopes must be registered.
 func registeredScopes(c core.TokenClient, kind string) []string {
 	if !c.FirstParty || kind != core.FamilyPassword {
 		return c.Scopes
@@ -18,8 +17,8 @@ func registeredScopes(c core.TokenClient, kind string) []string {
 }
 
 // grantScopes returns the requested scopes that the client is registered for and the user's roles allow. An empty
-// request asks for all of these scopes. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is
-// left, the error is invalid_scope.
+// request means all of these scopes. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is left,
+// the error is invalid_scope.
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)
 	var granted []string
@@ -34,7 +33,7 @@ func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	return granted, nil
 }
 
-// keepScopes returns the scopes in token that allowed also contains.
+// keepScopes returns the scopes that are in both token and allowed.
 func keepScopes(token, allowed []string) []string {
 	for _, s := range token {
 		if !slices.Contains(allowed, s) {
@@ -45,7 +44,7 @@ func keepScopes(token, allowed []string) []string {
 }
 
 // validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable ASCII
-// without quote and backslash, separated by spaces. Repeated and trailing spaces are ignored, because clients that
+// without quotes and backslashes, separated by spaces. Repeated and trailing spaces are ignored, because clients that
 // join lists of words send them.
 func validScopeText(s string) bool {
 	words := 0

@@ -18,14 +18,14 @@ import (
 
 // Sealer creates stateless tokens: XChaCha20-Poly1305 over a plaintext, in base64url. The nonce is an HMAC of purpose
 // and plaintext under a separate key (as in SIV modes), so the same plaintext always gives the same token. An email
-// that is sent again after a crash therefore has the same bytes. An observer can only see whether two tokens are
-// equal. A Sealer is safe for concurrent use.
+// that is resent after a crash therefore has the same bytes. An observer can only see whether two tokens are equal. A
+// Sealer is safe for concurrent use.
 type Sealer struct {
 	aead   cipher.AEAD
 	nonces sync.Pool // of *sealState
 }
 
-// sealState holds the buffers for one sealing. They are reused because a worker seals once per email.
+// sealState holds the buffers for one Seal. They are reused because a worker seals once per email.
 type sealState struct {
 	mac   hash.Hash
 	sum   [sha256.Size]byte
@@ -34,7 +34,7 @@ type sealState struct {
 	raw   []byte
 }
 
-// The purposes of tokens under the key "unsubscribe". A number must never be reused for another purpose.
+// The purposes of tokens sealed with the key "unsubscribe". A number must never be reused for another purpose.
 const (
 	purposeUnsubscribe byte = 1
 	purposeUndo        byte = 2
@@ -62,7 +62,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) < 32 {
 		return nil, fmt.Errorf("sealer: key of %d bytes, want 32", len(key))
 	}
-	// The lengths are fixed, so neither derivation nor construction can fail after the check above.
+	// After the check above, neither derivation nor construction can fail, because the lengths are fixed.
 	enc, err1 := hkdf.Expand(sha256.New, key, "newsletterd sealed token encryption", chacha20poly1305.KeySize)
 	mac, err2 := hkdf.Expand(sha256.New, key, "newsletterd sealed token nonce", sha256.Size)
 	aead, err3 := chacha20poly1305.NewX(enc)
@@ -79,7 +79,7 @@ func (s *Sealer) Seal(purpose byte, plain []byte) string {
 	return string(s.AppendSeal(nil, purpose, plain))
 }
 
-// AppendSeal is like Seal, but appends the token to dst. A token has 54 characters plus 4/3 of the plaintext's length.
+// AppendSeal is like Seal, but appends the token to dst. A token has 54 characters plus 4/3 of the plaintext length.
 func (s *Sealer) AppendSeal(dst []byte, purpose byte, plain []byte) []byte {
 	st := s.nonces.Get().(*sealState)
 	dst = s.appendSeal(st, dst, purpose, plain)
@@ -98,7 +98,7 @@ func (s *Sealer) appendSeal(st *sealState, dst []byte, purpose byte, plain []byt
 	return sealedText.AppendEncode(dst, st.raw)
 }
 
-// Open returns the plaintext of a token. If the token wasn't sealed with this key for the given purpose, it returns
+// Open returns a token's plaintext. If the token wasn't sealed with this key for the given purpose, it returns
 // core.ErrInvalidToken.
 func (s *Sealer) Open(purpose byte, token string) ([]byte, error) {
 	if len(token) > maxSealed {

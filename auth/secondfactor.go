@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// The values of Config.SecondFactor: the users who must have a second factor to sign in in a browser. A user who has
-// one must always use it.
+// The values of Config.SecondFactor: which users need a second factor to sign in in a browser. A user who has one must
+// always use it.
 const (
 	FactorOff       = "off"
 	FactorOperators = "operators"
@@ -29,7 +29,7 @@ const (
 	amrTOTP     = "pwd otp mfa"
 )
 
-// Errors of the second factor.
+// Errors about the second factor.
 var (
 	// ErrMFARequired is returned for a password grant without otp if the user has a second factor. RFC 6749 has no
 	// specific code for it.
@@ -43,7 +43,7 @@ var (
 		Kind: core.Invalid, Code: "invalid_grant", MFARequired: true,
 		Message: "This account has a passkey. Sign in with it on the login page.",
 	}
-	// ErrBadCode is returned if a code is wrong or was already used.
+	// ErrBadCode is returned for a code that is wrong or was already used.
 	ErrBadCode = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp",
 		Message: "The code is wrong or was already used. Enter a new code.",
@@ -64,12 +64,12 @@ type PendingSignIn struct {
 	UserID string       `json:"user"`
 	Email  core.Email   `json:"email"`
 	Epoch  int64        `json:"epoch"`
-	Key    string       `json:"key"` // key of the counter of failed passwords
+	Key    string       `json:"key"` // key of the failed password counter
 	Until  core.Instant `json:"until"`
 	SetUp  bool         `json:"set_up"` // the user has no factor yet and must set one up
 }
 
-// Text returns the form in which a session stores the sign-in.
+// Text encodes the sign-in for the session.
 func (w PendingSignIn) Text() string {
 	b, err := json.Marshal(w)
 	if err != nil {
@@ -78,8 +78,7 @@ func (w PendingSignIn) Text() string {
 	return string(b)
 }
 
-// ParsePendingSignIn parses the result of Text. If the text is empty or the sign-in has expired, it returns
-// ErrPendingOver.
+// ParsePendingSignIn parses the result of Text. If it is empty or the sign-in has expired, the error is ErrPendingOver.
 func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err error) {
 	if json.Unmarshal([]byte(text), &w) != nil || w.UserID == "" || w.Until <= now {
 		return w, ErrPendingOver
@@ -87,7 +86,7 @@ func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err err
 	return w, nil
 }
 
-// FactorNeeded is the error of SignIn if the password is correct and a second factor is required.
+// FactorNeeded is SignIn's error if the password is correct and a second factor is required.
 type FactorNeeded struct{ Pending PendingSignIn }
 
 func (*FactorNeeded) Error() string { return "the sign-in requires a second factor" }
@@ -109,13 +108,13 @@ func (p *Provider) Demands(u *core.User) bool {
 	return false
 }
 
-// needsPasskey reports whether a correct password is useless by itself: a second factor is required, and the user has
-// only a passkey. A passkey is a complete sign-in and not a second factor.
+// needsPasskey reports whether a correct password isn't enough: a second factor is required, and the user has only a
+// passkey. A passkey is a complete sign-in, not a second factor.
 func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
-// postpone interrupts a login with a correct password until FinishSignIn completes it. It returns a *FactorNeeded or
+// postpone suspends a login with a correct password until FinishSignIn completes it. It returns a *FactorNeeded or
 // another error, never nil.
 func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
@@ -166,7 +165,7 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	return b, device, recovery, err
 }
 
-// CheckCode accepts a code of a user's authenticator app or a recovery code, each only once. Failures are counted per
+// CheckCode accepts a code from a user's authenticator app or a recovery code, each only once. Failures are counted per
 // user before the code is checked. The errors are ErrBadCode and one of kind TooMany.
 func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.Instant) error {
 	try, err := p.store.TryFactor(ctx, userID, now)
@@ -200,7 +199,7 @@ type TOTPSetup struct {
 	URI    string // otpauth
 }
 
-// SetUpTOTP creates the secret of a new authenticator app. If the user's address is not verified, it returns
+// SetUpTOTP creates the secret for a new authenticator app. If the user's address is not verified, it returns
 // ErrFactorUnverified. If the user has a second factor, it returns identity.ErrFactorSet.
 func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant) error {
 	if !u.EmailVerified {
@@ -224,7 +223,7 @@ func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email)
 	return TOTPSetup{strings.Join(append(groups, text), " "), totpURI(p.host(), string(email), secret)}, nil
 }
 
-// host returns the name under which authenticator apps list an account of this server.
+// host returns the name that authenticator apps show for accounts on this server.
 func (p *Provider) host() string {
 	_, rest, _ := strings.Cut(p.Issuer, "://")
 	host, _, _ := strings.Cut(rest, "/")
@@ -232,8 +231,8 @@ func (p *Provider) host() string {
 }
 
 // ConfirmTOTP makes the app prepared by SetUpTOTP the user's second factor and returns the recovery codes, which must
-// be shown once. If the app doesn't generate that code, it returns ErrBadCode. If no setup is pending, it returns
-// core.ErrNotFound. If the user has changed since the sign-in, it returns identity.ErrSignInStale.
+// be shown once. If the code is wrong, it returns ErrBadCode. If no setup is pending, it returns core.ErrNotFound. If
+// the user has changed since the sign-in, it returns identity.ErrSignInStale.
 func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
 	[]string, error,
 ) {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// LookupTXT is a function such as (*net.Resolver).LookupTXT. It returns the TXT records of a domain name.
+// LookupTXT returns the TXT records of a domain name, like (*net.Resolver).LookupTXT.
 type LookupTXT func(ctx context.Context, name string) ([]string, error)
 
 // domainLookups is the time limit for all lookups of a sender domain's records.
@@ -44,9 +44,9 @@ func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (re
 	return result, ""
 }
 
-// servfail is the error text of package net for a response such as SERVFAIL or REFUSED.
+// servfail is package net's error message for responses such as SERVFAIL and REFUSED.
 const servfail = "server misbehaving"
 
-// absolute returns a name with a trailing dot, which disables the machine's search list. Records of the machine's own
+// absolute returns a name with a trailing dot, which disables the machine's search list. Records in the machine's own
 // domain prove nothing.
 func absolute(name string) string { return name + "." }

@@ -15,18 +15,18 @@ import (
 	"newsletterd/store/identity"
 )
 
-// SetupTTL is the lifetime of the link with which the first operator creates an account.
+// SetupTTL is the lifetime of the setup link, which the first server administrator uses to create an account.
 const SetupTTL = time.Hour
 
-// ErrSetupOver is returned if the token of a setup link is invalid or has expired, or if the account already exists.
+// ErrSetupOver is returned if a setup link's token is invalid or has expired, or if the account already exists.
 var ErrSetupOver = &core.Error{
 	Kind: core.Invalid, Code: "setup_over", Field: "token",
 	Message: "The link is no longer valid. If there is no server administrator yet, newsletterd admin setup-link " +
 		"prints a new one.",
 }
 
-// SetupToken returns the token of the link with which the first operator creates an account. The token is valid for
-// SetupTTL, but not after an operator exists. If one already exists, SetupToken returns identity.ErrOperatorExists.
+// SetupToken returns the token for the setup link. It is valid for SetupTTL, or until a server administrator exists. If
+// one already exists, SetupToken returns identity.ErrOperatorExists.
 func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, error) {
 	if err := s.NoOperator(ctx); err != nil {
 		return "", err
@@ -69,9 +69,9 @@ func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instan
 	return nil
 }
 
-// Setup creates the first operator with the token of a setup link. language is the user's; it may be empty. Setup
-// returns ErrSetupOver, or an error about name, address or password. Of two concurrent calls, only one creates an
-// account.
+// Setup creates the first server administrator with the token from a setup link. language is the user's; it may be
+// empty. Setup returns ErrSetupOver, or an error about name, address or password. Of two concurrent calls, only one
+// creates an account.
 func (p *Provider) Setup(ctx context.Context, token, name, address, password, language string, now core.Instant,
 ) error {
 	if err := p.CheckSetup(ctx, token, now); err != nil {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// The headers of a signed webhook, in the canonical spelling of net/http.
+// The headers of a signed webhook, in net/http's canonical spelling.
 const (
 	HeaderSignature = "X-Signature"
 	HeaderTimestamp = "X-Timestamp"
@@ -31,8 +31,8 @@ const (
 	maxSignatures = 4
 )
 
-// Signature holds the parsed but unverified headers of a webhook. The caller may look up ClientID and Nonce before it
-// calls VerifySignature, but must not change anything because of them.
+// Signature holds a webhook's parsed but unverified headers. The caller may look up ClientID and Nonce before it calls
+// VerifySignature, but must not change anything because of them.
 type Signature struct {
 	ClientID  string
 	Nonce     string
@@ -43,9 +43,9 @@ type Signature struct {
 	n    int
 }
 
-// ParseSignature parses the four headers of a webhook (header is an http.Header) and compares their timestamp with
-// now. It is the receiver's first check, before the body is read. If a header is missing, repeated, malformed or too
-// far from now, it returns core.ErrInvalidSignature.
+// ParseSignature parses a webhook's four headers (header is an http.Header) and compares their timestamp with now.
+// Receivers call it first, before reading the body. If a header is missing, repeated, malformed or too far from now, it
+// returns core.ErrInvalidSignature.
 func ParseSignature(header map[string][]string, now core.Instant) (Signature, error) {
 	var s Signature
 	sig, ok1 := single(header, HeaderSignature)
@@ -64,8 +64,8 @@ func ParseSignature(header map[string][]string, now core.Instant) (Signature, er
 }
 
 // VerifySignature verifies s over the declared path and the raw body. One signature that matches one of the client's
-// keys suffices (there are two keys while a secret is being replaced). Without keys (an unknown client) it uses a
-// random key, so that the work is the same. It returns core.ErrInvalidSignature if no signature matches.
+// keys suffices (there are two keys while a secret is being replaced). Without keys, for an unknown client, it uses a
+// random key to do the same work. It returns core.ErrInvalidSignature if no signature matches.
 func VerifySignature(s Signature, path string, body []byte, keys ...[]byte) error {
 	if len(keys) == 0 {
 		keys = [][]byte{strangerKey()}
@@ -155,8 +155,8 @@ func single(header map[string][]string, name string) (string, bool) {
 	return "", false
 }
 
-// readMACs reads up to 4 signatures and reports whether the whole text consists of them. Each is "v1=" and 64
-// lower-case hex digits. They are separated by commas only.
+// readMACs reads up to 4 signatures, separated only by commas, and reports whether text contains nothing else. Each is
+// "v1=" and 64 lower-case hex digits.
 func (s *Signature) readMACs(text string) bool {
 	const size = len(macPrefix) + 2*sha256.Size
 	if len(text) > maxSignatures*(size+1) {
@@ -190,7 +190,7 @@ func readTimestamp(text string) (core.Instant, bool) {
 	return core.Instant(sec * 1000), true
 }
 
-// word reports whether text has at least shortest and at most longest characters, all of them from A-Za-z0-9_-.
+// word reports whether text has from shortest to longest characters, all from A-Za-z0-9_-.
 func word(text string, shortest, longest int) bool {
 	if len(text) < shortest || len(text) > longest {
 		return false

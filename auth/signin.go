@@ -50,8 +50,7 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity
 	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
 }
 
-// newBrowser returns the browser of a sign-in, the browser's new cookie, and the data that the store records about the
-// sign-in.
+// newBrowser returns a sign-in's browser, its new cookie, and the data that the store records about the sign-in.
 func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
 	in identity.SignIn,
 ) {
@@ -98,7 +97,7 @@ func (p *Provider) CheckPresent(
 	return p.store.ForgiveTry(ctx, try.Key)
 }
 
-// deviceKey returns the form in which a browser's cookie is stored. The cookie itself isn't stored.
+// deviceKey returns the stored form of a browser's cookie. The cookie itself isn't stored.
 func deviceKey(device string) string {
 	if device == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"newsletterd/core"
 )
 
-// TokenResponse is the response of RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is in
-// seconds.
+// TokenResponse is the response defined by RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is
+// in seconds.
 type TokenResponse struct {
 	AccessToken  string `json:"access_token"`
 	RefreshToken string `json:"refresh_token,omitempty"`
@@ -25,16 +25,16 @@ type TokenResponse struct {
 	Scope        string `json:"scope"`
 }
 
-// grant holds the data from which tokens are issued.
+// grant holds the data for issuing tokens.
 type grant struct {
 	family  core.Family
-	scopes  []string // scopes of this access token: the family's, or fewer
+	scopes  []string // this access token's scopes: the family's, or fewer
 	client  core.TokenClient
 	refresh string
 	nonce   string
 }
 
-// issue signs the tokens of a grant.
+// issue signs a grant's tokens.
 func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenResponse, error) {
 	end := min(now.Add(p.AccessTTL), g.family.ExpiresAt)
 	access, err := p.signAccess(ctx, g.family, g.scopes, now, end)
@@ -53,7 +53,7 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 	return r, err
 }
 
-// issueAside signs the tokens of a grant in another goroutine, while the caller's operation is committed. The returned
+// issueAside signs a grant's tokens in another goroutine while the caller's operation is committed. The returned
 // function waits for them.
 func (p *Provider) issueAside(ctx context.Context, g grant, now core.Instant) func() (TokenResponse, error) {
 	type result struct {
@@ -141,8 +141,8 @@ const maxJWT = 4096
 
 var accessAlgs = []jose.SignatureAlgorithm{algES256}
 
-// verifyAccess verifies the signature, type and claims of an access token of this server. It doesn't check whether
-// its session is still valid.
+// verifyAccess verifies the signature, type and claims of this server's access tokens. It doesn't check whether the
+// session is still valid.
 func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Instant) (AccessClaims, error) {
 	if len(token) > maxJWT || strings.Count(token, ".") != 2 {
 		return AccessClaims{}, ErrBadToken
@@ -154,7 +154,7 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	h := jws.Signatures[0].Protected
 	typ, _ := h.ExtraHeaders[jose.HeaderType].(string)
 	_, crit := h.ExtraHeaders["crit"]
-	// RFC 9068 section 4: an id token, or any other JWT of this server, is not an access token.
+	// RFC 9068 section 4: an id token, or any other JWT from this server, is not an access token.
 	if !strings.EqualFold(typ, typAccess) || crit || h.KeyID == "" {
 		return AccessClaims{}, ErrBadToken
 	}
@@ -177,8 +177,8 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	return claims, nil
 }
 
-// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer is another one, the message of
-// the error names the cause, a change of listen or public_url, because the caller couldn't know it otherwise.
+// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer differs, the message names the
+// cause, a change of listen or public_url, because the caller couldn't know it otherwise.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`
@@ -190,9 +190,9 @@ func (p *Provider) badClaims(payload []byte) error {
 		p.Issuer)
 }
 
-// AdminToken returns an access token for scripts. It belongs to a user and the built-in client, has its own lifetime
-// and no refresh token. To revoke it, pass the returned sid to store.RevokeFamily. The scopes are limited to what the
-// user's roles allow.
+// AdminToken returns an access token for scripts. It belongs to a user and the built-in client, and has its own
+// lifetime and no refresh token. To revoke it, pass the returned sid to store.RevokeFamily. The user's roles limit its
+// scopes.
 func (p *Provider) AdminToken(
 	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
 ) (TokenResponse, string, error) {
@@ -224,8 +224,8 @@ func (p *Provider) AdminToken(
 	}, f.ID, nil
 }
 
-// OwnToken returns a short-lived access token with which the server calls its own member service on behalf of a
-// tenant. It belongs to the built-in client and has one scope.
+// OwnToken returns a short-lived access token with one scope. The server uses it to call its own member service on
+// behalf of a tenant. It belongs to the built-in client.
 func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now core.Instant) (string, error) {
 	f := core.Family{
 		ID: core.NewID(), Kind: core.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,

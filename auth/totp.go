@@ -20,7 +20,7 @@ import (
 const (
 	totpPeriod     = 30 * time.Second
 	totpDigits     = 6
-	totpWindow     = 1  // tolerated difference of a clock in steps, in both directions
+	totpWindow     = 1  // tolerated clock difference in steps, in both directions
 	totpSecretSize = 20 // bytes, as RFC 4226 section 4 recommends
 )
 
@@ -45,8 +45,8 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// matchTOTP returns the step of a code. ok is true only if that step is close to now and later than the step last. Each
-// code is thus accepted only once (RFC 6238 section 5.2).
+// matchTOTP returns the step of a code. ok is true only if that step is close to now and later than last, so each code
+// is accepted only once (RFC 6238 section 5.2).
 func matchTOTP(secret []byte, code string, last int64, now core.Instant) (step int64, ok bool) {
 	at := totpStep(now)
 	for s := at - totpWindow; s <= at+totpWindow; s++ {

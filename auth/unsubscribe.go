@@ -7,13 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// UnsubscribeKind is the origin of an unsubscribe token.
+// UnsubscribeKind says where an unsubscribe token came from.
 type UnsubscribeKind byte
 
-// The kinds. A mailed token is part of an email and never expires. A requested one was requested without proof and
-// lasts for RequestedTTL. For UndoTTL, an undo token reverts the unsubscribe at IssuedAt. For ManageTTL, a manage token
-// gives access to the tenant's data about an address. It is emailed to that address only on request, because a
-// forwarded email must not give such access.
+// The kinds. A mailed token is part of an email and never expires. A requested token was requested without proof and
+// lasts for RequestedTTL. An undo token reverts the unsubscribe at IssuedAt and lasts for UndoTTL. A manage token gives
+// access to the tenant's data about an address and lasts for ManageTTL. It is emailed to that address only on request,
+// because a forwarded email must not give such access.
 const (
 	UnsubscribeMailed    UnsubscribeKind = 1
 	UnsubscribeRequested UnsubscribeKind = 2
@@ -21,7 +21,7 @@ const (
 	UnsubscribeManage    UnsubscribeKind = 4
 )
 
-// UnsubscribeToken is the whole content of an unsubscribe link. Nothing else is stored.
+// UnsubscribeToken is the entire content of an unsubscribe link. Nothing else is stored.
 type UnsubscribeToken struct {
 	Kind           UnsubscribeKind
 	ListID         string
@@ -52,13 +52,13 @@ func (t UnsubscribeToken) Expired(now core.Instant) bool {
 	return end != 0 && now >= end
 }
 
-// SealUnsubscribe returns the text of an unsubscribe or undo token. It fails only if an id is not a UUID.
+// SealUnsubscribe seals an unsubscribe or undo token. It fails only if an id is not a UUID.
 func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
 	b, err := s.AppendUnsubscribe(nil, t)
 	return string(b), err
 }
 
-// AppendUnsubscribe appends the text of the token to dst. Unlike SealUnsubscribe, it allocates no string, which suits a
+// AppendUnsubscribe appends the sealed token to dst. Unlike SealUnsubscribe, it allocates no string, which suits a
 // worker that creates a token for each email.
 func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
 	st := s.nonces.Get().(*sealState)

@@ -16,7 +16,7 @@ type ViewToken struct {
 // Expired reports whether the token has expired.
 func (t ViewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
 
-// AppendView appends the text of the token to dst.
+// AppendView appends the sealed token to dst.
 func (s *Sealer) AppendView(dst []byte, t ViewToken) []byte {
 	var b [3 * binary.MaxVarintLen64]byte
 	plain := binary.AppendUvarint(b[:0], uint64(t.JobNo))
@@ -45,7 +45,7 @@ func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	return t, nil
 }
 
-// PreviewToken identifies a job as rendered for one address, so that an operator who tests the job can view it in a
+// PreviewToken identifies a job as rendered for one address, so that the person who tests the job can view it in a
 // browser.
 type PreviewToken struct {
 	JobNo    int64
@@ -56,7 +56,7 @@ type PreviewToken struct {
 // Expired reports whether the token has expired.
 func (t PreviewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
 
-// SealPreview returns the text of the token.
+// SealPreview seals the token.
 func (s *Sealer) SealPreview(t PreviewToken) string {
 	plain := binary.AppendUvarint(nil, uint64(t.JobNo))
 	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
@@ -81,8 +81,8 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	return t, nil
 }
 
-// DraftToken identifies a version of a campaign as rendered for one address, so that reviewers can view it in a
-// browser. With a digest, it shows only the content with that digest, even if the campaign changes.
+// DraftToken identifies a campaign version as rendered for one address, so that reviewers can view it in a browser.
+// With a digest, it shows only the content with that digest, even if the campaign changes.
 type DraftToken struct {
 	CampaignID string
 	Version    int64
@@ -94,7 +94,7 @@ type DraftToken struct {
 // Expired reports whether the token has expired.
 func (t DraftToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(DraftTTL) }
 
-// SealDraft returns the text of the token.
+// SealDraft seals the token.
 func (s *Sealer) SealDraft(t DraftToken) string {
 	plain := binary.AppendUvarint(nil, uint64(t.Version))
 	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
@@ -139,7 +139,7 @@ type RecordsToken struct {
 // Expired reports whether the token has expired.
 func (t RecordsToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(RecordsTTL) }
 
-// SealRecords returns the text of the token.
+// SealRecords seals the token.
 func (s *Sealer) SealRecords(t RecordsToken) string {
 	return s.Seal(purposeRecords, append(binary.AppendUvarint(nil, uint64(t.IssuedAt)), t.DomainID...))
 }

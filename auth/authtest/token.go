@@ -12,7 +12,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Base64 decodes a part of a token or a key: base64url without padding.
+// Base64 decodes part of a token or key: base64url without padding.
 func Base64(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(s)

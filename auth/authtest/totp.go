@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TOTP returns the code of an authenticator app at a time (RFC 6238). key is base32 in groups, as the setup page
-// shows it.
+// TOTP returns an authenticator app's code at a given time (RFC 6238). key is base32 in groups, as on the setup page.
 func TOTP(t testing.TB, key string, at time.Time) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.DecodeString(strings.ReplaceAll(key, " ", ""))
