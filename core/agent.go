@@ -22,7 +22,7 @@ func (in *AgentInput) JudgeKeys(unknown []string) error {
 
 const maxVersion = 100 // characters
 
-// NewAgent returns a new agent that belongs to the user with the id ownerID.
+// NewAgent returns a new agent that belongs to the user ownerID.
 func NewAgent(ownerID string, in AgentInput, now Instant) (Agent, error) {
 	a := Agent{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := a.Change(in)

@@ -11,7 +11,7 @@ const (
 // Approvals lists the values of Tenant.Approval.
 var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
 
-// ErrApprovalRequired is returned if the tenant requires an approval by a second person and the campaign has none.
+// ErrApprovalRequired is returned if the tenant requires approval by a second person and the campaign has none.
 var ErrApprovalRequired = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires a second person to approve each campaign. Ask someone who didn't edit it.",
@@ -22,7 +22,7 @@ const (
 	actorClient = "client:"
 )
 
-// UserActor returns the actor name of a user in the audit log.
+// UserActor returns a user's actor name in the audit log.
 func UserActor(id string) string { return actorUser + id }
 
 // ActorUser returns the user id in actor, a name from the audit log. If actor is not a user, it returns "".
@@ -34,7 +34,7 @@ func ActorUser(actor string) string {
 	return id
 }
 
-// ClientActor returns the actor name of an OAuth client in the audit log.
+// ClientActor returns an OAuth client's actor name in the audit log.
 func ClientActor(id string) string { return actorClient + id }
 
 // ActorClient returns the OAuth client id in actor, a name from the audit log. If actor is not a client, it returns "".
@@ -46,7 +46,7 @@ func ActorClient(actor string) string {
 	return id
 }
 
-// Approvers describes the people, other than the caller, who may approve a campaign and fix its links once it is sent.
+// Approvers describes the people, other than the caller, who may approve a campaign and fix its links after sending.
 type Approvers struct {
 	People  int     `json:"people" about:"People who are emailed when approval is requested"`
 	Waiting []Email `json:"waiting" about:"Addresses of people who must first accept their invitation or verify their address"`
@@ -73,8 +73,8 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 // AsksSecondPerson reports whether the tenant requires approval by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// ErrPostsApproval is returned if the tenant requires approval by a second person, and the caller who publishes
-// imported posts is not a person or has uploaded the export.
+// ErrPostsApproval is returned for publishing imported posts if the tenant requires approval by a second person, and
+// the caller is not a person or uploaded the export.
 var ErrPostsApproval = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the " +
@@ -83,8 +83,8 @@ var ErrPostsApproval = &Error{
 
 // Accepts returns ErrApprovalRequired if the tenant requires a second person and by[0] doesn't count as one. The actors
 // in by are named as in the audit log: by[0] approves; the others are the OAuth client that by[0] acts through and the
-// people who manage that client. by[0] must be a user, not a program or a command. None of them may have saved the
-// campaign since its last approval, or changed its layout or theme since someone else approved that.
+// people who manage that client. by[0] must be a user, not a client or a command. None of the actors may have saved the
+// campaign since its last approval, or changed its layout or theme since another person approved it.
 func (t *Tenant) Accepts(c *Campaign, by ...string) error {
 	if !t.AsksSecondPerson() || len(by) > 0 && ActorUser(by[0]) != "" && !c.WrittenBy(by...) {
 		return nil

@@ -6,20 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the attachments of a campaign.
+// Limits of a campaign's attachments.
 const (
 	MaxAttachments     = 10      // files
-	MaxAttachmentBytes = 5 << 20 // bytes of all files together
+	MaxAttachmentBytes = 5 << 20 // total bytes of all files
 )
 
-// Attachment is a file attached to the emails of a campaign.
+// Attachment is a file attached to a campaign's emails.
 type Attachment struct {
 	Name string // as shown to subscribers; see AttachmentName
 	Type string // media type
 	Data []byte
 }
 
-// AttachmentsTooLarge returns the error for attachments whose total size, bytes, exceeds MaxAttachmentBytes.
+// AttachmentsTooLarge returns the error for attachments that together exceed MaxAttachmentBytes. bytes is their total
+// size.
 func AttachmentsTooLarge(bytes int64) *Error {
 	return Invalidf("attachments", "Attachments can have at most %s in total, but these have %s. Remove some, or use "+
 		"smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
@@ -27,8 +28,8 @@ func AttachmentsTooLarge(bytes int64) *Error {
 
 const maxAttachmentName = 80 // bytes, without the extension
 
-// AttachmentName returns the file name of an attachment: the name of the media in its own script, without characters
-// that file systems refuse, and with the extension of its type.
+// AttachmentName returns an attachment's file name: the media's name in its original script, without characters that
+// file systems refuse, and with the extension for its type.
 func AttachmentName(name, mediaType string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {

@@ -11,7 +11,7 @@ type AuditChange struct {
 	After  any `json:"after"`
 }
 
-// AuditEntry is an entry of the audit log. Actor is "user:<id>", "client:<id>", "command:<account name>", "daemon" or
+// AuditEntry is an entry in the audit log. Actor is "user:<id>", "client:<id>", "command:<account name>", "daemon" or
 // AnotherTenant.
 type AuditEntry struct {
 	ID       int64        `db:"id" json:"-"`
@@ -31,7 +31,7 @@ type AuditEntry struct {
 	ObjectDeleted bool   `db:"-" json:"object_deleted,omitempty" about:"Whether the record is deleted and will be removed permanently"`
 }
 
-// AnotherTenant replaces an actor in a tenant's entries if the actor acts only for other tenants, whose names are
+// AnotherTenant replaces an actor in a tenant's entries if the actor acts only for other tenants, which are
 // confidential.
 const AnotherTenant = "another tenant"
 
@@ -47,7 +47,7 @@ func (c AuditChanges) MarshalJSON() ([]byte, error) { return []byte(cmp.Or(strin
 // UnmarshalJSON stores the raw object.
 func (c *AuditChanges) UnmarshalJSON(b []byte) error { *c = AuditChanges(b); return nil }
 
-// AuditFilter selects entries of the audit log. An empty field does not filter.
+// AuditFilter selects entries in the audit log. An empty field does not filter.
 type AuditFilter struct {
 	TenantID string  // entries about records of this tenant
 	Actor    string  // actor

@@ -1,7 +1,7 @@
 package core
 
 // AuthCode is an authorization code with the user's grant and the client, redirect URI and challenge that it is bound
-// to. Redeeming it creates the family with the id FamilyID.
+// to. Redeeming it creates the family FamilyID.
 type AuthCode struct {
 	Hash        []byte  `db:"hash"`
 	FamilyID    string  `db:"family_id"`
@@ -13,7 +13,7 @@ type AuthCode struct {
 	Nonce       string  `db:"nonce"`
 	Scope       string  `db:"scope"`
 	Claims      string  `db:"claims"` // requested by name, as in Family.Claims
-	Epoch       int64   `db:"epoch"`  // epoch of the user
+	Epoch       int64   `db:"epoch"`  // the user's epoch
 	AMR         string  `db:"amr"`
 	Remote      string  `db:"remote"`
 	UserAgent   string  `db:"user_agent"`

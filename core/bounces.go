@@ -15,17 +15,17 @@ type BounceCounts struct {
 	Refused int64 `json:"refused" about:"Permanently refused, for another reason"`
 }
 
-// Sum returns the total of all classes.
+// Sum returns the total for all classes.
 func (c *BounceCounts) Sum() int64 { return c.Gone + c.Full + c.Blocked + c.Later + c.Refused }
 
-// DomainBounces counts the bounces of one recipient domain.
+// DomainBounces counts bounces from one recipient domain.
 type DomainBounces struct {
 	Domain     string `json:"domain"`
 	Recipients int64  `json:"recipients" about:"Recipients at this domain whose email was refused or bounced"`
 	BounceCounts
 }
 
-// Bounces summarizes the refused and bounced emails of a campaign.
+// Bounces summarizes a campaign's refused and bounced emails.
 type Bounces struct {
 	Recipients int64           `json:"recipients" about:"Recipients whose email was refused or bounced"`
 	CameBack   int64           `json:"came_back" about:"Part of recipients: a mail server accepted the email before it bounced"`
@@ -48,7 +48,7 @@ type Bounced struct {
 	Back     bool   `db:"back"`   // bounced after it was accepted
 }
 
-// count returns the counter in c for the email's class, or nil if no mail server refused the email.
+// count returns the counter in c for the email's class, or nil if no mail server refused it.
 func (b *Bounced) count(c *BounceCounts) *int64 {
 	code := FailureCode(b.Reason)
 	first, subject, _ := strings.Cut(code, ".")

@@ -11,7 +11,7 @@ import (
 const maxBrandName = 60
 
 // checkBrandName refuses a brand name that looks like a URL or an address. Brand names appear in emails that the daemon
-// sends in its own name, and email programs turn such text into links.
+// sends in its own name, and email programs turn URLs and addresses into links.
 func checkBrandName(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxBrandName:
@@ -33,7 +33,7 @@ func (t *Tenant) AccountBrand() string {
 	return ""
 }
 
-// plainName reports whether a name contains nothing that an email program or a person could take for an address. It
+// plainName reports whether a name contains nothing that an email program or a person could mistake for an address. It
 // must not contain "//", "www." or "@", a dot between a letter or digit and two letters, or control and invisible
 // characters.
 func plainName(s string) bool {
@@ -56,7 +56,7 @@ func plainName(s string) bool {
 	return true
 }
 
-// hasHost reports whether the host of an origin is one of the tenant's domains or a subdomain of one.
+// hasHost reports whether an origin's host is one of the tenant's domains or a subdomain of one.
 func (t *Tenant) hasHost(origin string) bool {
 	host, _, _ := strings.Cut(OriginHost(origin), ":")
 	for _, d := range t.Domains {
@@ -67,8 +67,8 @@ func (t *Tenant) hasHost(origin string) bool {
 	return false
 }
 
-// OriginHost returns the host of an origin in lower case, with the port unless it is the default of the scheme. If
-// the origin is invalid, it returns "".
+// OriginHost returns an origin's host in lower case. It includes the port if that isn't the scheme's default. If the
+// origin is invalid, it returns "".
 func OriginHost(origin string) string {
 	u, err := url.Parse(strings.ToLower(origin))
 	if err != nil {

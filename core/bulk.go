@@ -19,7 +19,7 @@ var BulkKinds = []string{BulkUnsubscribe, BulkRemove, BulkTag, BulkUntag}
 // BulkTags reports whether a kind of bulk action adds or removes a tag.
 func BulkTags(kind string) bool { return kind == BulkTag || kind == BulkUntag }
 
-// BulkRight returns the permission that a caller needs to start, stop or undo a bulk action of the given kind.
+// BulkRight returns the permission that a caller needs to start, stop or undo a bulk action of this kind.
 func BulkRight(kind string) Action {
 	if BulkTags(kind) {
 		return ActionPeopleTag
@@ -27,8 +27,7 @@ func BulkRight(kind string) Action {
 	return ActionPeopleChange
 }
 
-// CheckBulkTag returns an error if a bulk action of the given kind needs a tag and has none, or has one that it doesn't
-// need.
+// CheckBulkTag returns an error if a bulk action of this kind lacks a required tag or has an unnecessary one.
 func CheckBulkTag(kind, tag string) error {
 	switch {
 	case BulkTags(kind) && tag == "":
@@ -42,7 +41,7 @@ func CheckBulkTag(kind, tag string) error {
 // The states of a BulkAction.
 const (
 	BulkRunning   = "running"
-	BulkPaused    = "paused" // its rule can't be evaluated anymore
+	BulkPaused    = "paused" // its rule can no longer be evaluated
 	BulkCompleted = "completed"
 	BulkCancelled = "cancelled"
 	BulkUndoing   = "undoing"
@@ -52,12 +51,11 @@ const (
 const (
 	// MaxBulkIDs is the maximum number of ids in a bulk action that selects subscribers by id.
 	MaxBulkIDs = 1000
-	// MaxOpenBulk is the maximum number of a tenant's bulk actions that are running or being undone.
+	// MaxOpenBulk is the maximum number of bulk actions per tenant that are running or being undone.
 	MaxOpenBulk = 5
-	// BulkUnproved is the maximum number of people in a bulk action that a user can start without a fresh proof of
-	// identity.
+	// BulkUnproved is the maximum number of people in a bulk action that needs no fresh proof of identity.
 	BulkUnproved = 500
-	// BulkKept is how long a bulk action can be undone after it ended.
+	// BulkKept is how long after its end a bulk action can be undone.
 	BulkKept = 7 * 24 * time.Hour
 )
 
@@ -91,7 +89,7 @@ type BulkAction struct {
 	UndoBy    string `db:"undo_by" json:"-"`
 }
 
-// BulkBefore holds the data of a person that a bulk action stores so that it can be undone.
+// BulkBefore holds a person's data that a bulk action stores so that it can be undone.
 type BulkBefore struct {
 	Status string `json:"status,omitempty"` // of the subscription
 	// of a removed subscription
@@ -118,7 +116,7 @@ func (a *BulkAction) Open() bool { return a.State == BulkRunning || a.State == B
 // Stoppable reports whether the action can be canceled.
 func (a *BulkAction) Stoppable() bool { return a.State == BulkRunning || a.State == BulkPaused }
 
-// SetUndoUntil sets UndoUntil, the end of the time in which the action can be undone.
+// SetUndoUntil sets UndoUntil, the deadline for undoing the action.
 func (a *BulkAction) SetUndoUntil() {
 	if a.Changed > 0 && slices.Contains([]string{BulkCompleted, BulkCancelled, BulkPaused}, a.State) {
 		a.UndoUntil = a.FinishedAt.Add(BulkKept)
@@ -144,8 +142,8 @@ func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore undoes the unsubscribe of a pending subscription by a bulk action at the instant left, and reports
-// whether it did. If the subscription has changed since then, it does nothing.
+// PendsBefore reverts a bulk action that unsubscribed a pending subscription at the instant left, and reports whether
+// it did. If the subscription has changed since then, it does nothing.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false
@@ -162,8 +160,8 @@ func (s *Subscription) Before() BulkBefore {
 	}
 }
 
-// Subscription returns a removed subscription as it was before. If it was active, Subscription also returns the event
-// that reactivates it.
+// Subscription returns a removed subscription in its earlier state. If it was active, Subscription also returns the
+// event that reactivates it.
 func (b *BulkBefore) Subscription(listID, id string, removed, now Instant) (s Subscription, c *Change) {
 	s = Subscription{
 		ID: id, ListID: listID, Email: b.Email, Status: b.Status, Preferences: b.Preferences, Generation: b.Generation,

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ByteSize is a number of bytes that messages show, such as a limit.
+// ByteSize is a number of bytes for use in messages, such as a limit.
 type ByteSize int64
 
 // Unit returns the size as a number and a unit: bytes below 1 MiB, otherwise MiB or GiB with at most one decimal and no
-// trailing zero. These units are called "MB" and "GB", as in file managers.
+// trailing zero. MiB and GiB are called "MB" and "GB", as in file managers.
 func (n ByteSize) Unit() (number, unit string) {
 	if n < 1<<20 {
 		return strconv.FormatInt(int64(n), 10), "bytes"

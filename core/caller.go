@@ -19,15 +19,15 @@ const (
 	TenantNone       = ""            // of a caller or client: not bound to a tenant
 )
 
-// These lists hold the scopes in the order in which responses name them.
+// These lists hold the scopes in the order used in responses.
 var (
-	// UserScopes lists the scopes that every user may grant a client. New clients have them by default.
+	// UserScopes lists the scopes that every user may grant to a client. New clients have them by default.
 	UserScopes = []string{
 		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeDevices, ScopeModelsRead, ScopeModelsWrite,
 	}
-	// ManagementScopes lists the scopes that depend on roles and that a client may have for itself.
+	// ManagementScopes lists the scopes that depend on roles. A client may also have them for itself.
 	ManagementScopes = []string{ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin}
-	// AllScopes lists the scopes of UserScopes and ManagementScopes.
+	// AllScopes is UserScopes followed by ManagementScopes.
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
@@ -67,5 +67,5 @@ func (c Caller) Through() string {
 // Known reports whether the request was authenticated.
 func (c Caller) Known() bool { return c.UserID != "" || c.ClientID != "" }
 
-// Has reports whether the token carries the scope.
+// Has reports whether the token has the scope.
 func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }

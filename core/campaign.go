@@ -20,7 +20,7 @@ const (
 	CampaignArchived  CampaignState = "archived"
 )
 
-// String returns the state as used in a sentence.
+// String returns the state in words, for use in a sentence.
 func (s CampaignState) String() string {
 	switch s {
 	case CampaignDraft:
@@ -33,14 +33,13 @@ func (s CampaignState) String() string {
 	return string(s)
 }
 
-// Limits of the rules about campaigns.
+// Limits for campaigns.
 const (
-	// VersionSpan is the period within which saves by the same person go into one version.
+	// VersionSpan is the period in which saves by the same person go into one version.
 	VersionSpan = 30 * time.Minute
-	// VersionsKept is the number of a campaign's versions that are kept although they were never tested, approved,
-	// restored or named.
+	// VersionsKept is how many of a campaign's versions are kept that were never tested, approved, restored or named.
 	VersionsKept = 50
-	// MaxUndo is the longest time during which a send can be undone before it starts.
+	// MaxUndo is the maximum time for undoing a send before it starts.
 	MaxUndo = 10 * time.Minute
 )
 
@@ -66,7 +65,7 @@ type Campaign struct {
 	ApprovedBy      string   `db:"approved_by"`
 	ApprovedAt      Instant  `db:"approved_at"`
 	LastApproved    int64    `db:"last_approved"`    // the version approved last, even if edited since
-	Writers         Strings  `db:"writers"`          // actors who saved since that version, as the audit log names them
+	Writers         Strings  `db:"writers"`          // actors who saved since that version, as named in the audit log
 	AuditSeen       int64    `db:"audit_seen"`       // newest audit log entry at the last approval, or at the start
 	ApprovedBySend  bool     `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
 	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who keep a client among the writers; empty if approved
@@ -75,7 +74,7 @@ type Campaign struct {
 	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
 	JobID           string   `db:"job_id"`           // id of that job
 
-	// In a draft, the next three fields hold the person who requested changes, the time and the reason.
+	// In a draft, the next three fields hold who requested changes, when and why.
 	ReviewBy       string  `db:"review_by"` // the person who requested the review; empty: none
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
@@ -88,7 +87,7 @@ type Campaign struct {
 	UpdatedAt Instant `db:"updated_at"`
 }
 
-// CampaignView is a campaign without its content, as the API and the commands show it.
+// CampaignView is a campaign without its content, as shown by the API and commands.
 type CampaignView struct {
 	No       int64         `json:"-"`
 	ID       string        `json:"id"`
@@ -154,11 +153,11 @@ func (c *Campaign) View() CampaignView {
 	return v
 }
 
-// CampaignCompiler compiles the fields of a campaign into the HTML and text parts of its email. The theme is the
-// tenant's theme that the campaign uses, or nil if it uses a built-in one.
+// CampaignCompiler compiles a campaign's fields into the HTML and text parts of its email. The theme is nil if the
+// campaign uses a built-in one.
 type CampaignCompiler func(*CampaignFields, *Theme, *List, *Tenant) (html, text string, err error)
 
-// CampaignVersion is a version of a campaign as last saved.
+// CampaignVersion is a version of a campaign, as last saved.
 type CampaignVersion struct {
 	No         int64   `db:"no"`
 	CampaignNo int64   `db:"campaign_no"`
@@ -195,10 +194,10 @@ func (c *Campaign) WrittenBy(by ...string) bool {
 	})
 }
 
-// AlsoWrittenBy adds writers. Copying or restoring a text also makes its authors writers.
+// AlsoWrittenBy adds writers. Copying or restoring content also makes its authors writers.
 func (c *Campaign) AlsoWrittenBy(others ...string) { c.Writers = c.Writers.With(others...) }
 
-// CampaignOfJob returns the campaign of a job that was requested without one. The creator of the job counts as its
+// CampaignOfJob returns the campaign for a job that was requested without one. The job's creator counts as the
 // approver.
 func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
@@ -220,8 +219,8 @@ func (c *Campaign) Editable() error {
 	return Conflictf("conflict", "The campaign is %s and can't be edited. Duplicate it to continue writing.", c.State)
 }
 
-// Edited makes the campaign a draft after a person saved it, which ends an approval. Changes requested for a draft
-// stay requested. If the campaign can't be edited, it returns a Conflict error.
+// Edited makes the campaign a draft after a person saved it, which ends any approval. A request for changes is kept. If
+// the campaign can't be edited, it returns a Conflict error.
 func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	if err := c.Editable(); err != nil {
 		return err
@@ -258,7 +257,7 @@ func (c *Campaign) AtVersion(version int64) error {
 }
 
 // AskReview requests another person's approval by wantedAt; 0 means no deadline. If a review is already requested and
-// note is empty, the earlier note stays. If the campaign is neither a draft nor in review, it returns a Conflict
+// note is empty, the earlier note is kept. If the campaign is neither a draft nor in review, it returns a Conflict
 // error.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
@@ -271,8 +270,8 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	return nil
 }
 
-// Reject makes a campaign that is in review or approved a draft again. It records who requested the changes and why,
-// unless that person had requested the review. In any other state it returns a Conflict error.
+// Reject turns a campaign that is in review or approved back into a draft. It records who requested the changes and
+// why, unless that person had requested the review. In any other state it returns a Conflict error.
 func (c *Campaign) Reject(note, by string, now Instant) error {
 	if c.State != CampaignInReview && c.State != CampaignApproved {
 		return Conflictf("conflict", "The campaign is %s. There is no approval to reject or withdraw.", c.State)
@@ -285,8 +284,8 @@ func (c *Campaign) Reject(note, by string, now Instant) error {
 	return nil
 }
 
-// Approve records a person's approval of a version and its copy. If the campaign is now at another version, or was
-// already approved or sent, it returns a Conflict error.
+// Approve records a person's approval of a version and its copy. If the campaign is at another version, or was already
+// approved or sent, it returns a Conflict error.
 func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is already %s.", c.State)
@@ -302,11 +301,11 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 	return nil
 }
 
-// Written reports whether later changes to the campaign's template, theme or lists still affect it. Once it is
-// approved, its content is frozen.
+// Written reports whether changes to the campaign's template, theme or lists still affect it. Approval freezes its
+// content.
 func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
 
-// WantedAt returns the deadline of a campaign in review, or 0 if there is none.
+// WantedAt returns the deadline for a campaign in review, or 0 if there is none.
 func (c *Campaign) WantedAt() Instant {
 	if c.State != CampaignInReview {
 		return 0
@@ -344,8 +343,8 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 	return c.InArchive != was
 }
 
-// CopiedInArchive returns InArchive for a copy of the campaign. Sending to segments hides a campaign, so this isn't
-// copied: if the copy goes to segments, it is hidden, too. Before sending, only a person can have hidden it.
+// CopiedInArchive returns InArchive for a copy of the campaign. Sending to segments hides a campaign; a copy doesn't
+// inherit this, because it is hidden if it goes to segments, too. Before sending, only a person can have hidden it.
 func (c *Campaign) CopiedInArchive(f *CampaignFields) string {
 	if f.Segmented() && c.InArchive != ArchiveShown && c.JobNo != 0 {
 		return ""

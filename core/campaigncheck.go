@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The severities of a campaign's finding.
+// The severities of a CampaignFinding.
 const (
 	SeverityError   = "error"   // the campaign can be neither approved nor sent
 	SeverityWarning = "warning" // probably a mistake
 )
 
-// CampaignFinding is one result of a campaign's checks.
+// CampaignFinding is one result of checking a campaign.
 type CampaignFinding struct {
 	Severity string       `json:"severity" enum:"error|warning" about:"error: prevents approval and sending; warning: doesn't"`
 	Code     string       `json:"code"` // for programs; docs/reference.md lists them
@@ -26,14 +26,14 @@ type CampaignFinding struct {
 	Name  string `json:"name,omitempty"`
 	Write string `json:"write,omitempty"`
 
-	fault *Error // the error that it was made from; nil: none
+	fault *Error // the error that it was created from; nil: none
 }
 
 // FindingPlace is the location of a finding. A field is zero if it is unknown or does not apply.
 type FindingPlace struct {
 	Field string `json:"field,omitempty"` // field of the campaign: subject, content.source, from_email
 	Line  int    `json:"line,omitempty"`  // line of the field's text, from 1
-	Block int    `json:"block,omitempty"` // of content of kind blocks, from 1
+	Block int    `json:"block,omitempty"` // in content of kind blocks, from 1
 }
 
 // String returns the finding and its place as one line of text.
@@ -64,8 +64,8 @@ func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 	return faults
 }
 
-// NotReady returns an Invalid error if the checks of a campaign found errors, so that it can't be approved or sent. The
-// error names the field of the first such finding and holds all of them. Without errors, NotReady returns nil.
+// NotReady returns an Invalid error if a campaign's findings include errors, which prevent approval and sending. The
+// error names the first such finding's field and holds all findings. Without errors, NotReady returns nil.
 func NotReady(all []CampaignFinding) error {
 	faults := Blocking(all)
 	if len(faults) == 0 {
@@ -80,7 +80,7 @@ func NotReady(all []CampaignFinding) error {
 	return e
 }
 
-// FindingOf returns the finding for an error about a campaign's field.
+// FindingOf returns the finding for an error about a campaign field.
 func FindingOf(e *Error) CampaignFinding {
 	code, known := faultCodes[e.Field]
 	if !known {
@@ -106,8 +106,8 @@ var (
 	}
 )
 
-// Faults returns the findings that prevent an approval, as far as this can be checked without compiling the campaign:
-// missing fields, and a sender that isn't on a domain of the tenant.
+// Faults returns the findings that prevent an approval and can be checked without compiling the campaign: missing
+// fields, and a sender that isn't on one of the tenant's domains.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()
 	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {

@@ -22,7 +22,7 @@ var ContentKinds = []string{ContentMarkdown, ContentBlocks, ContentHTML, Content
 // The tracking of a campaign's opens and clicks.
 const (
 	TrackingOff     = "off"
-	TrackingTotals  = "totals"  // counts without subscribers
+	TrackingTotals  = "totals"  // totals that identify no subscribers
 	TrackingPersons = "persons" // by subscriber
 )
 
@@ -33,7 +33,7 @@ var Trackings = []string{TrackingOff, TrackingTotals, TrackingPersons}
 const (
 	MaxPreheader     = 255  // characters
 	MaxCampaignLists = 20   // lists
-	MaxTemplateJSON  = 4096 // octets
+	MaxTemplateJSON  = 4096 // bytes
 )
 
 // CampaignContent is the content of a campaign's email.
@@ -44,8 +44,8 @@ type CampaignContent struct {
 	Layout string `json:"layout,omitempty" about:"Name of the layout template, for kind html or text; absent: none"`
 }
 
-// CampaignFields holds the content and settings of a campaign. A draft may be incomplete; Complete returns the
-// missing fields.
+// CampaignFields holds a campaign's content and settings. A draft may be incomplete; Complete returns the missing
+// fields.
 type CampaignFields struct {
 	Name      string          `json:"name"`
 	ListIDs   []string        `json:"list_ids"`
@@ -70,7 +70,7 @@ type CampaignFields struct {
 // ownKeys maps keys of a send job's template to the campaign fields that replace them.
 var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
 
-// FieldsOf returns the fields of a campaign that was created by its job. It takes them from the job's copy.
+// FieldsOf returns the fields of a campaign that was created by its job, from the job's copy.
 func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	f := CampaignFields{
 		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,
@@ -213,11 +213,11 @@ func (c *CampaignContent) check() error {
 	return nil
 }
 
-// Complete returns an Invalid error if anything is missing for an approval. It names the first missing field and
-// holds all findings.
+// Complete returns an Invalid error if anything required for approval is missing. The error names the first missing
+// field and holds all findings.
 func (f *CampaignFields) Complete() error { return NotReady(f.missing()) }
 
-// HasSender returns an Invalid error on from_email if its domain is not one of the tenant's.
+// HasSender returns an Invalid error about from_email if its domain is not one of the tenant's.
 func (f *CampaignFields) HasSender(t *Tenant) error {
 	domain := Email(f.FromEmail).Domain()
 	if f.FromEmail != "" && !slices.Contains(t.Domains, domain) {

@@ -70,8 +70,8 @@ type ClientInput struct {
 // ClientGrants lists the grant types that a client may have.
 var ClientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
-// NewClient returns a new client for a tenant, or for the daemon if the input names no tenant. It ignores an id in the
-// input. The secret of a confidential client is returned only here; the database stores only its hash.
+// NewClient returns a new client for a tenant, or for the daemon if in names no tenant. It ignores in's id. A
+// confidential client's secret is returned only here; the database stores only its hash.
 func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
 	c = Client{
 		ID: NewID(), ClientType: ClientPublic, IDTokenAlg: "RS256", RequirePKCE: true, CreatedAt: now,
@@ -90,9 +90,9 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 	return c, secret, err
 }
 
-// Change applies the fields of in. Only operators may set first_party, require_pkce and the scope admin. Users aren't
-// asked for consent to a first-party client, so only operators may change where its tokens go and what they permit.
-// If the client becomes confidential, Change returns a secret, which can't be read again later.
+// Change applies the fields of in. Only server administrators may set first_party, require_pkce and the scope admin.
+// Users aren't asked for consent to a first-party client, so only server administrators may change where its tokens go
+// and what they permit. If the client becomes confidential, Change returns a secret, which can't be read again later.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed. Leave it out.")
@@ -156,7 +156,7 @@ func (c *Client) disable(off bool, now Instant) {
 	}
 }
 
-// Warnings returns warnings about settings of the client that have no effect.
+// Warnings returns warnings about client settings that have no effect.
 func (c *Client) Warnings() []string {
 	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
 	if slices.Contains(c.GrantTypes, "client_credentials") && !slices.ContainsFunc(c.Scopes, own) {
@@ -167,8 +167,8 @@ func (c *Client) Warnings() []string {
 	return nil
 }
 
-// sameDoors reports whether c and o are equal in everything that controls access: where tokens go, how the client
-// authenticates, its scopes, and whether it is disabled.
+// sameDoors reports whether c and o have the same access settings: where tokens go, how the client authenticates, its
+// scopes, and whether it is disabled.
 func (c *Client) sameDoors(o Client) bool {
 	return c.DisabledAt == o.DisabledAt && c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod &&
 		c.IDTokenAlg == o.IDTokenAlg && c.IDTokenClaims == o.IDTokenClaims &&
@@ -177,8 +177,8 @@ func (c *Client) sameDoors(o Client) bool {
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
-// OpensAs reports whether c has the same secret, addresses and permissions as was. A person who changes one of them
-// can act through the client from then on.
+// OpensAs reports whether c has the same secret, addresses and permissions as was. A person who changes one of them can
+// act through the client afterwards.
 func (c *Client) OpensAs(was Client) bool {
 	was.DisabledAt = c.DisabledAt
 	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)
@@ -191,10 +191,10 @@ func (c *Client) NewSecret() string {
 	return secret
 }
 
-// RotateSecret sets a new secret of a confidential client and returns it. The previous secret stays valid for
-// overlap; if overlap is 0, all earlier secrets expire immediately. If overlap is positive and an earlier secret is
-// still valid, it returns ErrSecretStands. It returns a Forbidden error if the caller may not change the secret, and
-// a Conflict error for a public client.
+// RotateSecret sets a confidential client's new secret and returns it. The previous secret stays valid for overlap; if
+// overlap is 0, all earlier secrets expire immediately. If overlap is positive and an earlier secret is still valid, it
+// returns ErrSecretStands. It returns a Forbidden error if the caller may not change the secret, and a Conflict error
+// for a public client.
 func (c *Client) RotateSecret(overlap time.Duration, operator bool, now Instant) (string, error) {
 	if err := c.mayRotate(operator); err != nil {
 		return "", err
@@ -287,7 +287,7 @@ func (c *Client) validateType() error {
 	return nil
 }
 
-// checkWords removes duplicates from s, and returns an error if s contains unknown words.
+// checkWords removes duplicates from s and returns an error for unknown words.
 func checkWords(s *Strings, field string, known []string) error {
 	out := Strings{}
 	for i, w := range *s {
@@ -303,7 +303,7 @@ func checkWords(s *Strings, field string, known []string) error {
 	return nil
 }
 
-// maxURIs is the maximum number of redirect URIs of a client.
+// maxURIs is the maximum number of redirect URIs per client.
 const maxURIs = 20
 
 func checkURIs(uris Strings, field string) error {
@@ -351,7 +351,7 @@ func dotSegments(path string) bool {
 	return false
 }
 
-// IsLocalURL reports whether a URL leads to the machine that opens it.
+// IsLocalURL reports whether a URL refers to the machine that opens it.
 func IsLocalURL(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && isLoopback(u.Hostname())

@@ -27,7 +27,7 @@ func ParseColor(s string) (c Color, ok bool) {
 // String returns the color in the form #rrggbb.
 func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// Contrast returns the contrast ratio of two colors, from 1 to 21 (WCAG 2.2). Text is readable from 4.5.
+// Contrast returns the contrast ratio of two colors, from 1 to 21 (WCAG 2.2). Readable text needs at least 4.5.
 func (c Color) Contrast(with Color) float64 {
 	x, y := c.luminance()+0.05, with.luminance()+0.05
 	return max(x, y) / min(x, y)
@@ -54,7 +54,7 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
-// Readable mixes towards into c until the color is readable on ground (a contrast of 4.5:1).
+// Readable mixes towards into c until c is readable on ground (a contrast of 4.5:1).
 func (c Color) Readable(ground, towards Color) Color {
 	const steps = 20
 	for step := range steps {

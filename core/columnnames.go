@@ -2,9 +2,9 @@ package core
 
 import "strings"
 
-// knownFields maps column names to fields of subscribers. The names occur in exports of newsletter services, shops and
-// address books, in English and German. The columns for names and places are also included in French, Spanish, Italian,
-// Dutch and Portuguese. All names are in lower case, without separators between words.
+// knownFields maps column names to subscriber fields. The names come from exports of newsletter services, shops and
+// address books, in English and German. Names and places are also included in French, Spanish, Italian, Dutch and
+// Portuguese. All column names are in lower case, without separators between words.
 var knownFields = fieldsByName(map[string]string{
 	"first_name": "firstname fname givenname forename vorname rufname prenom prénom nombre billingfirstname nome " +
 		"primeironome voornaam roepnaam primernombre nombredepila",
@@ -35,8 +35,7 @@ func fieldsByName(fields map[string]string) map[string]string {
 	return out
 }
 
-// KnownField returns the subscriber field that a column of a file stands for, by the column's name, or "" if the name
-// is unknown.
+// KnownField returns the subscriber field for a column name in a file, or "" if the name is unknown.
 func KnownField(column string) string {
 	return knownFields[strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t_-.:/*()\u00a0\u200b\ufeff", r) {

@@ -9,42 +9,42 @@ import (
 	"github.com/google/uuid"
 )
 
-// Lifetimes of the tokens, and of the requests that they confirm.
+// Lifetimes of tokens, and of the requests that they confirm.
 const (
 	ConfirmTTLDays = 7
 	UndoTTLDays    = 7
 )
 
 // A confirm token is the id of its row and a MAC over id and proof: 48 bytes in base64url. One row serves both the
-// token in the response to subscribe and the emailed one. Neither can be derived from the other. The database stores
+// token in the subscribe response and the emailed one. Neither can be derived from the other, and the database stores
 // neither: the mailer computes the emailed token when it renders the email.
 //
 // A token in a response also contains a mark of its request between id and MAC, because a later request may have
-// replaced the row. The mark holds the instant in 6 bytes, and a MAC of 8 bytes each over the content and the origin
-// of the request.
+// replaced the row. The mark holds the instant in 6 bytes, and two 8-byte MACs: over the request's content and over its
+// origin.
 const (
 	mailedTokenBytes   = 16 + sha256.Size
 	answeredTokenBytes = 16 + requestMarkBytes + sha256.Size
 	requestMarkBytes   = 6 + 8 + 8
 )
 
-// ConfirmRequest is a subscribe request, reduced to what the confirmation returns and records.
+// ConfirmRequest holds the parts of a subscribe request that the confirmation returns and records.
 type ConfirmRequest struct {
 	Email       Email // original spelling
 	Preferences Preferences
 	Origin      Origin
-	TextVersion string // version of the form's text; empty: not a form of newsletterd
+	TextVersion string // version of the form's text; empty: not newsletterd's form
 	At          Instant
 }
 
-// RequestMark is the part of a token in a response that describes its request.
+// RequestMark is the part of a response's token that describes the request.
 type RequestMark struct {
 	At      Instant
 	content [8]byte
 	origin  [8]byte
 }
 
-// Mark returns the mark of a request, computed with key.
+// Mark computes the mark of a request with key.
 func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	return RequestMark{
 		At:      r.At,
@@ -53,8 +53,8 @@ func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	}
 }
 
-// Reduce removes from r, the stored request, everything that the request with mark m did not contain. The address is
-// then in lower case and the preferences are empty, or the origin is unknown.
+// Reduce removes everything that the request with mark m did not contain from r, the stored request. If the content
+// differs, the address becomes lower case and the preferences empty. If the origin differs, it becomes unknown.
 func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 	row := r.Mark(key)
 	r.At = m.At
@@ -82,8 +82,8 @@ func (m RequestMark) bytes() []byte {
 	return append(append(b, m.content[:]...), m.origin[:]...)
 }
 
-// ConfirmToken returns the token that redeems a row of confirm tokens with the given proof. For the emailed token
-// mark is nil, because no other request can replace its row.
+// ConfirmToken returns the confirm token for a row with the given proof. For the emailed token, mark is nil, because no
+// other request can replace its row.
 func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	id, err := uuid.Parse(rowID)
 	if err != nil {
@@ -97,7 +97,7 @@ func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, confirmMAC(key, b, proof)...))
 }
 
-// ParseConfirmToken returns the row, proof and mark of a token. The mark is nil if the token has none. For any text
+// ParseConfirmToken returns the row, proof and mark of a token. The mark is nil if the token has none. For any string
 // that ConfirmToken did not create with this key, it returns ErrInvalidToken.
 func ParseConfirmToken(key []byte, token string) (rowID, proof string, mark *RequestMark, err error) {
 	size := mailedTokenBytes

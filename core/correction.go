@@ -1,6 +1,6 @@
 package core
 
-// Correction is a text that web pages show instead of a sent campaign, with the same kind, layout and theme.
+// Correction is content that web pages show instead of a sent campaign's, with the same kind, layout and theme.
 type Correction struct {
 	CampaignNo int64   `db:"campaign_no" json:"-"`
 	CopyID     string  `db:"copy_id" json:"-"` // id of the CampaignCopy that is shown
@@ -17,7 +17,7 @@ var ErrNotCorrected = &Error{
 	Message: "This campaign has no correction. Pages show it as it was sent.",
 }
 
-// Correctable returns a Conflict error if no email of the campaign was sent.
+// Correctable returns a Conflict error if none of the campaign's emails were sent.
 func (c *Campaign) Correctable() error {
 	if c.JobNo == 0 || c.State == CampaignScheduled || c.Editable() == nil {
 		return Conflictf("conflict", "The campaign is %s and has not been sent. Edit the campaign itself.", c.State)
@@ -25,7 +25,7 @@ func (c *Campaign) Correctable() error {
 	return nil
 }
 
-// Mended holds the changes made to a campaign after it was sent, as web pages show them.
+// Mended holds the changes made to a campaign after it was sent, as shown on web pages.
 type Mended struct {
 	Links  map[string]string // new targets of links, by their original URLs
 	CopyID string            // id of the copy that is shown; empty: the sent one

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ListCounts holds the number of a list's records in each state: of its subscriptions, and of its subscribers on the
-// send side. In each of these two groups, a record counts at most once.
+// ListCounts counts a list's subscriptions, and its subscribers on the send side, by state. In each of the two groups,
+// a record counts at most once.
 type ListCounts struct {
 	// Counts of the subscriptions.
 	Active       int64 `json:"active" db:"active" about:"Active subscriptions"`
@@ -47,7 +47,7 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 	}
 }
 
-// Against describes how c differs from there, the actual counts. It returns "" if they are equal.
+// Against describes how c differs from the actual counts, there. It returns "" if they are equal.
 func (c ListCounts) Against(there ListCounts) string {
 	var words []string
 	for _, one := range []struct {
@@ -69,9 +69,8 @@ func (c ListCounts) Against(there ListCounts) string {
 	return strings.Join(words, ", ")
 }
 
-// Readers returns the maximum number of people that a job for the list reaches: the mailable subscribers of the send
-// side. If the send side has not received all subscriptions yet, it returns the active subscriptions without blocked
-// ones.
+// Readers returns the maximum number of people that a job for the list reaches: the mailable subscribers on the send
+// side. If the send side has not received all subscriptions, it returns the active subscriptions that aren't blocked.
 func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }
@@ -91,8 +90,7 @@ const (
 	CountMailable
 )
 
-// CountedSubscription returns the state under which a subscription with the given status is counted. An empty status
-// means no subscription.
+// CountedSubscription returns the counted state for a subscription status. An empty status means no subscription.
 func CountedSubscription(status string) CountedState {
 	switch status {
 	case SubscriptionActive:
@@ -105,7 +103,7 @@ func CountedSubscription(status string) CountedState {
 	return NotCounted
 }
 
-// Counted returns the state under which a subscriber is counted. A subscriber without an address does not exist yet.
+// Counted returns the counted state of a subscriber. A subscriber without an address does not exist yet.
 func (s *Subscriber) Counted() CountedState {
 	switch {
 	case s.EmailKey == "":

@@ -13,8 +13,8 @@ var (
 )
 
 // DesignColors returns the colors of a tenant's design in light and dark mode: those of the first built-in theme, with
-// the tenant's color in the form #rrggbb. For any other text, it returns the theme's own. Newsletters in that theme,
-// automatic emails and pages share them.
+// brand as the tenant's color (#rrggbb). For any other string, it returns the theme's own colors. Newsletters in that
+// theme, automatic emails and pages share them.
 func DesignColors(brand string) (light, dark ThemeColors) {
 	if c, ok := ParseColor(brand); ok && brand != LetterLight.Accent {
 		return LetterLight.WithBrand(c), LetterDark.WithBrand(c)
@@ -22,8 +22,8 @@ func DesignColors(brand string) (light, dark ThemeColors) {
 	return LetterLight, LetterDark
 }
 
-// WithBrand returns the colors with a tenant's color for links, buttons and bars. If text is not readable on it, the
-// nearest readable shade is used.
+// WithBrand returns the colors with a tenant's color for links, buttons and bars. If text would be unreadable, it uses
+// the nearest readable shade.
 func (c ThemeColors) WithBrand(brand Color) ThemeColors {
 	switch brand { // email programs don't invert these two, or make them glaring
 	case Black:
@@ -52,8 +52,8 @@ func (c ThemeColors) WithBrand(brand Color) ThemeColors {
 	return c
 }
 
-// Legible reports whether text in the color is readable on another color (WCAG 2.2: 4.5 to 1), and stays so if an email
-// program inverts both.
+// Legible reports whether text in the color is readable on another color (WCAG 2.2: 4.5 to 1), even if an email program
+// inverts both.
 func (c Color) Legible(on Color) bool {
 	return c.Contrast(on) >= 4.5 && c.Inverted().Contrast(on.Inverted()) >= 4.5
 }

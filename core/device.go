@@ -1,6 +1,6 @@
 package core
 
-// Device is a machine of a user. Registered and UnpairedAt are independent of each other.
+// Device is a user's machine. Registered and UnpairedAt are independent of each other.
 type Device struct {
 	ID             string  `json:"id" db:"id"`
 	OwnerID        string  `json:"owner_id" db:"owner_id"`
@@ -13,13 +13,13 @@ type Device struct {
 	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at" is:"nullable" about:"Time when the device was unpaired; null: paired"`
 }
 
-// The maximum numbers of devices and agents of a user. Unpaired devices don't count.
+// The maximum numbers of devices and agents per user. Unpaired devices don't count.
 const (
 	MaxDevices = 1000
 	MaxAgents  = 1000
 )
 
-// Errors of devices.
+// Errors about devices.
 var (
 	ErrRegistered     = Conflictf("ALREADY_REGISTERED", "The device is already registered.")
 	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The representative device can't be registered. Register "+
@@ -40,7 +40,7 @@ func (in *DeviceInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[DeviceInput, Device](unknown)
 }
 
-// NewDevice returns a new device of the user with the id ownerID. It is paired, but not registered.
+// NewDevice returns a new device that belongs to the user ownerID. It is paired, but not registered.
 func NewDevice(ownerID string, in DeviceInput, now Instant) (Device, error) {
 	d := Device{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := d.Change(in)
@@ -67,7 +67,7 @@ func (d *Device) Change(in DeviceInput) error {
 	return checkName(&d.Name, "name")
 }
 
-// Register marks the device as registered. It always returns ErrRepresentative for the representative device, and
+// Register marks the device as registered. It returns ErrRepresentative for the representative device, and
 // ErrRegistered for any other device that is already registered. The caller must check the owner first.
 func (d *Device) Register(now Instant) error {
 	switch {

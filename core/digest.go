@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// These are the values of ContentChange.What. Each is a part of what an approval covers.
+// These are the values of ContentChange.What. Each is a part of the content that an approval covers.
 const (
-	ChangedCampaign = "campaign" // the campaign's own content
+	ChangedCampaign = "campaign" // the campaign's content
 	ChangedTheme    = "theme"
 	ChangedLayout   = "layout"   // the template around the content, or the layout around the template
 	ChangedSettings = "settings" // of the tenant: its name, sender, brand, postal address, links or tracking
 	ChangedLists    = "lists"    // their names or languages, or who receives emails
 	ChangedMedia    = "media"    // attachments and images
 	ChangedPlan     = "plan"     // first recipients and deadline
-	ChangedSegment  = "segment"  // rules of the segments that decide on recipients
-	ChangedProgram  = "program"  // newsletterd itself: the same records compile to a different result
+	ChangedSegment  = "segment"  // the rules of its segments
+	ChangedProgram  = "program"  // newsletterd itself: the same records compile differently
 )
 
 // digestParts lists the parts of a digest in order.
@@ -38,14 +38,14 @@ type ContentChange struct {
 	At     Instant `json:"at,omitzero" about:"Time of the change; absent: unknown"`
 }
 
-// CoveredFile is a file attached to the emails of a campaign.
+// CoveredFile is a file attached to a campaign's emails.
 type CoveredFile struct {
 	Name   string `db:"name"`
 	SHA256 string `db:"sha256"`
 }
 
 // Covered holds everything that an approval covers: the content that recipients see, and the data that selects them.
-// Both are in resolved form, because the name of a rule, for example, would hide changes to it.
+// References are resolved, because the name of a rule, for example, would hide changes to the rule.
 type Covered struct {
 	Copy        *CampaignCopy
 	Frozen      *FrozenContent // with its template resolved
@@ -59,13 +59,13 @@ type Covered struct {
 
 	Tenant *Tenant
 
-	// These only serve to name changes; Copy already contains their effect.
+	// These are used only to name changes; Copy already contains their effect.
 	Theme *Theme // the tenant's own theme; nil: a built-in one
 	List  *List  // the first list
 }
 
-// Digest identifies the content that an approval covers, in base64url. A fingerprint of each part follows it, to show
-// which part changed. The fingerprints are too short to prove anything.
+// Digest identifies the content that an approval covers, in base64url. Fingerprints of each part follow, to show which
+// part changed. They are too short to prove anything.
 type Digest string
 
 const (
@@ -77,8 +77,8 @@ const (
 var sumLength, fingerprintLength = base64.RawURLEncoding.EncodedLen(sumBytes),
 	base64.RawURLEncoding.EncodedLen(fingerprintBytes)
 
-// hashed is a hash of a sequence of texts. It includes their lengths, so that moving text from one to the next changes
-// the hash.
+// hashed is a hash of a sequence of strings. It includes their lengths, so that moving text from one to the next
+// changes the hash.
 type hashed struct{ hash.Hash }
 
 func (h hashed) add(texts ...string) {
@@ -133,7 +133,7 @@ func (c *Covered) Digest() Digest {
 
 func (c *Covered) plan() string { return jsonOf([]any{int64(c.WantedAt), c.FirstFew}) }
 
-// part returns the texts from which the fingerprint of a part is computed.
+// part returns the strings that a part's fingerprint is computed from.
 func (c *Covered) part(name string) []string {
 	f := c.Frozen
 	switch name {
@@ -152,7 +152,7 @@ func (c *Covered) part(name string) []string {
 			t.Name, t.PostalAddress, f.MailFrom, f.FromName, f.ReplyTo, t.Language, t.PublicURL, t.BrandName, t.BrandColor,
 			t.BrandLogoURL, t.PrivacyURL, jsonOf([]bool{t.NoTracking, t.TrackingConsent}),
 		}
-		if t.BrandDarkLogoURL != "" { // without it, digests from before there was one stay the same
+		if t.BrandDarkLogoURL != "" { // if it is empty, digests from before the field existed stay the same
 			all = append(all, t.BrandDarkLogoURL)
 		}
 		return all

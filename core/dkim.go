@@ -10,13 +10,13 @@ const (
 	DKIMRSA      = "rsa"
 	DKIMEd25519  = "ed25519"
 	DKIMActive   = "active"
-	DKIMInactive = "inactive" // not used until its record is published, or because another key took over
+	DKIMInactive = "inactive" // not used, because its record is not published yet or another key has replaced it
 )
 
-// MaxDKIMKeys is the maximum number of DKIM keys of a tenant.
+// MaxDKIMKeys is the maximum number of DKIM keys per tenant.
 const MaxDKIMKeys = 100
 
-// DKIMKey is a key that signs the emails from a domain. Its private key leaves the store only for the signer.
+// DKIMKey is a key that signs a domain's emails. Its private key leaves the store only for the signer.
 type DKIMKey struct {
 	ID        string  `json:"id" db:"id"`
 	TenantID  string  `json:"tenant_id" db:"tenant_id" about:"ID of the tenant; empty: the server's own key"`
@@ -29,8 +29,8 @@ type DKIMKey struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// NewDKIMKey returns a new key with the given settings, but without key material. By default it is an active RSA key
-// with the selector newsletterd, or newsletterd-ed for Ed25519.
+// NewDKIMKey returns a new key with the given settings, but without key material. By default, it is an active RSA key.
+// The default selector is newsletterd, or newsletterd-ed for Ed25519.
 func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
 	k.ID, k.CreatedAt, k.UpdatedAt = NewID(), now, now
 	if k.Algorithm == "" {
@@ -58,7 +58,7 @@ func DKIMPublicKey(record string) string {
 	return ""
 }
 
-// Validate checks and normalizes the settings of a key.
+// Validate checks and normalizes a key's settings.
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)
 	if !ok {
@@ -79,7 +79,7 @@ func (k *DKIMKey) Validate() error {
 	return nil
 }
 
-// isSelector reports whether s is sub-domain *("." sub-domain) of RFC 6376 section 3.1.
+// isSelector reports whether s is sub-domain *("." sub-domain), as defined in RFC 6376 section 3.1.
 func isSelector(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
@@ -118,14 +118,14 @@ func (k *DKIMKey) Aligned(fromDomain string) bool {
 	return fromDomain == k.Domain || strings.HasSuffix(fromDomain, "."+k.Domain)
 }
 
-// Signs reports whether a key may sign the emails of a tenant with these domains. The daemon's own key always may; a
-// tenant's key may while its domain is one of them.
+// Signs reports whether a key may sign emails from a tenant with these domains. The daemon's own key always may; a
+// tenant's key may if its domain is one of them.
 func (k *DKIMKey) Signs(domains []string) bool {
 	return k.TenantID == "" || slices.Contains(domains, k.Domain)
 }
 
-// ChooseDKIM returns the keys that sign emails from a domain. It takes the nearest domain with an active RSA key, and
-// the newest key of each algorithm. Ed25519 never signs without RSA, because large providers do not verify it. A
+// ChooseDKIM returns the keys that sign emails from a domain. It uses the nearest domain with an active RSA key, and
+// the newest key for each algorithm. Ed25519 never signs without RSA, because large providers do not verify it. A
 // tenant's own keys take precedence over the daemon's.
 func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
 	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dnsHosts lists DNS providers. servers are suffixes of the names of their name servers, or substrings if they start
-// with "*".
+// dnsHosts lists DNS providers. servers are suffixes of their name servers' names, or substrings if they start with
+// "*".
 var dnsHosts = []struct {
 	id, name string
 	servers  []string
@@ -34,8 +34,8 @@ var dnsHosts = []struct {
 	{"porkbun", "Porkbun", []string{"porkbun.com"}},
 }
 
-// DNSHost returns the DNS provider that runs the name servers of a zone. id is newsletterd's own id of the provider. ok
-// is false if the provider is unknown.
+// DNSHost returns the DNS provider that runs a zone's name servers. id is newsletterd's own id for the provider. ok is
+// false if the provider is unknown.
 func DNSHost(nameServers []string) (id, name string, ok bool) {
 	for _, server := range nameServers {
 		server = "." + strings.ToLower(strings.TrimSuffix(server, "."))
@@ -51,7 +51,7 @@ func DNSHost(nameServers []string) (id, name string, ok bool) {
 	return "", "", false
 }
 
-// relaySPF lists relays with an SPF include of their own, by the suffix of their host name.
+// relaySPF lists relays with their own SPF include, by host name suffix.
 var relaySPF = []struct{ host, include string }{
 	{"amazonaws.com", "amazonses.com"},
 	{"brevo.com", "spf.brevo.com"},

@@ -11,12 +11,12 @@
 //	operator        a server administrator: a user with that role, or a command on the server
 //	client          an OAuth client
 //	caller          the authenticated sender of a request: a user with a token, or a client
-//	family          one sign-in of a user at a client, with all tokens issued from it; revoked as a whole
+//	family          one sign-in of a user at a client, with all tokens issued for it; revoked as a whole
 //	browser         a browser in which a user is signed in to newsletterd; it holds a session
 //	session         the cookie of a browser, and the data stored for it
 //	known browser   a browser with the cookie of an earlier sign-in of the user; auth calls it Device
 //	scope           what a token permits
-//	epoch           a number of a user; incrementing it ends everything issued so far
+//	epoch           a user's counter; incrementing it invalidates everything issued so far
 //	device, agent   a user's machine (not a browser), and the program on it; a representative device speaks for its
 //	                owner
 //	model           an uploaded file in the library, with a visibility; a share lets one more person see it
@@ -25,9 +25,9 @@
 //
 //	list            a newsletter list
 //	subscription    an address on a list: pending, active or unsubscribed; its id is derived from both
-//	generation      counts the subscriptions of an address to a list, to invalidate old tokens
+//	generation      counts how often an address subscribed to a list, to invalidate old tokens
 //	proof           how consent was proved: by email, by the response, by import, by an operator, by an undo
-//	consent         an entry of the ledger: what was agreed to or withdrawn, when, from where and by which proof
+//	consent         a ledger entry: what was agreed to or withdrawn, when, from where and with which proof
 //	origin          where a request came from: source, remote address, user agent
 //	field           something a list asks its subscribers for; preferences: their values
 //	undo            an unsubscribe that was undone by a link
@@ -36,12 +36,12 @@
 //
 // Between the two sides:
 //
-//	event           a change of a subscription that a receiver must get; one row of the outbox for each receiver
+//	event           a subscription change that a receiver must get; one outbox row per receiver
 //	receiver        the send service, or an endpoint
-//	endpoint        a URL of a tenant that receives events
+//	endpoint        a tenant's URL that receives events
 //	webhook client  a webhook source: another member service that may feed lists; it signs its requests
-//	full sync       a complete copy of a list in batches, batch_no of batch_total
-//	dead letter     an event that is not tried again unless an operator requests it
+//	full sync       a complete copy of a list, in batches (batch_no of batch_total)
+//	dead letter     an event that is retried only if an operator requests it
 //	drift           the differences between the two sides of a list
 //
 // The send side, which sends the emails:
@@ -80,7 +80,7 @@
 //
 // Everywhere:
 //
-//	room            a package with everything of one area: its tables below store, its endpoints below handlers
+//	room            a package with everything for one area: its tables below store, its endpoints below handlers
 //	record          a row of the database as a Go value
 //	claim, finish, release   take work; record its outcome; give it back
 //	seen            ids and nonces that were already accepted
@@ -101,12 +101,12 @@
 //	list.go listwithtenant.go field.go fieldsetby.go   lists and their fields
 //	counts.go hygiene.go   counts of lists and inactive subscribers
 //	template.go theme.go color.go designcolors.go   parts of emails, and their colors
-//	mailtext.go placeholders.go testgroup.go zone.go   texts of emails; values in texts; languages; time zones
+//	mailtext.go placeholders.go testgroup.go zone.go   email texts; values in texts; test groups; time zones
 //	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
-//	media.go video.go attachment.go bytesize.go   images, videos they lead to, attachments, sizes
+//	media.go video.go attachment.go bytesize.go   images, linked videos, attachments, sizes
 //	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces
 //	endpoint.go webhookclient.go summaryevent.go   webhook endpoints and webhook sources
 //

@@ -14,10 +14,10 @@ const (
 	RecordDKIM  = "dkim"  // the key that signs emails (RFC 6376)
 	RecordSPF   = "spf"   // the servers that may send (RFC 7208)
 	RecordDMARC = "dmarc" // how to handle forged emails (RFC 7489)
-	RecordLink  = "link"  // points the host of links in emails to newsletterd
+	RecordLink  = "link"  // points the host in email links to newsletterd
 )
 
-// The states of a record in the DNS.
+// The states of a DNS record.
 const (
 	RecordFound     = "found"
 	RecordMissing   = "missing"
@@ -35,7 +35,7 @@ const (
 	SPFUnknown   = "unknown"    // the sending servers are unknown
 )
 
-// DomainRecord is a record that a sender domain needs, with the records that the DNS has in its place.
+// DomainRecord is a record that a sender domain needs, with the actual records in the DNS.
 type DomainRecord struct {
 	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link" about:"proof: shows that you control the domain; link: points the host of links to newsletterd"`
 	DNSRecord
@@ -48,7 +48,7 @@ type DomainRecord struct {
 	Above    bool     `json:"-"` // of DMARC: published at the registered domain
 }
 
-// DomainRecords holds the records of a sender domain and the provider of its DNS zone.
+// DomainRecords holds a sender domain's records and the provider of its DNS zone.
 type DomainRecords struct {
 	Domain      string         `json:"domain"`
 	Status      string         `json:"status" enum:"proposed|verified" about:"verified: the tenant may send from the domain; proposed: not yet"`
@@ -66,7 +66,7 @@ type DomainRecords struct {
 // Judge sets Complete and Refusal according to the records.
 func (d *DomainRecords) Judge() {
 	signs, found := false, true
-	policy, proves := "", false // a record without a response may still authenticate emails
+	policy, proves := "", false // a record whose lookup failed may still authenticate emails
 	for i := range d.Records {
 		r := &d.Records[i]
 		stands := r.State == RecordFound || r.State == RecordUnknown
@@ -85,8 +85,8 @@ func (d *DomainRecords) Judge() {
 	}
 }
 
-// policy returns what a DMARC record asks receivers to do with emails that fail authentication: quarantine or reject,
-// or "" for neither (RFC 7489 section 6.3).
+// policy returns a DMARC record's policy for emails that fail authentication: quarantine, reject, or "" for neither
+// (RFC 7489 section 6.3).
 func (r *DomainRecord) policy() string {
 	tags := dmarcTags(r.Standing...)
 	p := tags["p"]
@@ -99,7 +99,7 @@ func (r *DomainRecord) policy() string {
 	return p
 }
 
-// dmarcTags returns the tags of DMARC records in lower case.
+// dmarcTags returns the tags in DMARC records, in lower case.
 func dmarcTags(texts ...string) map[string]string {
 	tags := map[string]string{}
 	for _, text := range texts {
@@ -111,8 +111,8 @@ func dmarcTags(texts ...string) map[string]string {
 	return tags
 }
 
-// IsDMARC reports whether servers accept a text as a DMARC record. The text must have a policy or request reports,
-// which implies the policy none (RFC 7489 section 6.6.3).
+// IsDMARC reports whether servers accept text as a DMARC record. It must have a policy or request reports, which
+// implies the policy none (RFC 7489 section 6.6.3).
 func IsDMARC(text string) bool {
 	const version = "v=DMARC1"
 	text = strings.Trim(text, " \t\"")
@@ -128,8 +128,8 @@ func IsDMARC(text string) bool {
 	return strings.HasPrefix(tags["rua"], "mailto:")
 }
 
-// RegisteredDomain returns the registered part of a domain: one label below its public suffix. If that is unknown, it
-// returns domain.
+// RegisteredDomain returns the registered part of a domain: one label below its public suffix. If the suffix is
+// unknown, it returns domain.
 func RegisteredDomain(domain string) string {
 	top, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	if err != nil {
@@ -138,8 +138,7 @@ func RegisteredDomain(domain string) string {
 	return top
 }
 
-// LabelIn returns the name of a record relative to its zone, as entered at a DNS provider. "@" stands for the zone
-// itself.
+// LabelIn returns a record's name relative to its zone, as entered at a DNS provider. "@" stands for the zone itself.
 func LabelIn(name, zone string) string {
 	if name == zone {
 		return "@"
@@ -147,7 +146,7 @@ func LabelIn(name, zone string) string {
 	return strings.TrimSuffix(name, "."+zone)
 }
 
-// DoubledNames returns names under which a record may exist if its full name was entered where the zone is appended,
+// DoubledNames returns the names that a record gets if its full name is entered at a provider that appends the zone,
 // for example _dmarc.acme.example.acme.example.
 func DoubledNames(name, domain string) (names []string) {
 	top := RegisteredDomain(domain)
@@ -185,12 +184,12 @@ func SPFMechanism(relayHost string) string {
 	return "a:" + host
 }
 
-// isSPF reports whether a text is an SPF record (RFC 7208 section 4.5).
+// isSPF reports whether text is an SPF record (RFC 7208 section 4.5).
 func isSPF(text string) bool {
 	return strings.EqualFold(text, "v=spf1") || len(text) > 7 && strings.EqualFold(text[:7], "v=spf1 ")
 }
 
-// spfNames maps the mechanisms of SPF to whether they need a value (RFC 7208 section 5).
+// spfNames maps SPF mechanisms to whether they need a value (RFC 7208 section 5).
 var spfNames = map[string]bool{
 	"all": false, "include": true, "a": false, "mx": false, "ptr": false, "ip4": true, "ip6": true, "exists": true,
 }
@@ -214,9 +213,9 @@ func isSPFTerm(term string) bool {
 	return known && name[:end] != "all" && end+1 < len(name)
 }
 
-// MergeSPF returns the single SPF record that a domain with the given TXT records needs. It contains the mechanisms
-// and the existing terms, without invalid ones. The state is RecordFound, RecordMissing, RecordChange or
-// RecordSeveral. A second record would make both invalid (RFC 7208 section 4.5).
+// MergeSPF returns the single SPF record that a domain with the given TXT records needs, since a second one would make
+// both invalid (RFC 7208 section 4.5). It contains the mechanisms and the valid existing terms. The state is
+// RecordFound, RecordMissing, RecordChange or RecordSeveral.
 func MergeSPF(texts, mechanisms []string) (value, state string, standing []string) {
 	standing = []string{}
 	for _, text := range texts {

@@ -13,7 +13,7 @@ type DomainTypo struct {
 	Rows   int64  `json:"rows" about:"Number of rows with this domain"`
 }
 
-// DomainTypos lists the mistyped domains of a file, in its order.
+// DomainTypos lists the mistyped domains in a file, in order.
 type DomainTypos []DomainTypo
 
 // Column returns the value to store in the database column.
@@ -30,7 +30,7 @@ func (t DomainTypos) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]DomainTypo(t))
 }
 
-// providerDomains maps names of large email providers, up to the first dot, to the rest of their domains.
+// providerDomains maps large email providers' domains, up to the first dot, to the rest of the domain.
 var providerDomains = map[string][]string{
 	"gmail": {"com"}, "googlemail": {"com"}, "yahoo": {"com", "de", "fr", "es", "it", "co.uk", "ca", "com.br", "co.in"},
 	"hotmail": {"com", "de", "fr", "es", "it", "co.uk", "nl", "be"}, "outlook": {"com", "de", "fr", "es", "it", "pt"},
@@ -40,18 +40,18 @@ var providerDomains = map[string][]string{
 	"aol": {"com", "de"}, "msn": {"com"}, "ziggo": {"nl"}, "virgilio": {"it"}, "telefonica": {"net"},
 }
 
-// otherDomains are one letter away from a provider's name, but belong to others.
+// otherDomains are one letter away from a provider's name, but belong to other companies.
 var otherDomains = map[string]bool{"mail": true, "ymail": true, "email": true, "fmail": true, "libera": true, "range": true}
 
-// slips maps mistyped top-level domains to the right ones: com, net, de and fr.
+// slips maps mistyped top-level domains to the correct ones: com, net, de and fr.
 var slips = map[string]string{
 	"con": "com", "cmo": "com", "ocm": "com", "comm": "com", "coom": "com", "vom": "com", "xom": "com", "cim": "com",
 	"com.com": "com", "co": "com", "cm": "com", "om": "com", "cpm": "com", "c0m": "com", "nett": "net", "met": "net", "ney": "net",
 	"ed": "de", "dee": "de", "frr": "fr", "rf": "fr",
 }
 
-// LikelyDomain returns the domain of a large email provider that was probably meant, such as gmail.com for gmial.com.
-// It returns "" if the domain belongs to such a provider itself, or resembles none.
+// LikelyDomain returns the large email provider's domain that was probably meant, such as gmail.com for gmial.com. It
+// returns "" if domain already belongs to such a provider, or resembles none.
 func LikelyDomain(domain string) string {
 	domain = strings.ToLower(domain)
 	name, rest, ok := strings.Cut(domain, ".")

@@ -1,7 +1,7 @@
 package core
 
-// Drift counts the differences between the member side and the send side of a list. A subscription with an
-// undelivered event does not count as different.
+// Drift counts the differences between a list's member side and send side. A subscription with an undelivered event
+// does not count as different.
 type Drift struct {
 	ListID             string `json:"list_id"`
 	MemberActive       int64  `json:"member_active" about:"Active subscriptions of the member service"`

@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// Drill is the result of a restore test, which restores the database from the replica and compares it with the serving
-// one.
+// Drill is the result of a restore test, which restores the database from the replica and compares it with the one in
+// use.
 type Drill struct {
 	At       Instant  `json:"at" about:"Start of the test"`
 	Whole    bool     `json:"whole" about:"Whether the restored database has no errors"`
@@ -14,7 +14,7 @@ type Drill struct {
 	Mended   []string `json:"mended,omitempty" about:"Earlier errors that a new copy of the whole database fixed"`
 }
 
-// DrillCounts holds numbers of rows by which a restored database is compared.
+// DrillCounts holds row counts for comparing a restored database.
 type DrillCounts struct {
 	Tenants       int64 `db:"tenants"`
 	Lists         int64 `db:"lists"`
@@ -24,9 +24,9 @@ type DrillCounts struct {
 	Jobs          int64 `db:"jobs"`
 }
 
-// Differ compares the counts of a restored database with the serving database and returns the implausible ones. before
-// was counted in the serving database before the restored state, and after was counted after it. Rows may have been
-// created and deleted in between, so each count may deviate by the difference between the two.
+// Differ compares a restored database's counts with those of the database in use and returns the implausible ones.
+// before was counted before the restored state was saved, and after was counted afterwards. Rows may have been created
+// and deleted in between, so each count may deviate by the difference between the two.
 func (c DrillCounts) Differ(before, after DrillCounts) (findings []string) {
 	for _, n := range []struct {
 		what               string

@@ -13,8 +13,8 @@ import (
 // Key.
 type Email string
 
-// Key returns the form in which addresses are compared and stored: ASCII letters in lower case. Unicode case folding
-// would map U+212A to k and could merge the accounts of two people.
+// Key returns the form for comparing and storing addresses: ASCII letters in lower case. Unicode case folding would map
+// U+212A to k and could merge two people's accounts.
 func (e Email) Key() string {
 	for i := 0; i < len(e); i++ {
 		if c := e[i]; 'A' <= c && c <= 'Z' {
@@ -36,7 +36,7 @@ func (e Email) Domain() string {
 	return k[strings.LastIndexByte(k, '@')+1:]
 }
 
-// Mask returns the address in a form for logs: the first character of the local part and the domain.
+// Mask returns the address as shown in logs: the first character of the local part and the domain.
 func (e Email) Mask() string {
 	at := strings.LastIndexByte(string(e), '@')
 	if at < 1 {
@@ -55,14 +55,14 @@ func MaskAddresses(text string) string {
 	return addressInText.ReplaceAllString(text, "${1}***@${2}")
 }
 
-// ErrInvalidEmail is returned for a text that is not an email address (code invalid_email).
+// ErrInvalidEmail is returned for a string that is not an email address (code invalid_email).
 var ErrInvalidEmail = &Error{
 	Kind: Invalid, Code: "invalid_email",
 	Message: "This is not a valid email address.", Field: "email",
 }
 
-// ForeignLetter returns the first letter before the @ of an address in text that addresses can't contain, such as ü, or
-// an empty string if there is none.
+// ForeignLetter returns the first letter, such as ü, that addresses can't contain before the @, if an address in text
+// has one. Otherwise it returns an empty string.
 func ForeignLetter(text string) string {
 	before, _, ok := strings.Cut(text, "@")
 	if !ok || !utf8.ValidString(before) {
@@ -77,8 +77,8 @@ func ForeignLetter(text string) string {
 }
 
 // ParseEmail parses one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only). It allows at most 64 octets
-// before the at sign and 254 in total. The domain needs at least two labels, and the last must not be numeric. Spaces
-// and tabs around the address are removed. A Unicode domain is converted to A-labels (RFC 5891, Lookup profile).
+// before the at sign and 254 in total. The domain needs at least two labels, and the last one must not be numeric.
+// Spaces and tabs around the address are removed. A Unicode domain is converted to A-labels (RFC 5891, Lookup profile).
 // Display names, quoted local parts, comments and IP literals are refused: net/mail accepts them, but a signup form
 // must not.
 func ParseEmail(s string) (Email, error) {

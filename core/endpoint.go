@@ -15,37 +15,36 @@ type Endpoint struct {
 	Name           string  `db:"name" json:"name"`
 	URL            string  `db:"url" json:"url"`
 	Events         Strings `db:"events" json:"events"`       // event types; empty means all
-	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the previous secret also signs
+	OldUntil       Instant `db:"old_until" json:"old_until"` // when the previous secret stops signing
 	FailingSince   Instant `db:"failing_since" json:"failing_since"`
 	DisabledAt     Instant `db:"disabled_at" json:"disabled_at"`
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
 	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // actor name as in the audit log
 	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // name or address of that user, or name of that client
-	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of those who created it or changed its url or secret
+	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of its creator and those who changed its URL or secret
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"`             // events not yet delivered
-	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // size of the bodies of these events
+	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // total size of their bodies
 	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped; no report was tried yet
 }
 
-// MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own delivery loop and a row for each
-// event.
+// MaxEndpoints is the maximum number of endpoints per tenant. Each has its own delivery loop and a row for each event.
 const MaxEndpoints = 20
 
-// EndpointOverlap is the default time for which the previous secret also signs.
+// EndpointOverlap is how long the previous secret also signs by default.
 const EndpointOverlap = 24 * time.Hour
 
-// MaxSecretOverlap is the maximum overlap that HTTP requests may set, in seconds.
+// MaxSecretOverlap is the maximum overlap in HTTP requests, in seconds.
 const MaxSecretOverlap = 30 * 24 * 3600
 
-// Limits of an endpoint's texts, in bytes.
+// Limits of an endpoint's strings, in bytes.
 const (
 	MaxEndpointURL  = 2000
 	MaxEndpointName = 100
 )
 
-// Wants reports whether the endpoint gets a list's events of at least one of the given types.
+// Wants reports whether the endpoint gets a list's events of at least one of these types.
 func (e *Endpoint) Wants(listID string, eventTypes ...string) bool {
 	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 ||
 		slices.ContainsFunc(eventTypes, func(t string) bool { return slices.Contains(e.Events, t) }))
@@ -57,7 +56,7 @@ type EndpointInput struct {
 	Events            *[]string
 }
 
-// DisabledByPerson is the reason stored with an endpoint that a person disabled.
+// DisabledByPerson is the reason stored for an endpoint that a person disabled.
 const DisabledByPerson = "by a person"
 
 // Change applies the fields of in. An Invalid error names the field.
@@ -115,7 +114,7 @@ const (
 	AttemptDead      = "dead" // no further attempt
 )
 
-// EndpointAttempt is an entry of the delivery log.
+// EndpointAttempt is an entry in the delivery log.
 type EndpointAttempt struct {
 	ID         int64   `db:"id" json:"id"`
 	EndpointID string  `db:"endpoint_id" json:"endpoint_id"`

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kind classifies an error and so decides the status of the response. The zero Kind is Internal: an unclassified error
-// becomes a 500, and its text appears only in the log.
+// Kind classifies an error and so decides the response's status. The zero Kind is Internal: an unclassified error
+// becomes a 500, and its message appears only in the log.
 type Kind uint8
 
 // The kinds of error. handlers/web/errors.go holds the only mapping from a Kind to a status.
@@ -50,13 +50,13 @@ type Error struct {
 	Message string
 	Field   string
 	// Line and Block locate the error in the text that Field names, counted from 1; 0 means unknown. Line counts the
-	// lines that the author wrote. Block counts the outermost blocks of content of kind blocks.
+	// lines that the author wrote. Block counts the outermost blocks if the content's kind is blocks.
 	Line, Block int
-	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
+	// RetryAfter is the value in seconds of the Retry-After header in a 429 or 503; 0 means the default.
 	RetryAfter int
-	// MFARequired reports that the caller must also send a code. The response has a separate member for it.
+	// MFARequired is set if the caller must also send a code. The response has a separate member for it.
 	MFARequired bool
-	// Findings are the problems that keep a campaign from being approved or sent. The response contains them.
+	// Findings are the problems that prevent a campaign from being approved or sent. The response contains them.
 	Findings []CampaignFinding
 	// Changes lists what changed in a campaign since the caller last read it. The response contains it.
 	Changes []ContentChange
@@ -86,7 +86,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether e and target have the same Code. If target has no Code, it compares the Kind, so errors.Is(err,
-// ErrNotFound) holds for every "not found".
+// ErrNotFound) is true for every "not found".
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok {
@@ -112,15 +112,15 @@ func (e *Error) On(field string) *Error {
 	return &c
 }
 
-// Sayf returns a copy of e with another message. It keeps the values, so that Sentence can return them.
+// Sayf returns a copy of e with another message. It keeps the values for Sentence.
 func (e *Error) Sayf(format string, args ...any) *Error {
 	c := *e
 	c.Message, c.format, c.args = fmt.Sprintf(format, args...), format, args
 	return &c
 }
 
-// Sentence is a message with its values kept separate, so that it can be translated. An argument of Sayf can be a
-// Sentence itself.
+// Sentence is a message with separate values, so that it can be translated. An argument to Sayf can itself be a
+// Sentence.
 type Sentence struct {
 	Text   string
 	Format string // format string for package fmt; empty if Text contains no values
@@ -142,8 +142,8 @@ func (e *Error) Sentence() Sentence {
 	return Sentence{e.Message, e.format, e.args}
 }
 
-// Under returns a copy of e for a field nested in another one: a member of an object, or an element "[0]" of an
-// array. Its message names the full path.
+// Under returns a copy of e for a field nested in another one: an object member, or an array element "[0]". Its message
+// names the full path.
 func (e *Error) Under(name string) *Error {
 	c, args, format := *e, slices.Clone(e.args), e.format
 	if format == "" {
@@ -165,13 +165,13 @@ func (e *Error) Under(name string) *Error {
 		args[i] = c.Field
 		return c.Sayf(format, args...)
 	}
-	if rest, ok := strings.CutPrefix(format, e.Field); ok { // any field name then gives the same format
+	if rest, ok := strings.CutPrefix(format, e.Field); ok { // so that any field name gives the same format
 		return c.Sayf("%s"+rest, slices.Insert(args, 0, any(c.Field))...)
 	}
 	return c.Sayf("%s: "+format, slices.Insert(args, 0, any(c.Field))...)
 }
 
-// The sentinels match any error of their kind under errors.Is.
+// With errors.Is, these sentinels match any error of their kind.
 var (
 	ErrInternal        = &Error{Kind: Internal}
 	ErrInvalid         = &Error{Kind: Invalid}
@@ -185,7 +185,7 @@ var (
 	ErrPreconditionFailed = &Error{Kind: PreconditionFailed}
 )
 
-// ChangedMeanwhile returns the error for a change to a record that another person changed after the caller had read it.
+// ChangedMeanwhile returns the error for changing a record that another person has changed since the caller read it.
 func ChangedMeanwhile(by string, at Instant) *Error {
 	e := &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile",
@@ -200,7 +200,7 @@ var ErrSecretStands = &Error{
 	Message: "The previous secret is still valid. Revoke it before you create another one.",
 }
 
-// These errors have codes of their own and are shared by several packages.
+// Several packages share these errors, which have their own codes.
 var (
 	ErrListNotFound = &Error{
 		Kind: NotFound, Code: "list_not_found",
@@ -274,7 +274,7 @@ func Forbiddenf(format string, args ...any) *Error {
 	return (&Error{Kind: Forbidden, Code: "forbidden"}).Sayf(format, args...)
 }
 
-// joined joins the non-nil errors. If there is only one, it returns that error unchanged.
+// joined joins the non-nil errors. It returns a single error unchanged.
 func joined(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 1 {

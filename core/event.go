@@ -18,10 +18,10 @@ const (
 	MaxSyncBatches = 1_000_000_000 // number of batches of one sync
 )
 
-// LoopClientID is the id of the webhook client through which the daemon posts to itself.
+// LoopClientID is the id of the webhook client that the daemon uses to post to itself.
 const LoopClientID = "loop"
 
-// EventSubscriber is the subscriber of an event or batch in wire form.
+// EventSubscriber is the subscriber in an event or batch, in wire form.
 type EventSubscriber struct {
 	ID          string      `json:"id" is:"needed" like:"uuid"`
 	Email       Email       `json:"email" is:"needed"`
@@ -29,7 +29,7 @@ type EventSubscriber struct {
 	Preferences Preferences `json:"preferences,omitempty"` // absent: the receiver keeps what it has
 }
 
-// Event is a change of a subscription, as the member service reports it to the send service.
+// Event is a subscription change that the member service reports to the send service.
 type Event struct {
 	ID         string          `json:"event_id" is:"needed" like:"uuid" about:"Unique ID of the event; a repeated ID is rejected"`
 	Type       string          `json:"event_type" is:"needed" like:"event"`
@@ -39,7 +39,7 @@ type Event struct {
 	OccurredAt Instant         `json:"occurred_at" is:"needed"`
 }
 
-// FullSync is one batch of a complete copy of a list. OccurredAt is the start of the sync in every batch.
+// FullSync is one batch of a complete copy of a list. In every batch, OccurredAt is the start of the sync.
 type FullSync struct {
 	SyncID string `json:"sync_id" is:"needed" like:"uuid"`
 	// 1 to BatchTotal
@@ -52,7 +52,7 @@ type FullSync struct {
 }
 
 // Validate checks the form of a received event. It converts ids to lower case and normalizes the address. It does not
-// check whether tenant and list exist. Errors name the field.
+// check whether the tenant and the list exist. Errors name the field.
 func (e *Event) Validate() error {
 	if err := checkIDs([]wireID{{"event_id", &e.ID}}); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *EventSubscriber) validate(parent string) error {
 
 // AppendJSON appends the wire form to b. Ids, statuses and addresses contain no characters that JSON escapes (an
 // address is dot-atom ASCII), and preferences already are JSON, so no encoder is needed. An encoder would take five
-// times as long for each subscriber of a full sync.
+// times as long for each subscriber in a full sync.
 func (e *Event) AppendJSON(b []byte) []byte {
 	b = appendField(b, `{"event_id":"`, e.ID)
 	b = appendField(b, `,"event_type":"`, e.Type)

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// EvidenceTime returns when a person subscribed in another system, according to the evidence stored by an import,
-// such as "opted in 2019-05-01T09:58:00Z from 203.0.113.9". It returns the first time in the text, or 0 if there is
-// none.
+// EvidenceTime returns when a person subscribed in another system, according to the evidence stored by an import, such
+// as "opted in 2019-05-01T09:58:00Z from 203.0.113.9". It returns the first time in evidence, or 0 if there is none.
 func EvidenceTime(evidence string) Instant {
 	for part := range strings.SplitSeq(evidence, "; ") {
 		for word := range strings.FieldsSeq(part) {
@@ -25,7 +24,8 @@ func EvidenceTime(evidence string) Instant {
 	return 0
 }
 
-// OnlyEvidenceTime reports whether evidence consists of one event and its time, so that EvidenceTime returns all of it.
+// OnlyEvidenceTime reports whether evidence consists of only one event and its time, so that EvidenceTime loses
+// nothing.
 func OnlyEvidenceTime(evidence string) bool {
 	i := strings.LastIndexByte(evidence, ' ')
 	return i > 0 && EvidenceTime(evidence[i:]) != 0 && !strings.ContainsAny(evidence[:i], `;"0123456789`)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Failures lists the reasons why emails of a job failed or were deferred.
+// Failures lists the reasons why a job's emails failed or were deferred.
 type Failures struct {
 	Failures []Failure `json:"failures" about:"Reasons, most frequent first"`
 	Partial  bool      `json:"partial" about:"Whether only a part of the recipients was counted, because there are too many"`
 }
 
-// FailureSample is the maximum number of recipients that are examined for each outcome.
+// FailureSample is the maximum number of recipients examined for each outcome.
 const FailureSample = 2000
 
 // Failure is one reason, with the number of recipients that it applies to.
@@ -30,8 +30,8 @@ var (
 	enhancedCode = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}$`)
 )
 
-// FailureCode returns the code of the relay's reply in a recipient's reason: the enhanced status code (RFC 3463) or,
-// without one, the reply code (RFC 5321). If the reason is not a reply, it returns "".
+// FailureCode returns the code in a recipient's reason: the relay's enhanced status code (RFC 3463) or, without one,
+// the reply code (RFC 5321). If the reason is not a reply, it returns "".
 func FailureCode(reason string) string {
 	first, rest, _ := strings.Cut(reason, " ")
 	second, _, _ := strings.Cut(rest, " ")
@@ -65,7 +65,7 @@ func (f *Failures) Add(r *Recipient) {
 	f.Failures = append(f.Failures, n)
 }
 
-// Sort sorts the most frequent failures first.
+// Sort puts the most frequent failures first.
 func (f *Failures) Sort() {
 	slices.SortStableFunc(f.Failures, func(a, b Failure) int { return cmp.Compare(b.Recipients, a.Recipients) })
 }

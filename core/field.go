@@ -18,7 +18,7 @@ const (
 	FieldBoolean = "boolean"
 )
 
-// Limits of the fields of a list.
+// Limits of a list's fields.
 const (
 	MaxFields     = 30  // of a list
 	maxOptions    = 100 // of a field
@@ -27,8 +27,8 @@ const (
 	MaxFieldText  = 500 // characters of a value
 )
 
-// Field is a custom field of a list: something that subscribers are asked for on the signup form and the preference
-// page. Its value is stored in the preferences under Name: a string or, for a boolean, true or false.
+// Field is a list's custom field: something that the signup form and the preference page ask subscribers for. Its value
+// is stored in the preferences under Name: a string or, for a boolean, true or false.
 type Field struct {
 	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40" about:"Key in the preferences and input name in forms; can't be email or source"`
 	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"Label shown to people"`
@@ -82,7 +82,7 @@ func scanJSON(src, to any) error {
 	return fmt.Errorf("JSON column of type %T", src)
 }
 
-// Check validates the fields of a list and normalizes their texts.
+// Check validates a list's fields and normalizes their texts.
 func (f Fields) Check() error {
 	if len(f) > MaxFields {
 		return Invalidf("fields", "%s must have at most %d entries.", "fields", MaxFields)
@@ -149,8 +149,8 @@ func (f *Field) checkOptions(at string) error {
 	return nil
 }
 
-// IsFieldName reports whether a form field with this name may become a key of the preferences. Names that start with
-// an underscore are reserved for newsletterd.
+// IsFieldName reports whether a form field with this name may become a preferences key. Names that start with an
+// underscore are reserved for newsletterd.
 func IsFieldName(s string) bool {
 	if s == "" || len(s) > maxFieldName || s[0] == '_' || '0' <= s[0] && s[0] <= '9' {
 		return false
@@ -160,7 +160,7 @@ func IsFieldName(s string) bool {
 	}) < 0
 }
 
-// The faults of a value from a form.
+// The faults that a form value can have.
 const (
 	FaultMissing = "missing"
 	FaultChoice  = "choice"
@@ -172,8 +172,8 @@ type FormFault struct{ Name, Label, Fault string }
 
 func (f *FormFault) Error() string { return f.Name + ": " + f.Fault }
 
-// Read returns the values of the fields from a form. For a missing value, get must return "". Empty texts and choices
-// become nil, and a missing boolean is false. The error is a *FormFault.
+// Read returns the fields' values in a form. For a missing value, get must return "". Empty texts and choices become
+// nil, and a missing boolean is false. The error is a *FormFault.
 func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	values := map[string]any{}
 	for i := range f {
@@ -186,8 +186,8 @@ func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	return values, nil
 }
 
-// Holding returns the fields with the subscriber's current value added to the options of each choice. An imported
-// value, or one that is no longer an option, thus stays valid for this subscriber until it is changed.
+// Holding returns the fields with the subscriber's current value added to the options of each choice. This keeps a
+// value that was imported or is no longer an option valid for this subscriber until it is changed.
 func (f Fields) Holding(p Preferences) Fields {
 	said, held := p.Values(), slices.Clone(f)
 	for i := range held {

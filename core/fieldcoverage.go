@@ -1,6 +1,6 @@
 package core
 
-// FieldCoverage counts the recipients of a campaign who have a value for a field.
+// FieldCoverage counts a campaign's recipients who have a value for a field.
 type FieldCoverage struct {
 	Name    string `json:"name" about:"Key in the preferences; dots separate nested keys"`
 	Label   string `json:"label,omitempty" about:"Label of the field in a list of the campaign; absent: no list has the field"`

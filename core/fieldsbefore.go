@@ -17,7 +17,7 @@ type FieldBefore struct {
 	Made string          `json:"made,omitempty"` // digest of the value that the import set; empty: removed
 }
 
-// digestBytes is the stored length of a digest. It only has to distinguish two values of one field.
+// digestBytes is the stored length of a digest, which only has to distinguish two values of one field.
 const digestBytes = 8
 
 // valueDigest returns the digest of a member's value, or "" if there is none.
@@ -56,7 +56,7 @@ func FieldsReplaced(was, made Preferences) FieldsBefore {
 	return f
 }
 
-// Then combines the replacements of two rows of one import: f, and then second.
+// Then combines the replacements from two rows in one import: f, followed by second.
 func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	both := maps.Clone(f)
 	if both == nil {
@@ -71,9 +71,9 @@ func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	return both
 }
 
-// Restore returns p with the members that still have the imported values set back to their earlier values. Later
-// changes stay. If the result would exceed MaxPreferences, p is returned unchanged. Withdrawn consent to tracking is
-// not restored, because the withdrawal may have been repeated since.
+// Restore returns p with earlier values for the members that still have the imported ones. Later changes are kept. If
+// the result would exceed MaxPreferences, p is returned unchanged. Withdrawn consent to tracking is not restored,
+// because the withdrawal may have been repeated since.
 func (f FieldsBefore) Restore(p Preferences) Preferences {
 	values, back := p.Values(), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -100,8 +100,8 @@ func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") 
 // Scan implements sql.Scanner.
 func (f *FieldsBefore) Scan(src any) error { return scanJSON(src, f) }
 
-// RestoreFields restores the fields of a subscription that an import replaced. For an active subscription, it also
-// returns the event that reports the change. changed reports whether anything was restored.
+// RestoreFields restores the subscription fields that an import replaced. For an active subscription, it also returns
+// the event for the change. changed reports whether anything was restored.
 func (s *Subscription) RestoreFields(f FieldsBefore, now Instant) (c *Change, changed bool) {
 	p := f.Restore(s.Preferences)
 	if p == s.Preferences {

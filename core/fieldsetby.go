@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The values of Field.SetBy: the people who can set a field.
+// The values of Field.SetBy: who can set a field.
 const (
 	SetBySubscriber = "subscriber" // subscribers, and the team
 	SetByTeam       = "team"       // only the team; its values don't come from forms and preference pages
@@ -23,8 +23,8 @@ func (f Fields) ofTeam() bool {
 	return slices.ContainsFunc(f, func(one Field) bool { return one.SetBy == SetByTeam })
 }
 
-// Guarded returns the preferences that result when a person outside the team submits by in place of p. Fields that only
-// the team can edit keep their values from p. If the result would exceed MaxPreferences, it contains only those fields.
+// Guarded returns the result if a person outside the team replaces p with by. Fields that only the team can edit keep
+// their values from p. If the result would exceed MaxPreferences, it contains only those fields.
 func (f Fields) Guarded(p, by Preferences) Preferences {
 	if !f.ofTeam() {
 		return by
@@ -50,8 +50,8 @@ func (f Fields) Guarded(p, by Preferences) Preferences {
 	return guarded
 }
 
-// keepSetBy sets each missing SetBy in f to the value that the field with the same name has in before. A program that
-// doesn't know SetBy therefore can't open a field to subscribers.
+// keepSetBy sets each missing SetBy in f to the value in before for the same field name, so that an API client that
+// doesn't know SetBy can't open a field to subscribers.
 func (f Fields) keepSetBy(before Fields) {
 	for i := range f {
 		at := slices.IndexFunc(before, func(b Field) bool { return b.Name == f[i].Name })

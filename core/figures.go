@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// OpenFigures counts the people who opened the emails of a job, as far as this can be determined. If opens are not
-// tracked, all figures are nil, which is not the same as 0.
+// OpenFigures counts the people who opened a job's emails, as far as known. If opens are not tracked, all figures are
+// nil, which is not the same as 0.
 type OpenFigures struct {
 	Measured bool          `json:"measured" about:"Whether opens were tracked"`
 	Totals   bool          `json:"totals,omitempty" about:"Counts opens, because the emails identify no one"`
@@ -14,15 +14,15 @@ type OpenFigures struct {
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty" about:"Opens of emails that identify no subscriber; absent: there are none"`
 }
 
-// UnnamedTimes counts opens or clicks of emails that identify no subscriber, in a job where others do. In that case
-// there is no rate, because a number of opens can't be divided by a number of people.
+// UnnamedTimes counts opens or clicks in emails that identify no subscriber, if other emails in the job do. There is no
+// rate, because a number of opens can't be divided by a number of people.
 type UnnamedTimes struct {
 	People   int64 `json:"people" about:"Opens or clicks by people"`
 	CantTell int64 `json:"cant_tell" about:"Opens by image proxies; always 0 for clicks"`
 	Scanners int64 `json:"scanners" about:"Automated opens or clicks"`
 }
 
-// words returns the figures as the last part of a line of text. If u is nil, it returns "".
+// words returns the figures as the end of a sentence. If u is nil, it returns "".
 func (u *UnnamedTimes) words() string {
 	if u == nil {
 		return ""
@@ -66,7 +66,7 @@ func percent(rate *float64) string {
 	return fmt.Sprintf(" (%.1f%%)", 100**rate)
 }
 
-// ClickFigures counts the people who clicked links in the emails of a job.
+// ClickFigures counts the people who clicked links in a job's emails.
 type ClickFigures struct {
 	Measured bool          `json:"measured" about:"Whether clicks were tracked"`
 	Totals   bool          `json:"totals,omitempty" about:"Counts clicks, because the emails identify no one"`
@@ -76,26 +76,26 @@ type ClickFigures struct {
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty" about:"Clicks in emails that identify no subscriber; absent: there are none"`
 }
 
-// The tracking of a job, as bits of one number.
+// A job's tracking, as bits.
 const (
 	TrackedOpens   = 1
 	TrackedClicks  = 2
 	TrackedTotals  = 4  // identifies no subscriber, or not all
 	TrackedConsent = 8  // with TrackedTotals: identifies subscribers who agreed
-	TrackedSwept   = 16 // housekeeping has begun to delete the opens and clicks of subscribers
+	TrackedSwept   = 16 // housekeeping has started deleting subscribers' opens and clicks
 )
 
-// OpenCounts counts the recipients of a job whose email was opened, by the class of the opens.
+// OpenCounts counts a job's recipients whose email was opened, by the class of the opens.
 type OpenCounts struct {
 	Tracked    int64 `db:"tracked"`     // TrackedOpens, TrackedClicks
-	NoTracking bool  `db:"no_tracking"` // the tenant now tracks nothing
+	NoTracking bool  `db:"no_tracking"` // the tenant currently tracks nothing
 	People     int64 `db:"people_opened"`
 	Unclear    int64 `db:"unclear_opened"`
 	Scanned    int64 `db:"scanner_opened"`
 	Totals
 }
 
-// Totals counts opens and clicks of emails that identify no subscriber.
+// Totals counts opens and clicks in emails that identify no subscriber.
 type Totals struct {
 	PeopleOpened   int64 `db:"total_people_opened"`
 	UnclearOpened  int64 `db:"total_unclear_opened"`
@@ -104,8 +104,8 @@ type Totals struct {
 	ScannerClicked int64 `db:"total_scanner_clicked"`
 }
 
-// measureTotals sets the figures of a job whose emails identify no subscriber. Opened, Clicked and their machine counts
-// are then numbers of opens and clicks instead of people.
+// measureTotals sets the figures for a job whose emails identify no subscriber. In that case, Opened, Clicked and their
+// machine counts count opens and clicks instead of people.
 func (s *Stats) measureTotals(n *OpenCounts) {
 	t := &n.Totals
 	s.Opens, s.Clicks = &OpenFigures{}, &ClickFigures{}
@@ -121,8 +121,8 @@ func (s *Stats) measureTotals(n *OpenCounts) {
 	}
 }
 
-// Measure sets the figures of opens and clicks. Rates refer to the delivered emails if a provider reports deliveries,
-// otherwise to the sent ones.
+// Measure sets the figures for opens and clicks. Rates are relative to delivered emails if a provider reports
+// deliveries, otherwise to sent ones.
 func (s *Stats) Measure(n *OpenCounts) {
 	if n.Tracked&(TrackedTotals|TrackedConsent) == TrackedTotals && s.Opened == 0 && s.Clicked == 0 {
 		s.measureTotals(n)
@@ -155,8 +155,8 @@ func (s *Stats) Measure(n *OpenCounts) {
 	}
 }
 
-// addUnnamed adds opens and clicks of emails that identify no subscriber. Opened, Clicked and their machine counts then
-// add up people and numbers of times.
+// addUnnamed adds opens and clicks in emails that identify no subscriber. After that, Opened, Clicked and their machine
+// counts mix people with individual opens and clicks.
 func (s *Stats) addUnnamed(t *Totals) {
 	if s.Opens.Measured {
 		s.Opens.Rate, s.Opens.Unnamed = nil, &UnnamedTimes{t.PeopleOpened, t.UnclearOpened, t.ScannerOpened}

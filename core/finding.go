@@ -1,6 +1,6 @@
 package core
 
-// Finding is the result of one check of the doctor command.
+// Finding is the result of one check by the doctor command.
 type Finding struct {
 	Check  string `json:"check" about:"Name of the check"`
 	Level  string `json:"level" enum:"ok|warning|fault" about:"ok, or how serious the problem is"`
@@ -15,8 +15,8 @@ func NewFinding(check, level string, text, advice Sentence) Finding {
 	return Finding{check, level, text.Text, advice.Text, text, advice}
 }
 
-// Sentences returns the text and the advice in a form that can be translated. A finding that NewFinding did not create
-// has no values.
+// Sentences returns the text and the advice in translatable form. A finding that NewFinding did not create has no
+// values.
 func (f *Finding) Sentences() (text, advice Sentence) {
 	if f.text.Text != f.Text || f.advice.Text != f.Advice {
 		return Sentence{Text: f.Text}, Sentence{Text: f.Advice}

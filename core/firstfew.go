@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Settings of first recipients. A send to many subscribers goes to some of them first, waits for bounces, and then
-// goes to the rest.
+// Settings for first recipients. A send to many subscribers goes to some of them first, waits for bounces, and
+// continues with the rest.
 const (
 	FirstFew     = 500              // number of first recipients
 	FirstFewFrom = 2000             // a send to more subscribers than this has first recipients
-	FirstFewHold = 10 * time.Minute // time in which bounces of the first recipients are awaited
+	FirstFewHold = 10 * time.Minute // how long to wait for the first recipients' bounces
 	firstBounces = 20               // at most one in 20 addresses may be nonexistent
 	// at most one in firstPolicies may be refused for policy reasons (5.7.x, RFC 3463 section 3.8)
 	firstPolicies = 100
 )
 
-// First reports whether the job is still limited to its first recipients.
+// First reports whether the job is limited to its first recipients.
 func (j *SendJob) First() bool { return j.FirstFew > 0 && !j.Expanded && j.Recipients <= j.FirstFew }
 
-// FirstThrough reports whether all first recipients have an outcome or wait for a retry.
+// FirstThrough reports whether all first recipients have an outcome or are waiting for a retry.
 func (j *SendJob) FirstThrough() bool {
 	return j.Recipients >= j.FirstFew && j.Sent+j.Failed+j.Skipped+j.Deferred >= j.Recipients
 }
 
-// FirstHeld reports whether the other recipients wait for the end of the hold.
+// FirstHeld reports whether the other recipients are waiting for the hold to end.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault returns the reason why the other recipients must not be emailed automatically, or "" if there is none.
-// refused is the number of first recipients whose emails were rejected for policy reasons.
+// FirstFault returns why the other recipients must not be emailed automatically, or "" if they may be. refused is the
+// number of first recipients whose emails were rejected for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {

@@ -2,8 +2,8 @@ package core
 
 import "slices"
 
-// freeMail lists domains at which anyone can get a mailbox, sorted. Only their providers may send from them: most
-// have a DMARC policy of reject or quarantine, and large receivers refuse newsletters from such addresses.
+// freeMail lists, in sorted order, domains where anyone can get a mailbox. Only their providers may send from them:
+// most have a DMARC policy of reject or quarantine, and large receivers refuse newsletters from such addresses.
 var freeMail = []string{
 	"126.com", "139.com", "163.com", "aim.com", "aol.com", "aol.de", "arcor.de", "att.net", "bellsouth.net",
 	"bigpond.com", "bluewin.ch", "bol.com.br", "btinternet.com", "comcast.net", "cox.net", "email.de",
@@ -27,7 +27,7 @@ func IsFreeMail(domain string) bool {
 	return is
 }
 
-// freeMailSender returns the error for a field that contains a sender at a free mail domain.
+// freeMailSender returns the error for a field with a sender at a free mail domain.
 func freeMailSender(field string) *Error {
 	return Invalidf(field,
 		"Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use your own domain.")

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// PauseSender is the pause reason of a job whose sender no longer belongs to the tenant.
+// PauseSender is the pause reason for a job whose sender no longer belongs to the tenant.
 const PauseSender = "sender"
 
 // FrozenContent holds the content of a job's emails that is not in its campaign, as it was when the job was created.
-// Later edits don't change it. It does not include the relay, the DKIM key, the origin of links and the tracking
-// settings.
+// Later edits don't change it. It does not include the relay, the DKIM key, the link origin and the tracking settings.
 type FrozenContent struct {
 	ListName      string  `db:"list_name"`
 	ListNames     Strings `db:"list_names"` // of the campaign's other lists, in order
@@ -29,8 +28,8 @@ type FrozenContent struct {
 	LayoutText   string `db:"layout_text"`
 }
 
-// Freeze returns the texts and the sender of a list and its tenant for a campaign. If the campaign uses a template,
-// the caller must still call Resolve.
+// Freeze returns a list's and its tenant's texts and sender for a campaign. If the campaign uses a template, the caller
+// must still call Resolve.
 func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	name := c.TemplateName()
 	return FrozenContent{
@@ -39,7 +38,7 @@ func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	}
 }
 
-// Resolve sets the bodies of the template and of the layout around it. A zero layout means none.
+// Resolve sets the bodies of the template and its layout. A zero layout means none.
 func (f *FrozenContent) Resolve(t, layout *Template) {
 	f.Resolved = true
 	f.TemplateHTML, f.TemplateText = t.BodyHTML, t.BodyText

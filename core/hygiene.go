@@ -2,16 +2,16 @@ package core
 
 import "time"
 
-// The subscribers of a list who may be asked again.
+// Which of a list's subscribers may be asked again.
 const (
 	AskUnconfirmed = "unconfirmed" // never confirmed
-	AskSilent      = "silent"      // get emails, but have been inactive for long
+	AskSilent      = "silent"      // get emails, but have been inactive for a long time
 )
 
-// Limits of the rules about asking again.
+// Limits for asking again.
 const (
 	AskAfter     = 3 * 24 * time.Hour  // minimum time before a request is repeated
-	AnswerWithin = 14 * 24 * time.Hour // subscribers without an answer may then be unsubscribed
+	AnswerWithin = 14 * 24 * time.Hour // after this time, subscribers without an answer may be unsubscribed
 	MinSilence   = 3                   // months
 	MaxSilence   = 12                  // months
 	MinMailings  = 3                   // minimum number of tracked campaigns in that time; fewer say nothing
@@ -26,16 +26,16 @@ func SilentSince(months int, now Instant) Instant {
 	return now.Add(-time.Duration(months) * monthOfDays)
 }
 
-// SilenceKnown reports whether the tracked campaigns of a list suffice to show who has been inactive since the given
-// instant. There must be enough campaigns, and the oldest must lie in the first quarter of that time, or before it.
+// SilenceKnown reports whether a list's tracked campaigns suffice to show who has been inactive since the given
+// instant. There must be enough campaigns, and the oldest must be from the first quarter of that time or earlier.
 func SilenceKnown(mailings int, oldest, since, now Instant) bool {
 	return mailings >= MinMailings && oldest <= since.Add(now.Sub(since)/4)
 }
 
-// ReasonNoAnswer is the reason for unsubscribing people who were asked again and did not answer.
+// ReasonNoAnswer is the reason for unsubscribing people who did not answer when they were asked again.
 const ReasonNoAnswer = "no_answer"
 
-// Hygiene counts the subscribers of a list who are not reached or may be inactive.
+// Hygiene counts a list's subscribers who can't be reached or may be inactive.
 type Hygiene struct {
 	Bounced       int64 `json:"bounced" about:"Subscribers not emailed because of a bounce"`
 	Complaint     int64 `json:"complaint" about:"Subscribers not emailed because they marked an email as spam"`
@@ -48,7 +48,7 @@ type Hygiene struct {
 	Asked   Asked   `json:"asked" about:"Subscribers who were asked whether they want to stay, by outcome"`
 }
 
-// Silence counts the subscribers of a list who were inactive for some months.
+// Silence counts a list's subscribers who were inactive for some months.
 type Silence struct {
 	Months   int     `json:"months" about:"Length of the period in months"`
 	Since    Instant `json:"since" about:"Start of the period"`

@@ -2,8 +2,8 @@ package core
 
 import "github.com/google/uuid"
 
-// NewID returns a UUID of version 7 in lower case. It is random and ordered by time, so that new rows are close to
-// each other in an index (RFC 9562 section 5.7). It panics if the system has no source of randomness.
+// NewID returns a UUID of version 7 in lower case. It is random and ordered by time, which keeps new rows close
+// together in an index (RFC 9562 section 5.7). It panics if the system has no source of randomness.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // ParseID parses a UUID of any version in its 36-character form, in upper or lower case, and returns it in lower

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// ImportedPost is a post of another tool that was uploaded and can become an issue in the archive of a list.
+// ImportedPost is an uploaded post from another tool, which can become an issue in a list's archive.
 type ImportedPost struct {
 	No       int64   `db:"no" json:"no" about:"Number of the post in the import"`
 	Title    string  `db:"title" json:"title" about:"Title of the post"`
@@ -19,7 +19,7 @@ type ImportedPost struct {
 // IsPage reports whether p is a page of the old site, such as "About". Pages aren't selected by default.
 func (p *ImportedPost) IsPage() bool { return p.Kind == "page" }
 
-// PostsInput selects the posts of an export that become issues.
+// PostsInput selects the posts in an export that become issues.
 type PostsInput struct {
 	Posts  *[]int64 `json:"posts" about:"Numbers of the posts; if set, drafts and paid are ignored"`
 	Drafts bool     `json:"drafts" about:"Also publish posts that were never published"`
@@ -35,12 +35,12 @@ func (in *PostsInput) Wants(p *ImportedPost) bool {
 	return !p.IsPage() && (in.Drafts || !p.Draft) && (in.Paid || !p.Paid)
 }
 
-// NoPost returns the error for the number of a post that doesn't exist.
+// NoPost returns the error for a post number that doesn't exist.
 func NoPost(no int64) *Error {
 	return Invalidf("posts", "The export has no post with the number %d.", no)
 }
 
-// CheckInput normalizes the address of the site. It returns an Invalid error if that is not a valid address.
+// CheckInput normalizes the site's address, or returns an Invalid error if it is not valid.
 func (in *PostsInput) CheckInput() (err error) {
 	in.Site, err = ParseOldSite(string(in.Site))
 	return err

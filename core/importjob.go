@@ -25,17 +25,16 @@ const (
 	ImportErased  = "person_erased"    // the file contained the address of a person whose data was erased
 )
 
-// ImportFileStatus is the column of a merged export that holds the status which a file's name states for everyone in
-// that file.
+// ImportFileStatus is the column in a merged export with the status that a file's name gives to everyone in that file.
 const ImportFileStatus = "file_status"
 
-// MaxOpenImports is the maximum number of a tenant's uploaded imports that are not finished.
+// MaxOpenImports is the maximum number of unfinished imports per tenant.
 const MaxOpenImports = 5
 
 // DefaultImportBytes is the default maximum size of an uploaded file, in bytes.
 const DefaultImportBytes = 256 << 20
 
-// ImportJob is an uploaded file of subscribers and its import into a list.
+// ImportJob is an uploaded subscriber file and its import into a list.
 type ImportJob struct {
 	ID               string        `db:"id" json:"id"`
 	TenantID         string        `db:"tenant_id" json:"tenant_id"`
@@ -82,14 +81,14 @@ func ImportTooLarge(limit int64) *Error {
 	return tooLargef("The file is too large (limit: %s). Split it into smaller files.", ByteSize(limit))
 }
 
-// toolNames maps values of ImportJob.Tool to the names that people know.
+// toolNames maps values of ImportJob.Tool to display names.
 var toolNames = map[string]string{
 	"beehiiv": "beehiiv", "brevo": "Brevo", "buttondown": "Buttondown", "ghost": "Ghost", "kit": "Kit",
 	"listmonk": "listmonk", "mailchimp": "Mailchimp", "mailerlite": "MailerLite", "sendy": "Sendy",
 	"substack": "Substack",
 }
 
-// ToolName returns the name of the service whose export the file is, or an empty string if it is unknown.
+// ToolName returns the name of the service that the export comes from, or an empty string if it is unknown.
 func (j *ImportJob) ToolName() string { return ToolName(j.Tool) }
 
 // ToolName returns the name of a service whose exports are recognized, or an empty string for others.
@@ -131,11 +130,11 @@ func (c ImportCounts) Rows() int64 {
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
-// PeopleColumns names the columns of an import that was a list of people without a header.
+// PeopleColumns names the columns for an imported list of people without a header.
 var PeopleColumns = []string{"email", "first_name", "last_name"}
 
-// ColumnMapping maps the columns of a file to names of preferences, or to "email", "status" (the subscription status)
-// or "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
+// ColumnMapping maps a file's columns to preference names, or to "email", "status" (the subscription status) or "tags".
+// A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string
 
 // Column returns the value to store in the database column.

@@ -7,14 +7,14 @@ type ImportLeaving uint8
 const (
 	LeavingKept   ImportLeaving = iota // already unsubscribed, or joined later: nothing changes
 	LeavingAdded                       // a new unsubscribed record
-	LeavingMarked                      // pending: no file activates them any more
+	LeavingMarked                      // pending: files can no longer activate it
 	LeavingEnded                       // was active
 )
 
-// ImportLeft applies a row according to which the subscriber unsubscribed in another system. leftAt is when that
-// happened, or 0 if the file doesn't contain the time. joined is the time at which an imported subscriber joined,
-// according to the consent ledger. A change is returned only with LeavingEnded. Subscribers who request the
-// subscription themselves, before or after, can still confirm it.
+// ImportLeft applies a row that says the subscriber unsubscribed in another system. leftAt is when that happened, or 0
+// if the file doesn't contain the time. joined is when an imported subscriber joined, according to the consent ledger.
+// A change is returned only with LeavingEnded. Subscribers who request the subscription themselves, before or after,
+// can still confirm it.
 func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (ImportLeaving, *Change) {
 	switch {
 	case s.Left() || s.JoinedAfter(leftAt, joined):
@@ -30,10 +30,10 @@ func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (Imp
 	return LeavingAdded, nil
 }
 
-// JoinedAfter reports whether an active subscription takes precedence over a file according to which the subscriber
-// unsubscribed at leftAt. A subscriber's own action takes precedence unless the file contains a later time. An imported
-// subscription takes precedence only if the file contains a time and joined, the time from the earlier import, is not
-// before it.
+// JoinedAfter reports whether an active subscription takes precedence over a file that says the subscriber unsubscribed
+// at leftAt. If the subscription was the subscriber's own action, it does, unless the file contains a later time. If it
+// was imported, it does only if the file contains a time and joined, the time from the earlier import, is not before
+// it.
 func (s *Subscription) JoinedAfter(leftAt, joined Instant) bool {
 	if s.Status != SubscriptionActive {
 		return false

@@ -20,10 +20,10 @@ const (
 	PictureRemoving = "removing" // its issues were removed; the copy follows
 )
 
-// The reasons why a picture could not be copied.
+// The reasons why an image could not be copied.
 const (
 	PictureNotFound    = "not_found"    // status 404 or 410
-	PictureBadStatus   = "bad_status"   // any other status than 200
+	PictureBadStatus   = "bad_status"   // any other status except 200
 	PictureTooLarge    = "too_large"    // in bytes or pixels
 	PictureNotImage    = "not_an_image" // content of another type
 	PictureUnsupported = "unsupported"  // an image that emails can't show, such as SVG
@@ -32,19 +32,19 @@ const (
 	PictureUnreachable = "unreachable"  // no connection, or no complete answer in time
 	PictureRedirects   = "redirects"    // too many
 	PictureBadAddress  = "bad_address"  // neither http nor https, or without a host
-	PictureStorageFull = "storage_full" // the tenant's images have reached their limit
+	PictureStorageFull = "storage_full" // the tenant's images have reached the limit
 	PictureNoSite      = "no_site"      // a relative address, and the address of the site is unknown
 )
 
-// Limits of the posts of exports and their pictures.
+// Limits of exported posts and their images.
 const (
 	MaxImportedPictures = 5000      // of an import
-	MaxPostBytes        = 256 << 20 // of the posts of an import, as clean HTML
-	MaxTenantPostBytes  = 512 << 20 // of the stored posts of a tenant, and again of its imported issues
+	MaxPostBytes        = 256 << 20 // of an import's posts, as sanitized HTML
+	MaxTenantPostBytes  = 512 << 20 // of a tenant's stored posts, and separately of its imported issues
 	maxPictureAddress   = 4096      // bytes
 )
 
-// ImportedPicture is a picture in the posts of an export.
+// ImportedPicture is an image in an export's posts.
 type ImportedPicture struct {
 	No      int64  `db:"no" json:"no" about:"Number of the image in the import"`
 	Address string `db:"address" json:"address" about:"URL in the posts; of an embedded image, its type and the SHA-256 of its data"`
@@ -53,14 +53,14 @@ type ImportedPicture struct {
 	MediaID string `db:"media_id" json:"media_id,omitempty" about:"ID of the image in your media; absent until it is copied"`
 }
 
-// PictureCounts counts the pictures in those posts of an import that are issues.
+// PictureCounts counts the images in an import's posts that became issues.
 type PictureCounts struct {
 	Waiting int64 `db:"waiting" json:"waiting" about:"Images to be copied"`
 	Stored  int64 `db:"stored" json:"stored" about:"Images copied to the tenant's media"`
 	Failed  int64 `db:"failed" json:"failed" about:"Images that couldn't be copied; issues still show them from their old address"`
 }
 
-// ImportedIssue is an issue of an archive that was published with another tool.
+// ImportedIssue is an issue in an archive that was published with another tool.
 type ImportedIssue struct {
 	No     int64   `db:"no" json:"-"`
 	Slug   string  `db:"slug" json:"slug" about:"Path of the issue below that of the archive"`
@@ -70,13 +70,12 @@ type ImportedIssue struct {
 	Author string  `db:"author" json:"author" about:"Name of the author; empty: unknown"`
 }
 
-// Cursor returns the cursor of the page of issues after i.
+// Cursor returns the cursor for the page of issues after i.
 func (i *ImportedIssue) Cursor() string {
 	return strconv.FormatInt(int64(i.SentAt), 10) + "." + strconv.FormatInt(i.No, 10)
 }
 
-// PictureKey returns the address of a picture as ImportedPicture stores it. It is empty for an address that is too
-// long.
+// PictureKey returns an image's address as stored in ImportedPicture. It is empty for an address that is too long.
 func PictureKey(address string) string {
 	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		sum := sha256.Sum256([]byte(data))
@@ -88,7 +87,7 @@ func PictureKey(address string) string {
 	return address
 }
 
-// PictureName returns a name for the copy of a picture: the last part of its address.
+// PictureName returns the name for a copied image: the last part of its address.
 func PictureName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {
@@ -113,13 +112,13 @@ func PictureName(address string) string {
 	return name
 }
 
-// PostsFull returns the error for posts that would exceed limit, the maximum size of the posts in a tenant's imports.
+// PostsFull returns the error for posts that would exceed limit, the maximum total size of posts in a tenant's imports.
 func PostsFull(limit int64) *Error {
 	return tooLargef("The storage for imported posts is full (limit: %s). Delete imports with posts, or wait: the "+
 		"space is freed a week after an import ends.", ByteSize(limit))
 }
 
-// IssuesFull returns the error for posts that would exceed limit, the maximum size of a tenant's imported issues.
+// IssuesFull returns the error for posts that would exceed limit, the maximum total size of a tenant's imported issues.
 func IssuesFull(limit int64) *Error {
 	return tooLargef("The storage for imported issues is full (limit: %s). Remove some of them from the archive.",
 		ByteSize(limit))

@@ -26,7 +26,7 @@ type ImportUndo struct {
 	UndoUntagged   int64   `db:"undo_untagged" json:"undo_untagged,omitempty" about:"Tags removed from people"`
 }
 
-// ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
+// ImportUndoPlan counts the effects of undoing an import on the subscribers that it added or changed.
 type ImportUndoPlan struct {
 	Brought int64 `json:"brought" about:"Subscribers whom the import added, or whose status it changed"`
 	Looked  int64 `json:"looked" about:"How many of them were checked; remove to said count only these"`
@@ -62,7 +62,7 @@ const (
 	UndoMarks                          // waits for confirmation again, marked as unsubscribed by another file
 )
 
-// Frees reports whether o leaves the subscriber active, or in a state in which a file could activate them. s is the
+// Frees reports whether o leaves the subscriber active, or in a state where a file could activate them. s is the
 // subscription before the undo.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
@@ -74,8 +74,8 @@ func (o UndoOutcome) Frees(s *Subscription) bool {
 	return false
 }
 
-// WithWord returns the outcome for a subscription whose subscriber is also unsubscribed according to another file. It
-// replaces an outcome o that would free the subscriber. s is the subscription before the undo.
+// WithWord returns the outcome if another file also says that the subscriber unsubscribed. It replaces an outcome o
+// that would free the subscriber. s is the subscription before the undo.
 func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	switch {
 	case s.Status != SubscriptionActive:
@@ -87,9 +87,9 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 }
 
 // ImportUndone returns the effect of undoing an import on a subscription that the import changed at the given instant.
-// Later changes take precedence. asked reports whether the subscriber has requested the subscription since. If they
-// were already active, that request caused only an email and confirmed nothing. resumed reports whether the last event
-// comes from undoing a later import that had ended the subscription.
+// Later changes take precedence. asked reports whether the subscriber has since requested the subscription. If it was
+// already active, that request only caused an email and confirmed nothing. resumed reports whether the last event comes
+// from undoing a later import that had ended the subscription.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
@@ -117,8 +117,8 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain changes a subscription that an import created: it is now unsubscribed by another file, from the same
-// instant. Undoing the import of that other file then removes it.
+// EndAgain changes a subscription that an import created, as if another file had unsubscribed it at the same instant.
+// Undoing that file's import removes it.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }
@@ -129,11 +129,11 @@ func (s *Subscription) PendAgain() {
 	s.move(SubscriptionPending, s.CreatedAt)
 }
 
-// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. It changes no
-// other field of s, so the caller must set the status.
+// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. It doesn't
+// change the status of s; the caller must set it.
 func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
 
-// LeftUnlisted returns the record for a subscriber who unsubscribes from a list that no longer has a record of them.
+// LeftUnlisted returns the record for a person who unsubscribes from a list that no longer has a record of them.
 func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 	return Subscription{
 		ID: known.ID, ListID: listID, Email: known.Email, Status: SubscriptionUnsubscribed, Preferences: NoPreferences,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Instant is a point in time in integer milliseconds since 1970 UTC. All columns that end in _at have this form. The
-// wire form is RFC 3339 in UTC with milliseconds. The zero Instant means "never".
+// Instant is a point in time in integer milliseconds since 1970 UTC. All columns with names ending in _at have this
+// form. The wire form is RFC 3339 in UTC with milliseconds. The zero Instant means "never".
 type Instant int64
 
 // InstantLayout is the wire form of an Instant (RFC 3339 section 5.6, always Z).
@@ -67,8 +67,8 @@ func (i *Instant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// rfc3339 is the form of a date and time in RFC 3339 section 5.6. time.Parse also takes an hour of one digit, a comma
-// before the fraction, and offsets of a day and more.
+// rfc3339 is the form of a date and time in RFC 3339 section 5.6. time.Parse also accepts one-digit hours, a comma
+// before the fraction, and offsets of a day or more.
 var rfc3339 = regexp.MustCompile(`^[0-9-]{10}T[0-9]{2}:[0-9:]{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
 // ParseInstant parses an RFC 3339 date and time. It refuses years outside 1970–9999, so that no instant equals

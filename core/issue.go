@@ -13,15 +13,15 @@ const (
 	ArchiveHidden = "hidden"
 )
 
-// Issue is a sent campaign in the public archive of a list.
+// Issue is a sent campaign in a list's public archive.
 type Issue struct {
 	No         int64   `db:"no"`
 	ListID     string  `db:"list_id"`
 	CampaignNo int64   `db:"campaign_no"`
-	Slug       string  `db:"slug"`         // last part of its path, after that of the list
+	Slug       string  `db:"slug"`         // last part of its path, after the list's
 	Title      string  `db:"title"`        // its subject, for a subscriber with no details
 	Summary    string  `db:"summary"`      // its preview text, likewise; empty: none
-	ChangedAt  Instant `db:"changed_at"`   // when a link was fixed or the text corrected last; 0: never
+	ChangedAt  Instant `db:"changed_at"`   // when a link was last fixed or the text last corrected; 0: never
 	Corrected  Instant `db:"corrected_at"` // when the shown text was written; 0: shown as sent
 	SentAt     Instant `db:"sent_at"`      // when sending could start; 0: not yet
 
@@ -29,19 +29,19 @@ type Issue struct {
 	Picture string `db:"picture"` // URL of its first image that is stored here; empty: none
 	Width   int    `db:"width"`   // of the image, in pixels
 	Height  int    `db:"height"`
-	Words   string `db:"words"` // all its words, with a line for each block; only from a search
+	Words   string `db:"words"` // all its words, one line per block; only from a search
 
 	CampaignID string `db:"campaign_id"`
-	JobNo      int64  `db:"job_no"` // first job that sent emails of it
+	JobNo      int64  `db:"job_no"` // first job that sent it
 
 	Imported bool   `db:"imported"` // published with another tool; it has no campaign and no job
 	Author   string `db:"author"`   // of an imported issue, or set by drafts.IssueAuthor; empty if unknown
 }
 
-// maxSlug is the maximum length of the slug of a list or an issue, in characters.
+// maxSlug is the maximum length of a list's or an issue's slug, in characters.
 const maxSlug = 80
 
-// ArchivePath returns the path of the list's public archive, with a slash at the end.
+// ArchivePath returns the path of the list's public archive, with a trailing slash.
 func (l *List) ArchivePath() string {
 	if l.Slug != "" {
 		return "/a/" + l.Slug + "/"
@@ -49,8 +49,8 @@ func (l *List) ArchivePath() string {
 	return "/a/" + l.ID + "/"
 }
 
-// checkSlug validates the slug of a list: ASCII lower-case letters, digits, and single hyphens between them. It must
-// not have the form of an id, which could name another list.
+// checkSlug validates a list's slug: ASCII lower-case letters, digits, and single hyphens between them. It must not
+// look like an id, which could be another list's.
 func checkSlug(s string) error {
 	if s == "" {
 		return nil
@@ -63,8 +63,8 @@ func checkSlug(s string) error {
 	return nil
 }
 
-// Slug converts a title to a part of a URL path: ASCII lower-case letters and digits, with hyphens between words. It
-// returns "" if no character of the title can be converted.
+// Slug converts a title to part of a URL path: ASCII lower-case letters and digits, with hyphens between words. It
+// returns "" if no character can be converted.
 func Slug(title string) string {
 	var b strings.Builder
 	gap := false
@@ -89,7 +89,7 @@ func Slug(title string) string {
 	return b.String()
 }
 
-// foldedLetters maps letters of Latin scripts to ASCII.
+// foldedLetters maps Latin letters to ASCII.
 var foldedLetters = func() map[rune]string {
 	folded := map[rune]string{
 		'ä': "ae", 'ö': "oe", 'ü': "ue", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "oe", 'å': "aa", 'þ': "th", 'ð': "d",
@@ -120,15 +120,15 @@ func IssueSlug(title string, taken []string) string {
 	return slug
 }
 
-// SearchWords returns the words of a search: runs of letters and digits. Other characters separate them.
+// SearchWords returns the words in a search query: runs of letters and digits.
 func SearchWords(query string) []string {
 	return strings.FieldsFunc(query, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 }
 
-// minBeginning is the minimum length of a search word that also finds longer words. Too many words share a shorter
-// beginning.
+// minBeginning is the minimum length of a search word that also finds longer words. Shorter prefixes match too many
+// words.
 const minBeginning = 3
 
 // FindsLonger reports whether a search word also finds longer words that start with it. Accents don't count as letters:

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// JobObject is an object of a send job request whose keys are checked.
+// JobObject is an object in a send job request whose keys are checked.
 type JobObject int
 
 // The objects whose keys are checked. The object template is free-form.
@@ -26,9 +26,8 @@ var jobKeys = [...][]string{
 	JobTracking: {"open", "click"},
 }
 
-// jobKeyMeanings maps unknown keys that would narrow or change the send, in folded form, to the known key that was
-// probably meant. The value is empty if there is no such key. A name that ends with * matches every key with that
-// prefix.
+// jobKeyMeanings maps unknown keys, in folded form, that seem to narrow or change the send to the known key that was
+// probably meant. The value is empty if there is none. A name that ends with * matches every key with that prefix.
 var jobKeyMeanings = [...]map[string]string{
 	JobBody: {
 		"segment*": "", "filter*": "", "audience*": "", "exclude*": "", "include*": "", "recipient*": "",
@@ -70,16 +69,16 @@ var jobKeyMeanings = [...]map[string]string{
 	},
 }
 
-// Limits of the unknown keys that are checked and shown in responses.
+// Limits for the unknown keys that are checked and shown in responses.
 const (
 	maxUnknownKeys = 100
-	maxKeyShown    = 64 // octets of a key
+	maxKeyShown    = 64 // bytes of a key
 )
 
-// JudgeJobKeys checks the unknown keys of a send job request, given in their order. Some keys resemble a known key,
-// or ask to narrow or change the send. For such a key it returns an Invalid error that names the key probably meant.
-// Ignoring it would email more people, or other content, than the caller wants. All other keys are harmless and get a
-// warning each. More than 100 unknown keys are Invalid.
+// JudgeJobKeys checks the unknown keys in a send job request, in order. For a key that resembles a known one, or seems
+// to narrow or change the send, it returns an Invalid error that names the key probably meant: ignoring it could email
+// more people, or other content, than the caller wants. All other keys are harmless and get a warning each. More than
+// 100 unknown keys are Invalid.
 func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	if len(keys) > maxUnknownKeys {
 		return nil, Invalidf("",
@@ -169,9 +168,8 @@ func ShownKey(key string) string {
 	return key[:cut] + "…"
 }
 
-// JudgeKeys refuses the unknown keys of a request and names the known key that was probably meant. If they were
-// ignored, a typing error in a campaign could change its content or recipients. A typing error in a device would
-// silently have no effect.
+// JudgeKeys refuses unknown keys in a request and names the known key that was probably meant. If they were ignored, a
+// typing error in a campaign could change its content or recipients; in a device, it would silently have no effect.
 func JudgeKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil

@@ -1,7 +1,6 @@
 package core
 
-// JobView is a send job as the API and the commands show it, with the name and subject of its campaign and with its
-// statistics.
+// JobView is a send job as shown by the API and commands, with its campaign's name and subject, and its statistics.
 type JobView struct {
 	No            int64     `db:"no" json:"-"` // in order of creation
 	ID            string    `db:"id" json:"id"`

@@ -11,7 +11,7 @@ import (
 // MaxJSONDepth is the maximum nesting of objects and arrays. The outermost value has depth 1.
 const MaxJSONDepth = 32
 
-// maxJSONKeys is the maximum number of keys of an object. newsletterd's own objects have less than a hundredth of it.
+// maxJSONKeys is the maximum number of keys in an object. newsletterd's own objects have less than a hundredth of that.
 const maxJSONKeys = 10_000
 
 // JSONScanner reads one JSON text (RFC 8259) in a single pass. It is stricter than encoding/json: the text must be
@@ -101,7 +101,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 	return nil
 }
 
-// once refuses a duplicate key of the object. It compares a few keys one by one, and uses a map for many.
+// once refuses a duplicate key in the object. It compares few keys one by one, and uses a map for many.
 func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[string]struct{}, error) {
 	if many != nil {
 		if _, dup := many[string(key)]; dup {
@@ -194,7 +194,7 @@ func (s *JSONScanner) Word(w string) bool {
 	return false
 }
 
-// Number reads the number that starts at the current byte and returns its text.
+// Number reads the number that starts at the current byte and returns its bytes.
 func (s *JSONScanner) Number() ([]byte, error) {
 	start := s.At
 	if s.Text[s.At] == '-' {
@@ -322,7 +322,7 @@ func (s *JSONScanner) escape() (rune, error) {
 	return r, nil
 }
 
-// hex4 reads four hexadecimal digits. It returns -1 if there are not four.
+// hex4 reads four hexadecimal digits, or returns -1 if there are fewer.
 func (s *JSONScanner) hex4() rune {
 	if len(s.Text)-s.At < 4 {
 		return -1

@@ -14,7 +14,7 @@ type List struct {
 	Status   string `json:"status" db:"status" enum:"active|inactive" about:"active: takes signups and campaigns; inactive: neither"`
 	// empty means the configured default
 	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription; missing: the server's default"`
-	// last value set by an operator; other callers can't set a less strict confirm_token
+	// last value set by a server administrator; other callers can't set a less strict confirm_token
 	ConfirmFloor       string `json:"-" db:"confirm_floor"`
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
@@ -27,7 +27,7 @@ type List struct {
 	Fields      Fields    `json:"fields" db:"fields"`
 	MailTexts   MailTexts `json:"mail_texts" db:"mail_texts"`
 
-	// Redirect targets of the pages after they succeed; if empty, the page shows the result itself.
+	// Where pages redirect to on success; if empty, the page shows the result itself.
 	SubscribeRedirectURL   string `json:"subscribe_redirect_url,omitempty" db:"subscribe_redirect_url"`
 	ConfirmRedirectURL     string `json:"confirm_redirect_url,omitempty" db:"confirm_redirect_url"`
 	UnsubscribeRedirectURL string `json:"unsubscribe_redirect_url,omitempty" db:"unsubscribe_redirect_url"`
@@ -44,13 +44,13 @@ type List struct {
 // The values of List.ConfirmToken: what the confirm_token in the response to a subscribe request can do.
 const (
 	ConfirmLive    = "live"    // it confirms the subscription
-	ConfirmReceipt = "receipt" // it confirms nothing; only the emailed token does
+	ConfirmReceipt = "receipt" // it confirms nothing; only the emailed token confirms
 	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, otherwise receipt
 )
 
-// ConfirmMode returns the effective mode of the confirm_token in responses. The list's setting applies, unless it is
-// less strict than the operator's setting for the list. Without an operator's setting, configured, the daemon's
-// default, is the limit.
+// ConfirmMode returns the effective mode of the confirm_token in responses: the list's setting, or the limit if that is
+// stricter. The limit is the server administrator's setting for the list or, without one, configured, the daemon's
+// default.
 func (l *List) ConfirmMode(configured string) string {
 	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
 	if looser(mode, floor) {
@@ -59,14 +59,14 @@ func (l *List) ConfirmMode(configured string) string {
 	return mode
 }
 
-// looser reports whether mode a lets more callers confirm by the response than mode b.
+// looser reports whether mode a lets more callers confirm with the response than mode b.
 func looser(a, b string) bool {
 	order := []string{ConfirmLive, ConfirmTrusted, ConfirmReceipt}
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// HoldConfirmToken checks a change of confirm_token by a tenant_admin. was is the list before the change, or zero for
-// a new list. If the new mode is less strict than the operator's setting for the list, or than the configured
+// HoldConfirmToken checks a tenant_admin's change of confirm_token. was is the list before the change, or zero for a
+// new list. If the new mode is less strict than the server administrator's setting for the list, or the configured
 // default, it returns a Forbidden error.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
@@ -78,7 +78,7 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	return nil
 }
 
-// Active reports whether the list accepts subscriptions and send jobs. It does not consider the tenant.
+// Active reports whether the list, apart from its tenant, accepts subscriptions and send jobs.
 func (l *List) Active() bool { return l.Status == ListActive }
 
 // ListInput holds the fields of a list that a caller sets. A nil field is left unchanged.
@@ -107,7 +107,7 @@ type ListInput struct {
 	SignupTagID *string `json:"signup_tag_id" about:"ID or name of a tag that people get when they confirm a signup; empty: none"`
 }
 
-// NewList returns a new list created from in. It ignores an id in the input, but requires a tenant_id.
+// NewList returns a new list created from in. It ignores in's id, but requires a tenant_id.
 func NewList(in ListInput, now Instant) (List, error) {
 	l := List{ID: NewID(), Status: ListActive, SyncRemovesAbsent: true, CreatedAt: now}
 	take(&l.TenantID, in.TenantID)
@@ -119,7 +119,7 @@ func NewList(in ListInput, now Instant) (List, error) {
 	return l, err
 }
 
-// Change applies the fields of in with the rights of an operator. A list can't move to another tenant.
+// Change applies the fields of in with a server administrator's rights. A list can't move to another tenant.
 func (l *List) Change(in ListInput, now Instant) error {
 	if in.ID != nil && *in.ID != l.ID {
 		return Invalidf("id", "id can't be changed. Leave it out.")

@@ -6,17 +6,17 @@ import (
 )
 
 // filledIn matches a placeholder such as {{preferences.first_name | default: "friend"}}. Its groups are the name and
-// the quoted fallback, in either kind of quotes.
+// the fallback in single or double quotes.
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
-// ListedText returns a text with placeholders, such as a subject, in readable form for a list or an email about it.
-// Each placeholder is replaced by its fallback or, without one, by the label of its field in brackets. label returns
-// the label of a field; if it is nil, the name is used. Except for email, a name without a dot is not a subscriber's
-// field, so its placeholder stays unchanged.
+// ListedText makes the placeholders in text, such as a subject, readable for a list or an email about it. It replaces
+// each with its fallback or, without one, with its field's label in brackets. label returns a field's label; if it is
+// nil, the name is used. Except for email, a name without a dot is not a subscriber field, so its placeholder stays
+// unchanged.
 func ListedText(text string, label func(name string) string) string { return listed(text, label, true) }
 
-// NamedText is like ListedText, but shows the name of each field even if there is a fallback. Texts that differ in a
-// field then also differ in readable form.
+// NamedText is like ListedText, but shows each field's name even if there is a fallback, so that texts with different
+// fields stay different.
 func NamedText(text string) string { return listed(text, nil, false) }
 
 func listed(text string, label func(name string) string, fallbacks bool) string {

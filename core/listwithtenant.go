@@ -2,14 +2,14 @@ package core
 
 import "cmp"
 
-// ListWithTenant is a list with its tenant. Values are cached, so callers must not change them. Thanks to the cache,
-// subscribe requests don't read rows that hardly ever change.
+// ListWithTenant is a list with its tenant. Values are cached, so that subscribe requests don't read rows that hardly
+// ever change; callers must not change them.
 type ListWithTenant struct {
 	List
 	Tenant Tenant
 
-	// OnlyArchive is true if the tenant has its own host, and the list's archive is the only one on that host. Only
-	// Store.ListWithTenant sets it.
+	// OnlyArchive is true if the tenant has its own host with only this list's archive. Only Store.ListWithTenant sets
+	// it.
 	OnlyArchive bool
 }
 
@@ -21,7 +21,8 @@ func (l *ListWithTenant) PageLanguage() string {
 	return cmp.Or(l.Language, l.Tenant.Language, Languages[0])
 }
 
-// Wording returns the custom text of a kind of email. For each part, the list's text comes before the tenant's.
+// Wording returns the custom text for a kind of email. For each part, the list's text takes precedence over the
+// tenant's.
 func (l *ListWithTenant) Wording(kind string) MailText {
 	own, general := l.MailTexts.Of(kind), l.Tenant.MailTexts.Of(kind)
 	return MailText{Subject: cmp.Or(own.Subject, general.Subject), Text: cmp.Or(own.Text, general.Text)}

@@ -7,15 +7,15 @@ import (
 
 // Delays that distinguish programs from people.
 const (
-	// MachineDelay is the time after sending in which opens and clicks count as automated. Filters check emails in
-	// transit within seconds; subscribers are hardly ever that fast.
+	// MachineDelay is how long after sending opens and clicks count as automated. Filters check emails in transit
+	// within seconds; subscribers are hardly ever that fast.
 	MachineDelay = 5 * time.Second
-	// OpeningDelay is the time after sending from which a fetch by a mailbox's image proxy counts as an open by a
-	// person. Before that, the proxy may have fetched the image on delivery.
+	// OpeningDelay is how long after sending a fetch by a mailbox's image proxy starts to count as an open by a person.
+	// Earlier fetches may happen on delivery.
 	OpeningDelay = time.Minute
 )
 
-// Program is the kind of program that fetched an image or a link of an email, according to its User-Agent.
+// Program is the kind of program that fetched an image or link in an email, according to its User-Agent.
 type Program uint8
 
 // The kinds of programs.

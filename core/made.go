@@ -2,11 +2,11 @@ package core
 
 import "cmp"
 
-// Made holds the enabled clients and endpoints that a user keeps and that outlast the user's sessions. The user created
-// them, or changed their secret, addresses or permissions.
+// Made holds the enabled clients and endpoints that a user created, or whose secret, addresses or permissions the user
+// changed. They outlast the user's sessions.
 type Made struct {
 	Clients   []Client
-	Endpoints []Endpoint // including those kept by clients of the user
+	Endpoints []Endpoint // including those kept by the user's clients
 }
 
 // Names returns the names of all clients and endpoints. An endpoint without a name is listed by its URL.
@@ -20,7 +20,7 @@ func (m *Made) Names() (all []string) {
 	return all
 }
 
-// Only splits m into the records for which client or endpoint returns true, and the others.
+// Only splits m into the records for which client or endpoint returns true and the rest.
 func (m *Made) Only(client func(*Client) bool, endpoint func(*Endpoint) bool) (only, others Made) {
 	for i := range m.Clients {
 		to := &others

@@ -4,7 +4,7 @@ package core
 const (
 	MailConfirm           = "confirm"            // follow the link to subscribe
 	MailAlreadySubscribed = "already_subscribed" // you already have the subscription you asked for
-	MailAskAgain          = "ask_again"          // you have been inactive for long: follow the link to stay
+	MailAskAgain          = "ask_again"          // you have been inactive for a long time: follow the link to stay
 	MailUnsubscribed      = "unsubscribed"       // you unsubscribed; follow the link to undo it
 	MailPreferences       = "preferences"        // you requested the link to your data
 	MailVerify            = "verify"             // follow the link to verify your address
@@ -22,18 +22,18 @@ const (
 	MailRecoveryCodes     = "recovery_codes"     // your account has new recovery codes
 	MailInvitation        = "invitation"         // follow the link to join a tenant's team
 	MailReview            = "review"             // you are asked to approve a campaign
-	MailReviewApproved    = "review_approved"    // a campaign was approved for which you requested approval
+	MailReviewApproved    = "review_approved"    // a campaign that you submitted for approval was approved
 	MailReviewRejected    = "review_rejected"    // … needs changes
 	MailReviewMissed      = "review_missed"      // … was not approved by the deadline
-	MailMending           = "mending"            // you are asked to fix a link of a campaign
+	MailMending           = "mending"            // you are asked to fix a link in a campaign
 	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
 	MailClientsAdded      = "clients_added"      // … has several; Params say since when
 	MailServerChanged     = "server_changed"     // the daemon's mail server changed; Params name the new one
-	MailTest              = "test"               // the content of a send job; Params name it
+	MailTest              = "test"               // a send job's content; Params name it
 )
 
-// Mail is a transactional email in the queue. It never contains a token: TokenID is the row from which the mailer
-// creates the token when it renders the email.
+// Mail is a transactional email in the queue. It never contains a token: the mailer creates one from the row TokenID
+// when it renders the email.
 type Mail struct {
 	ID        int64   `db:"id" json:"id" about:"Number of the email"`
 	Kind      string  `db:"kind" json:"kind" about:"Kind of email, such as confirm or reset"`
@@ -47,17 +47,17 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
-// AskedOnceMore holds the Params of an email that reminds subscribers to confirm. These emails are sent one by one. A
-// person who unsubscribes in the meantime doesn't get one.
+// AskedOnceMore holds the Params of an email that reminds a subscriber to confirm. These emails are sent one by one, so
+// a person who unsubscribes in the meantime doesn't get one.
 const AskedOnceMore = `{"once_more":true}`
 
-// The states of an email in the queue, as shown to operators. A sent email is no longer shown.
+// The states of an email in the queue, as shown to server administrators. Sent emails are not shown.
 const (
 	MailWaiting = "waiting"
 	MailFailed  = "failed"
 )
 
-// QueuedMail is a transactional email that waits to be sent or was permanently refused.
+// QueuedMail is a transactional email that is waiting to be sent or was permanently refused.
 type QueuedMail struct {
 	Mail
 	State      string  `db:"state" json:"state" enum:"waiting|failed" about:"Whether the email waits or failed permanently"`
@@ -66,15 +66,15 @@ type QueuedMail struct {
 }
 
 // AboutAccount reports whether an email is about an account, that is, neither about a list nor a test of a send job.
-// Because its token gives access to the account, it always uses the daemon's relay, sender and Reply-To, even if it
-// names a tenant.
+// Because its token gives access to the account, such an email always uses the daemon's relay, sender and Reply-To,
+// even if it names a tenant.
 func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }
 
 // MailStyle is the style of emails about an account.
 type MailStyle struct {
 	TenantID string // tenant whose language, name and color they use; empty: the daemon's
-	// Language is one of Languages. It applies if the tenant has no language. For an invitation, it takes precedence
-	// over the tenant's. If neither is set, the first language applies.
+	// Language is one of Languages. It applies if the tenant has no language; for invitations, it takes precedence over
+	// the tenant's. If neither is set, the first language applies.
 	Language string
 }
 
@@ -103,7 +103,7 @@ type ServerMail struct {
 	By      string `json:"by,omitempty"`      // name or email address of the user who changed it; empty: a command
 }
 
-// ReviewMail is the content of an email about the review of a campaign.
+// ReviewMail is the content of an email about a campaign's review.
 type ReviewMail struct {
 	Subject  string  `json:"subject"` // subject of the campaign
 	By       string  `json:"by"`      // name or address of the person who asked, approved or rejected
@@ -125,8 +125,8 @@ type ClientMail struct {
 	At     Instant
 }
 
-// ClientsMail returns an email about the clients of a tenant that were created since the instant since. The email is
-// sent at the instant due.
+// ClientsMail returns an email about a tenant's clients that were created since the given instant. The email is sent at
+// due.
 func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	return Mail{
 		Kind: MailClientsAdded, TenantID: tenantID, Email: email, DueAt: due,
@@ -134,7 +134,7 @@ func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	}
 }
 
-// MailTo returns an email about the review of a tenant's campaign.
+// MailTo returns an email about a campaign's review.
 func (r ReviewMail) MailTo(email Email, kind, tenantID, campaignID string) Mail {
 	return Mail{
 		Kind: kind, TenantID: tenantID, Email: email, TokenID: campaignID,

@@ -3,8 +3,8 @@ package core
 import "strings"
 
 // MailServer is the daemon's mail server as set by server administrators in the console, through the API or by command.
-// It sends emails about accounts, and the emails of tenants without a relay of their own. The zero value means that
-// none is set, so emails are saved to a folder.
+// It sends emails about accounts, and those of tenants without their own relay. The zero value means that none is set,
+// so emails are saved to a folder.
 type MailServer struct {
 	Relay Relay `json:"relay"`
 	From  Email `json:"from"` // sender of emails about accounts, and of tenants without mail_from
@@ -15,7 +15,7 @@ type MailServer struct {
 // Set reports whether m contains a mail server.
 func (m *MailServer) Set() bool { return m.Relay.Host != "" }
 
-// Relays returns the server in the form of a tenant's relays, or nil if none is set.
+// Relays returns the server as Relays, or nil if none is set.
 func (m *MailServer) Relays() Relays {
 	if !m.Set() {
 		return nil
@@ -24,8 +24,8 @@ func (m *MailServer) Relays() Relays {
 }
 
 // Check validates the values that an administrator entered, and sets defaults. was is the current server with its
-// password. If no password is entered, the current one is kept, but only for the same host, port and user with no
-// weaker security. The error is Invalid and names the field.
+// password. If no password is entered, the current one is kept, but only for the same host, port and user, and if
+// security isn't weaker. The error is Invalid and names the field.
 func (m *MailServer) Check(was *MailServer) error {
 	r := &m.Relay
 	r.ID, r.HasPassword = "", r.Password != ""

@@ -15,14 +15,14 @@ func checkLanguage(s string) error {
 	return nil
 }
 
-// MailText is a tenant's own text for an email to subscribers. An empty field means the built-in text.
+// MailText is a tenant's custom text for an email to subscribers. An empty field means the built-in text.
 type MailText struct {
 	Subject string `json:"subject,omitempty" like:"line" max:"200" about:"Subject, with {{email}}, {{list.name}} and {{tenant.name}}; empty: the built-in one"`
 	Text    string `json:"text,omitempty" like:"text" max:"4000" about:"Text above the link; empty lines separate paragraphs; empty: the built-in one"`
 }
 
-// MailTexts holds custom texts of emails to subscribers. The texts of a list come first, then those of its tenant,
-// then the built-in ones.
+// MailTexts holds custom texts for emails to subscribers. A list's texts take precedence over its tenant's, and those
+// over the built-in ones.
 type MailTexts struct {
 	Confirm      *MailText `json:"confirm,omitempty" about:"Email that asks to confirm a signup"`
 	Subscribed   *MailText `json:"subscribed,omitempty" about:"Email to people who sign up again although they are subscribed"`

@@ -22,7 +22,7 @@ type Media struct {
 	UpdatedAt  Instant   `db:"updated_at"`
 }
 
-// MediaFile is a stored file of an image. A tenant's files with the same content are stored once.
+// MediaFile is a stored image file. A tenant's identical files are stored once.
 type MediaFile struct {
 	No     int64  `db:"no"`
 	SHA256 string `db:"sha256"` // of the file, hex
@@ -33,8 +33,8 @@ type MediaFile struct {
 	Data   []byte `db:"-"`      // content of a new file
 }
 
-// MediaView is an image as the API and the commands show it. URL, size and number of bytes describe the file that
-// emails show.
+// MediaView is an image as shown by the API and commands. URL, size and number of bytes describe the file that emails
+// show.
 type MediaView struct {
 	ID       string `json:"id"`
 	TenantID string `json:"tenant_id"`
@@ -49,7 +49,7 @@ type MediaView struct {
 	UpdatedAt  Instant        `json:"updated_at"`
 }
 
-// MediaFileView is a stored file of an image, as the API shows it.
+// MediaFileView is a stored image file, as the API shows it.
 type MediaFileView struct {
 	URL    string `json:"url" about:"Public URL of the file"`
 	Width  int    `json:"width"`  // pixels
@@ -73,13 +73,13 @@ func (m *Media) View(origin string) MediaView {
 	return v
 }
 
-// MediaLimits limits the images of tenants, in bytes.
+// MediaLimits limits tenants' images, in bytes.
 type MediaLimits struct {
 	Bytes          int64 // of one file, both uploaded and stored
 	BytesPerTenant int64 // of all files of a tenant
 }
 
-// Defaults of MediaLimits, in bytes.
+// Defaults for MediaLimits, in bytes.
 const (
 	DefaultMediaBytes          = 10 << 20
 	DefaultMediaBytesPerTenant = 1 << 30
@@ -108,14 +108,14 @@ type MediaInput struct {
 // MaxAlt is the maximum length of an alt text, in characters.
 const MaxAlt = 1000
 
-// NewMedia returns a new image for a tenant, without files. If it has no name, it is called picture.
+// NewMedia returns a new image for a tenant, without files. Its default name is picture.
 func NewMedia(tenantID, createdBy string, in MediaInput, now Instant) (Media, error) {
 	m := Media{ID: NewID(), TenantID: tenantID, Name: "picture", CreatedBy: createdBy, CreatedAt: now}
 	return m, m.Change(in, now)
 }
 
 // Change applies the fields of in. A decorative image has no alt text: marking an image as decorative deletes its alt
-// text, and vice versa.
+// text, and setting an alt text unmarks the image.
 func (m *Media) Change(in MediaInput, now Instant) error {
 	take(&m.Name, in.Name)
 	take(&m.Alt, in.Alt)
@@ -143,16 +143,16 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	return nil
 }
 
-// MediaPath is the path under which images are served.
+// MediaPath is the path prefix for serving images.
 const MediaPath = "/m/"
 
-// mediaDigits is the number of hex digits of a file's hash in its path: 128 bits, which can't be guessed.
+// mediaDigits is the number of hex digits from a file's hash in its path: 128 bits, which can't be guessed.
 const mediaDigits = 32
 
-// Digits returns the digits of the hash that are part of the file's path.
+// Digits returns the hash digits in the file's path.
 func (f *MediaFile) Digits() string { return f.SHA256[:min(mediaDigits, len(f.SHA256))] }
 
-// Path returns the path of the file in URLs, for an image with the given name.
+// Path returns the file's URL path, for an image with the given name.
 func (f *MediaFile) Path(name string) string {
 	return MediaPath + f.Digits() + "/" + MediaFileName(name, f.Type)
 }
@@ -187,7 +187,7 @@ func MediaFileName(name, mediaType string) string {
 	return name + mediaEndings[mediaType]
 }
 
-// withoutEnding returns a file name without the extension of an image or a document.
+// withoutEnding returns a file name without an image or document extension.
 func withoutEnding(name string) string {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
 		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
@@ -207,7 +207,7 @@ type MediaUse struct {
 	Name string `db:"name"`
 }
 
-// ErrMediaUsed returns the Conflict error for deleting an image that records still use.
+// ErrMediaUsed returns the Conflict error for deleting an image that is in use.
 func ErrMediaUsed(uses []MediaUse) *Error {
 	more := ""
 	if len(uses) > 1 {

@@ -22,7 +22,7 @@ type Model struct {
 	UpdatedAt   Instant    `json:"updated_at" db:"updated_at"`
 }
 
-// Visibility is the set of people who may see a model, in addition to its owner and the people it is shared with.
+// Visibility says who may see a model in addition to its owner and the people it is shared with.
 type Visibility string
 
 // The values of Visibility. A model is private unless its owner changes that.
@@ -42,7 +42,7 @@ var ErrInvalidVisibility = &Error{
 // ErrNotOwner is returned if a caller may see a model, but only its owner may perform the operation.
 var ErrNotOwner = Forbiddenf("Only the owner can do this. Ask the owner.")
 
-// ParseVisibility parses a visibility. For any other text it returns ErrInvalidVisibility.
+// ParseVisibility parses a visibility. For any other string it returns ErrInvalidVisibility.
 func ParseVisibility(s string) (Visibility, error) {
 	switch v := Visibility(s); v {
 	case Private, TenantVisible, PublicVisible:
@@ -51,7 +51,7 @@ func ParseVisibility(s string) (Visibility, error) {
 	return "", ErrInvalidVisibility
 }
 
-// ModelInput holds the fields of an uploaded file. An empty text means that the field was not given.
+// ModelInput holds the fields of an uploaded file. An empty string means that the field was not given.
 type ModelInput struct {
 	Name        string
 	Description string
@@ -59,7 +59,7 @@ type ModelInput struct {
 	ContentType string // empty or malformed means application/octet-stream
 }
 
-// NewModel returns a new model of the user with the id ownerID, without its file.
+// NewModel returns a new model that belongs to the user ownerID, without its file.
 func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	m = Model{
 		ID: NewID(), OwnerID: ownerID, Name: in.Name, Description: in.Description, Visibility: Private,
@@ -76,14 +76,14 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	return m, checkText(&m.Description, "description", maxDescription, true)
 }
 
-// ModelChange holds the texts of a model that its owner sets. A nil text is left unchanged.
+// ModelChange holds a model's texts that its owner sets. A nil text is left unchanged.
 type ModelChange struct {
 	Name        *string `json:"name" like:"name" max:"200"`
 	Description *string `json:"description" like:"text" max:"4000" about:"Description, at most 4,000 characters"`
 }
 
-// JudgeKeys returns an error if unknown contains keys that a model doesn't have, or visibility, which has an endpoint
-// of its own.
+// JudgeKeys returns an error if unknown contains keys that a model doesn't have, or visibility, which has its own
+// endpoint.
 func (in *ModelChange) JudgeKeys(unknown []string) error {
 	if slices.Contains(unknown, "visibility") {
 		return Invalidf("visibility", "visibility can't be changed here. Send it to /api/models/ID/visibility.")
@@ -115,9 +115,9 @@ func contentType(s string) string {
 	return unknown
 }
 
-// CanView reports whether the caller may see and download the model: as its owner, as the holder of a share, if the
-// model is public, or by the tenant rule. shared is true if the caller holds a share. Callers who may not view a model
-// get the same response as if it did not exist.
+// CanView reports whether the caller may see and download the model: as its owner, with a share, if the model is
+// public, or by the tenant rule. shared is true if the caller holds a share. For other callers, the response is the
+// same as if the model did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
@@ -148,14 +148,14 @@ type ModelLimits struct {
 	PerOwner      int   // number of models; 0: no limit
 }
 
-// Defaults of ModelLimits. Sizes are in bytes.
+// Defaults for ModelLimits. Sizes are in bytes.
 const (
 	DefaultModelBytes         = 512 << 20
 	DefaultModelBytesPerOwner = 4 << 30
 	DefaultModelsPerOwner     = 1000
 )
 
-// ErrUnverifiedUpload is returned if a user uploads a file before verifying the email address of the account.
+// ErrUnverifiedUpload is returned if a user uploads a file before verifying the account's email address.
 var ErrUnverifiedUpload = Forbiddenf("Verify your email address before you upload files.")
 
 // OwnerHas returns a Conflict error if an owner who already has n models may not upload another one.
@@ -176,7 +176,7 @@ func (l ModelLimits) OwnerFull() *Error {
 	return tooLargef("An owner's models can take up at most %s in total. Delete one first.", ByteSize(l.BytesPerOwner))
 }
 
-// ModelView is a model as other users see it, with the name of its owner but not the address.
+// ModelView is a model as other users see it, with its owner's name but not the address.
 type ModelView struct {
 	Model
 	OwnerName string `db:"owner_name"`

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// MaxExclusions is the maximum number of lists whose subscribers a campaign can exclude. The same limit applies to
-// excluded campaigns and to excluded segments.
+// MaxExclusions is the maximum number of lists that a campaign can exclude. The same limit applies to excluded
+// campaigns and segments.
 const MaxExclusions = 20
 
-// The values of FollowUp.Who: the recipients of another campaign that a follow-up goes to.
+// The values of FollowUp.Who: which recipients of another campaign a follow-up goes to.
 const (
 	FollowSame     = "same"     // those it was sent to
-	FollowJoined   = "joined"   // those it was not sent to because they joined since
+	FollowJoined   = "joined"   // those it was not sent to because they joined later
 	FollowUnopened = "unopened" // those it was sent to, without a known open or click
 )
 
 // FollowUps lists the values of FollowUp.Who.
 var FollowUps = []string{FollowSame, FollowJoined, FollowUnopened}
 
-// FollowUp limits a campaign to some subscribers of its lists, depending on their activity in another campaign.
+// FollowUp limits a campaign to some of its lists' subscribers, depending on their activity in another campaign.
 type FollowUp struct {
 	Of  string `json:"of" about:"ID of the other campaign"`
 	Who string `json:"who" enum:"same|joined|unopened" about:"same: its recipients; joined: people who joined since; unopened: recipients without an open or click"`
 }
 
-// Narrowing selects the subscribers whom a campaign skips on its lists. The zero value skips no one.
+// Narrowing selects which of its lists' subscribers a campaign skips. The zero value skips no one.
 type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
@@ -49,7 +49,7 @@ func ParseNarrowing(column string) (n Narrowing, err error) {
 	return n, err
 }
 
-// Column returns the form in which a job stores n. It is empty if n skips no one.
+// Column returns the value that a job stores for n. It is empty if n skips no one.
 func (n *Narrowing) Column() string {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -61,8 +61,8 @@ func (n *Narrowing) Column() string {
 	return string(text)
 }
 
-// Searches returns the number of lists and campaigns in which each subscriber must be looked up. Those that the rules
-// of segments name are not included.
+// Searches returns the number of lists and campaigns in which each subscriber must be looked up, except those in
+// segment rules.
 func (n *Narrowing) Searches() int {
 	searches := len(n.ExcludeListIDs) + len(n.ExcludeCampaignIDs)
 	if n.Audience != nil {
@@ -71,7 +71,7 @@ func (n *Narrowing) Searches() int {
 	return searches
 }
 
-// Segmented reports whether segments decide on the recipients.
+// Segmented reports whether segments restrict the recipients.
 func (n *Narrowing) Segmented() bool {
 	return n.SegmentID != "" || len(n.ExcludeSegmentIDs) > 0 || n.Rule != ""
 }
@@ -127,7 +127,7 @@ type Audience struct {
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is how long a response waits for the counts of an audience.
+// AudienceBudget is how long a response waits for an audience's counts.
 const AudienceBudget = 3 * time.Second
 
 // AudienceEstimate is passed in place of AudienceBudget to estimate the audience of long lists instead of counting it.
@@ -150,8 +150,8 @@ func (a *Audience) Unfinished() string {
 		"because counting now would take too long.", a.Recipients)
 }
 
-// Sum returns the calculation of the number of recipients as text, for example "12480 - 96 bounced - 14 suppressed". It
-// is empty if everyone gets the email.
+// Sum shows how the number of recipients is calculated, for example "12480 - 96 bounced - 14 suppressed". It is empty
+// if everyone gets the email.
 func (a *Audience) Sum() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -175,7 +175,7 @@ func (a *Audience) Sum() string {
 	return fmt.Sprint(a.Active) + b.String()
 }
 
-// Limits of the warning about an audience.
+// Limits for the warning about an audience.
 const (
 	usualOf   = 3   // minimum number of sends, out of the last five, for a usual number of recipients
 	usualFrom = 100 // minimum number of recipients for a warning

@@ -6,10 +6,10 @@ import (
 )
 
 // OldSite is the address of a site that another tool serves, such as https://blog.example.org or
-// https://example.org/blog. It has no slash at the end. It is empty if the address is unknown.
+// https://example.org/blog. It has no trailing slash. It is empty if the address is unknown.
 type OldSite string
 
-// ParseOldSite reads the address of a site as people write it. Without a scheme it means https.
+// ParseOldSite parses a site's address as people write it. The default scheme is https.
 func ParseOldSite(s string) (OldSite, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -25,14 +25,14 @@ func ParseOldSite(s string) (OldSite, error) {
 	return OldSite(strings.TrimRight(s, "/")), nil
 }
 
-// IsRelative reports whether an address in a post needs the address of its site.
+// IsRelative reports whether an address in a post is relative to the post's site.
 func IsRelative(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Scheme == "" && u.Host == "" && u.Path != ""
 }
 
-// At returns the absolute form of an address in a post of the site. If the site is unknown, it returns an empty string
-// for a relative address.
+// At returns the absolute form of an address in one of the site's posts. If the site is unknown, it returns an empty
+// string for a relative address.
 func (s OldSite) At(address string) string {
 	if !IsRelative(address) {
 		return address
@@ -47,8 +47,8 @@ func (s OldSite) At(address string) string {
 	return at.String()
 }
 
-// Path returns the path below the site to which an address in one of its posts leads. It returns an empty string if the
-// address leads elsewhere. A host counts as the same with and without www.
+// Path returns the path below the site for an address in one of its posts, or an empty string if the address leads
+// elsewhere. A leading www in the host is ignored.
 func (s OldSite) Path(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {

@@ -2,14 +2,14 @@ package core
 
 import "time"
 
-// OpeningHour counts the people who first opened an email of a tenant's recent campaigns in one hour of the week.
+// OpeningHour counts the people who first opened an email from a tenant's recent campaigns in a given hour of the week.
 type OpeningHour struct {
 	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC
 	Opened    int64 `db:"opened"`
 	Campaigns int64 `db:"campaigns"` // number of campaigns that were counted
 }
 
-// A best time needs at least these numbers of campaigns and opens.
+// The minimum numbers of campaigns and opens for a best time.
 const (
 	bestTimeCampaigns = 5
 	bestTimeOpenings  = 200
@@ -30,8 +30,8 @@ func (a *Audience) SetBestHour(hours []OpeningHour) {
 	}
 }
 
-// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if that
-// hour is unknown.
+// BestTime returns the next start, after now, of the hour of the week in which most subscribers open emails, or 0 if it
+// is unknown.
 func (a *Audience) BestTime(now Instant) Instant {
 	const hour, week = int64(time.Hour / time.Millisecond), 168
 	if a.bestHour == 0 {

@@ -5,7 +5,7 @@ import "time"
 // EventLife is how long newsletterd tries to deliver an event. After that, the event is a dead letter.
 const EventLife = 72 * time.Hour
 
-// OutboxEvent is an event that waits for delivery. Events of one subscription are delivered in the order of their
+// OutboxEvent is an event that is waiting for delivery. A subscription's events are delivered in the order of their
 // ids.
 type OutboxEvent struct {
 	ID             int64   `db:"id" json:"id"`
@@ -22,7 +22,7 @@ type OutboxEvent struct {
 	DeadAt         Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
 	FailedAt       Instant `db:"failed_at" json:"-"`     // last failed try; 0: none
 	LastError      string  `db:"last_error" json:"last_error"`
-	// when an operator revived the dead letter; 0: never
+	// when the dead letter was revived; 0: never
 	RevivedAt Instant `db:"revived_at" json:"revived_at"`
 }
 
@@ -32,7 +32,7 @@ const (
 	EventDead    = "dead"
 )
 
-// Since returns when the event started to wait for delivery: when it occurred, or when an operator revived it.
+// Since returns when the event started waiting for delivery: when it occurred or was revived.
 func (e *OutboxEvent) Since() Instant { return max(e.OccurredAt, e.RevivedAt) }
 
 // State returns EventWaiting or EventDead.

@@ -8,15 +8,16 @@ import (
 	"encoding/base64"
 )
 
-// Page selects a part of a list: at most Limit rows with a key greater than After. Lists are ordered by a unique key,
-// so concurrent changes neither repeat nor skip rows.
+// Page selects part of a list: at most Limit rows with a key greater than After. Lists are ordered by a unique key, so
+// concurrent changes neither repeat nor skip rows.
 type Page struct {
 	After string // key of the last row seen; empty: from the start
 	Limit int    // maximum number of rows
 }
 
-// CursorKey is the secret of cursors. A cursor is the key of the last returned row, encrypted and with a MAC. This
-// keeps clients from requesting a position that no response contained, and from deriving the number of rows from a key.
+// CursorKey is the secret for cursors. A cursor is the key of the last returned row, encrypted and with a MAC. This
+// prevents clients from requesting a position that no response contained, and from deriving the number of rows from a
+// key.
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or that belongs to another caller, path or filter.
@@ -28,7 +29,7 @@ var ErrInvalidCursor = &Error{
 
 const cursorMAC = 16 // bytes
 
-// Seal returns the cursor for the page that follows the key after. It is valid only for the same binding, which
+// Seal returns the cursor for the page that follows the key after. The cursor is valid only for the same binding, which
 // consists of the caller, the path and the filter.
 func (k CursorKey) Seal(binding, after string) string {
 	tag := k.mac(binding, after)
@@ -56,8 +57,8 @@ func (k CursorKey) mac(binding, after string) []byte {
 	return h.Sum(nil)[:cursorMAC]
 }
 
-// veil encrypts or decrypts text: AES-CTR with a derived key and the MAC as initial counter (the construction of RFC
-// 5297). The MAC covers the text, so equal counters imply equal texts.
+// veil encrypts or decrypts text: AES-CTR with a derived key and the MAC as the initial counter (as in RFC 5297). The
+// MAC covers the text, so equal counters imply equal texts.
 func (k CursorKey) veil(tag, text []byte) []byte {
 	h := hmac.New(sha256.New, k)
 	h.Write([]byte("cursor encryption"))
@@ -70,8 +71,8 @@ func (k CursorKey) veil(tag, text []byte) []byte {
 	return out
 }
 
-// MaxSorted is the maximum number of subscriptions that can be listed in an order other than by id, because sorting
-// must read all of them.
+// MaxSorted is the maximum number of subscriptions that can be sorted other than by id, because sorting must read all
+// of them.
 const MaxSorted = 10_000
 
 // ErrTooManyToSort is returned if there are more than MaxSorted subscriptions to sort.

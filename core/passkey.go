@@ -2,13 +2,13 @@ package core
 
 import "unicode/utf8"
 
-// MaxPasskeys is the maximum number of passkeys of a user.
+// MaxPasskeys is the maximum number of passkeys per user.
 const MaxPasskeys = 20
 
 // maxPasskeyName is the maximum length of a passkey's name, in characters.
 const maxPasskeyName = 60
 
-// Passkey is a WebAuthn credential with which a user signs in without a password.
+// Passkey is a WebAuthn credential that signs a user in without a password.
 type Passkey struct {
 	ID         string  `db:"id" json:"id"`
 	UserID     string  `db:"user_id" json:"-"`
@@ -30,8 +30,8 @@ func (p *Passkey) Validate() error {
 	return nil
 }
 
-// Counts reports whether count, the signature counter of an authenticator, is plausible after that of the last sign-in.
-// A cloned authenticator counts separately, so one of the two has a lower counter. Authenticators without a counter
+// Counts reports whether count, an authenticator's signature counter, is plausible after the last sign-in's. A cloned
+// authenticator counts separately, so one of the two falls below the last count. Authenticators without a counter
 // report 0 (WebAuthn section 6.1.1).
 func (p *Passkey) Counts(count int64) bool {
 	return count > p.SignCount || count == 0 && p.SignCount == 0

@@ -1,7 +1,7 @@
 package core
 
-// PendingDisable is a request to the member service that waits for delivery. It disables an address after a spam
-// complaint. If ListID is set, it unsubscribes an address from a list of another member service, after someone used the
+// PendingDisable is a request to the member service that is waiting for delivery. It disables an address after a spam
+// complaint. If ListID is set, it unsubscribes an address from another member service's list, after someone used the
 // unsubscribe link in an email.
 type PendingDisable struct {
 	ID         int64   `db:"id"`

@@ -7,7 +7,7 @@ type Person struct {
 	Account  bool   // include the account and everything it owns; accounts belong to no tenant
 }
 
-// PersonData is everything that the database holds about a person, except hashes of secrets and the bytes of models.
+// PersonData is everything that the database holds about a person, except secret hashes and model files.
 type PersonData struct {
 	Email         string               `json:"email"`
 	Account       *AccountData         `json:"account,omitempty"`
@@ -35,7 +35,7 @@ func (d *PersonData) Empty() bool {
 			len(d.Said)+len(d.Bulk)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags)+len(d.Answers) == 0
 }
 
-// AccountData is the data of a user's account.
+// AccountData is the data in a user's account.
 type AccountData struct {
 	User       User           `json:"user"`
 	Browsers   []Browser      `json:"browsers"`
@@ -69,7 +69,7 @@ type PersonSubscription struct {
 	Replaced []PersonReplaced `db:"-" json:"replaced,omitempty"`
 }
 
-// PersonBulk holds the data about a person that a bulk action stores while it can be undone.
+// PersonBulk holds the data about a person that a bulk action stores for its undo.
 type PersonBulk struct {
 	ActionID string  `db:"action_id" json:"action_id"`
 	ListID   string  `db:"list_id" json:"list_id"`
@@ -80,14 +80,14 @@ type PersonBulk struct {
 	Was BulkBefore `db:"was" json:"was"`
 }
 
-// PersonReplaced holds the fields of a subscription that an import replaced.
+// PersonReplaced holds the subscription fields that an import replaced.
 type PersonReplaced struct {
 	ImportID string       `db:"import_id" json:"import_id"`
 	Fields   FieldsBefore `db:"fields" json:"fields"`
 }
 
-// PersonSaid is a statement about an address that an imported file made after another file had already made it. The
-// kind resumed means that undoing an import reactivated the subscription.
+// PersonSaid is a statement about an address in an imported file that repeats an earlier file's. The kind resumed means
+// that undoing an import reactivated the subscription.
 type PersonSaid struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	ListID   string  `db:"list_id" json:"list_id,omitempty"` // empty: the suppression list
@@ -121,7 +121,7 @@ type PersonSubscriber struct {
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
 }
 
-// PersonTag is a tag that the team of a tenant gave to the person.
+// PersonTag is a tag that a tenant's team gave to the person.
 type PersonTag struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	Name     string  `db:"name" json:"name"`
@@ -162,7 +162,7 @@ type PersonAttempt struct {
 	Reply   string  `db:"reply" json:"reply"`
 }
 
-// PersonReport is an event of a mail provider.
+// PersonReport is an event from a mail provider.
 type PersonReport struct {
 	TenantID   string  `db:"tenant_id" json:"tenant_id"`
 	Provider   string  `db:"provider" json:"provider"`
@@ -171,8 +171,8 @@ type PersonReport struct {
 	OccurredAt Instant `db:"occurred_at" json:"occurred_at"`
 }
 
-// PersonBlock is a reason not to email the address. Kind is disabled, complaint, suppressed, bounced or left. The kind
-// left means an unsubscribe that is on its way to the member service.
+// PersonBlock is a reason not to email the address. Kind is disabled, complaint, suppressed, bounced or left. left
+// means that an unsubscribe is on its way to the member service.
 type PersonBlock struct {
 	Kind      string  `db:"kind" json:"kind"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"` // empty: all tenants
@@ -192,14 +192,14 @@ type PersonMail struct {
 	FinishedAt Instant `db:"finished_at" json:"finished_at"`
 }
 
-// PersonEvent is an event that waits for delivery or is a dead letter.
+// PersonEvent is an event that is waiting for delivery or is a dead letter.
 type PersonEvent struct {
 	ListID     string  `db:"list_id" json:"list_id"`
 	Type       string  `db:"event_type" json:"event_type"`
 	OccurredAt Instant `db:"occurred_at" json:"occurred_at"`
 }
 
-// PersonAudit is an entry of the audit log.
+// PersonAudit is an entry in the audit log.
 type PersonAudit struct {
 	At       Instant `db:"at" json:"at"`
 	Actor    string  `db:"actor" json:"actor"`
@@ -209,13 +209,13 @@ type PersonAudit struct {
 	Origin   string  `db:"origin" json:"origin,omitempty"` // of changes that the person made
 }
 
-// PersonPlace is a place from which a user signed in.
+// PersonPlace is a place that a user signed in from.
 type PersonPlace struct {
 	Key    string  `db:"key" json:"key"`
 	UsedAt Instant `db:"used_at" json:"used_at"`
 }
 
-// PersonChange is a change of address that is not confirmed yet.
+// PersonChange is an unconfirmed change of address.
 type PersonChange struct {
 	Email     string  `db:"email" json:"email"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`

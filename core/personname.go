@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// nameParticles lists the words that belong to the last name after them, such as von in Inge von der Au.
+// nameParticles lists the words that belong to the following last name, such as von in Inge von der Au.
 var nameParticles = strings.Fields("von vom van der den de del dela della dello di da das do dos du la le los las lo " +
 	"zu zum zur ter ten te tho af av bin ibn bint al el mc mac st saint san santa")
 
-// SplitName splits a whole name into the first and last name. It understands "Ann Gray" and "Gray, Ann". The last name
+// SplitName splits a full name into first and last name. It understands "Ann Gray" and "Gray, Ann". The last name
 // begins at its first particle, and titles stay with the first name. A single word is a first name.
 func SplitName(name string) (first, last string) {
 	if last, first, ok := strings.Cut(name, ","); ok {

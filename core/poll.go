@@ -14,14 +14,14 @@ const (
 	MinPollOptions  = 2
 	MaxPollOptions  = 10
 	MaxPollOption   = 100 // characters
-	// FewAnswers is the minimum number of answers needed to show results by option to people who may not see individual
-	// subscribers. Fewer would show who answered what.
+	// FewAnswers is the minimum number of answers for showing results by option to people who may not see individual
+	// subscribers. Fewer would reveal who answered what.
 	FewAnswers = 5
-	// MaxAnswerChanges is the number of times that a person can change an answer. Each change may be an event.
+	// MaxAnswerChanges is how often a person can change an answer. Each change may cause an event.
 	MaxAnswerChanges = 20
 )
 
-// Poll is a question in a campaign, which subscribers answer with a link. It is part of a version of the campaign. Once
+// Poll is a question in a campaign that subscribers answer by clicking a link. It is part of a campaign version. Once
 // the campaign is sent, PollResult holds its polls and their answers.
 type Poll struct {
 	Question    string  `json:"question" is:"required" like:"line" min:"1" max:"200"`
@@ -31,7 +31,7 @@ type Poll struct {
 	ShowResults bool    `json:"show_results,omitempty" about:"Show the results to people who answered"`
 }
 
-// PollResult is a poll of a campaign with its answers.
+// PollResult is a campaign's poll with its answers.
 type PollResult struct {
 	Number      int          `json:"number" about:"Number of the poll in the campaign, from 1"`
 	Question    string       `json:"question"`
@@ -51,7 +51,7 @@ type PollOption struct {
 	Answers *int64 `json:"answers,omitempty" db:"answers" about:"Number of people who chose it; absent before sending, or if few answered and you may not see individuals"`
 }
 
-// ErrPollNotFound is returned if a campaign has no such poll.
+// ErrPollNotFound is returned if the campaign has no such poll.
 var ErrPollNotFound = &Error{
 	Kind: NotFound, Code: "poll_not_found", Message: "Poll not found. The campaign has no poll with this number.",
 }
@@ -68,7 +68,7 @@ var ErrAnswerFixed = &Error{
 // JudgeKeys returns an error if unknown contains keys that a poll doesn't have.
 func (p *Poll) JudgeKeys(unknown []string) error { return JudgeKeys(JSONKeys[Poll](), unknown) }
 
-// checkPolls validates the polls of a campaign and trims their texts.
+// checkPolls validates a campaign's polls and trims their texts.
 func checkPolls(all []Poll) error {
 	if len(all) > MaxPolls {
 		return Invalidf("polls", "polls must have at most %d entries.", MaxPolls)
@@ -105,8 +105,8 @@ func (p *Poll) check(at string) error {
 	return nil
 }
 
-// checkPollText trims and validates a text of a poll. Placeholders are refused, because emails contain the text as part
-// of a template.
+// checkPollText trims and validates a poll's text. Placeholders are refused, because the text becomes part of a
+// template.
 func checkPollText(text *string, at string, most int) error {
 	if err := checkText(text, at, most, false); err != nil {
 		return err
@@ -120,7 +120,7 @@ func checkPollText(text *string, at string, most int) error {
 	return nil
 }
 
-// PollNumbers returns the numbers of the polls that a text contains, in order and without duplicates.
+// PollNumbers returns the numbers of the polls in text, in order and without duplicates.
 func PollNumbers(text string) (numbers []int) {
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "{{")
@@ -149,8 +149,8 @@ func PollNumber(body string) int {
 	return n
 }
 
-// PollFindings returns the problems that the polls of a campaign with these lists have at now. elsewhere is true if
-// another service holds the subscriptions of the lists.
+// PollFindings returns the problems with a campaign's polls at now, given its lists. elsewhere is true if another
+// service holds the lists' subscriptions.
 func (f *CampaignFields) PollFindings(lists []List, elsewhere bool, now Instant) (all []CampaignFinding) {
 	add := func(severity, code string, i int, hint string, said *Error) {
 		all = append(all, CampaignFinding{
@@ -217,7 +217,7 @@ func (r *PollResult) BreakDown() {
 	}
 }
 
-// Result returns the result of a poll whose campaign has not been sent: it has no answers.
+// Result returns the result, without answers, of a poll whose campaign has not been sent.
 func (p *Poll) Result(number int) PollResult {
 	r := PollResult{
 		Number: number, Question: p.Question, Field: p.Field, ClosesAt: p.ClosesAt, ShowResults: p.ShowResults,

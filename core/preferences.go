@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// Limits of a preferences object. They are newsletterd's own; the specification has none.
+// Limits of a preferences object. The specification has none.
 const (
 	MaxPreferences      = 16 << 10 // bytes
 	MaxPreferencesDepth = 8        // levels of nested objects and arrays
 )
 
-// Preferences is the raw JSON text of a free-form object. It is never decoded in transit, because that would reorder
-// keys, damage large numbers and cost more than all other work on a subscription. An empty value means that no
-// preferences were given.
+// Preferences is a free-form JSON object as raw text. It is never decoded in transit, because that would reorder keys,
+// damage large numbers and cost more than all other work on a subscription. An empty value means that no preferences
+// were given.
 type Preferences string
 
 // NoPreferences is the object used if none was given.
@@ -63,9 +63,9 @@ func (p Preferences) Check(field string) error {
 	return nil
 }
 
-// Sendable returns the text for a receiver. It returns an absent object if Check returns an error for p, which may have
-// been stored before the check existed. The receiver then keeps its own value, and still gets the rest of the event or
-// batch.
+// Sendable returns the object for a receiver. If Check returns an error for p, which may have been stored before the
+// check existed, it returns an absent object. The receiver then keeps its own value, and still gets the rest of the
+// event or batch.
 func (p Preferences) Sendable() Preferences {
 	if p.Check("") != nil {
 		return ""

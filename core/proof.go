@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ProofAge is how long a sign-in, or another proof of the user's identity, counts as fresh.
+// ProofAge is how long a sign-in, or other proof of the user's identity, counts as fresh.
 const ProofAge = 15 * time.Minute
 
 // FreshProof reports whether a proof given at the instant at is still fresh.
@@ -20,14 +20,14 @@ var ProofActions = []Action{
 	ActionDomainVerify, ActionProviderManage,
 }
 
-// AsksProof reports whether the action requires a fresh proof. reads means that the request only reads data; among such
+// AsksProof reports whether the action requires a fresh proof. reads means that the request only reads data; of such
 // requests, only the export requires a proof.
 func (a Action) AsksProof(reads bool) bool {
 	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
 }
 
-// AsksProof reports whether the change from was to t requires a fresh proof. This is the case if it drops the
-// approval by a second person, or changes a mail server or the sender domains.
+// AsksProof reports whether the change from was to t requires a fresh proof: whether it drops the approval by a second
+// person, or changes a mail server or the sender domains.
 func (t *Tenant) AsksProof(was *Tenant) bool {
 	return was.Approval == ApprovalSecondPerson && t.Approval != was.Approval || t.Relays.bringsPassword() ||
 		t.Relays.Column() != was.Relays.Column() || !slices.Equal(t.Domains, was.Domains)

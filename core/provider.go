@@ -1,6 +1,6 @@
 package core
 
-// Provider is a mail provider that reports delivery events. Its name is the last part of its webhook's path.
+// Provider is a mail provider that reports delivery events. Its name is the last part of its webhook path.
 type Provider struct {
 	Name       string  `db:"name" json:"name"`
 	Kind       string  `db:"kind" json:"kind"`
@@ -18,7 +18,7 @@ type ProviderSecrets struct {
 	Secrets []string
 }
 
-// LastEvent is the last accepted event of a mail provider.
+// LastEvent is the last accepted event from a mail provider.
 type LastEvent struct {
 	Type string  `db:"event_type" json:"event_type" about:"Type of the event"`
 	At   Instant `db:"received_at" json:"received_at" about:"Time when the event arrived"`

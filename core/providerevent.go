@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The values of a provider event's event_type.
+// The values of ProviderEvent.EventType.
 const (
 	ProviderBounce      = "bounce"
 	ProviderHardBounced = "hard_bounced"
@@ -18,7 +18,7 @@ const (
 	ProviderClick       = "click"
 )
 
-// The effects of a provider event that only change counters. Subscriber.Report handles the other effects.
+// The effects of provider events that only change counters. Subscriber.Report handles the other effects.
 const (
 	Open  = "open"
 	Click = "click"
@@ -27,7 +27,7 @@ const (
 // maxMessageID is the maximum length of a message_id in bytes: one line of an email (RFC 5322 section 2.1.1).
 const maxMessageID = 998
 
-// ProviderEvent is an event that a mail provider reports about one email to one address.
+// ProviderEvent is a mail provider's event about one email to one address.
 type ProviderEvent struct {
 	Type       string
 	MessageID  string // newsletterd's or the provider's, with or without angle brackets
@@ -110,12 +110,12 @@ func (r *ProviderReport) Effect() string {
 	return effect
 }
 
-// Key returns the identity of an event of one provider: message_id, event_type, address and instant.
+// Key identifies an event from one provider: by message_id, event_type, address and instant.
 func (e *ProviderEvent) Key() []byte {
 	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
 }
 
-// ProviderKey returns the stored key of an event: a hash, in 16 bytes, of the words that identify the event.
+// ProviderKey returns an event's stored key: a 16-byte hash of the words that identify it.
 func ProviderKey(words ...string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return sum[:16]
@@ -125,10 +125,10 @@ func bareMessageID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(id), "<"), ">")
 }
 
-// Marks holds the known events of a recipient since the relay accepted the email, as bits of one number.
+// Marks holds a recipient's known events since the relay accepted the email, as bits.
 type Marks int
 
-// The marks of a recipient. Each is counted in the job's statistics when it is first set.
+// A recipient's marks. Each is counted in the job's statistics when it is first set.
 const (
 	MarkDelivered Marks = 1 << iota
 	MarkBounced
@@ -160,7 +160,7 @@ func (m Marks) Opens() Class {
 	return ClassPerson
 }
 
-// Clicked reports whether a person clicked a link in the email, as far as known.
+// Clicked reports whether, as far as known, a person clicked a link in the email.
 func (m Marks) Clicked() bool { return m&MarkClicked != 0 && m&MarkMachineClicked == 0 }
 
 // WithOpens returns the marks with the class of opens replaced.
@@ -194,12 +194,12 @@ func MarkOf(effect string) Marks {
 	return 0
 }
 
-// RecipientEvents lists the events of an email after it was sent, as named in lists of recipients. Opened and clicked
-// mean by people, as far as known; the machine_ events mean by machines only.
+// RecipientEvents lists an email's events after sending, as named in recipient lists. Opened and clicked mean by
+// people, as far as known; the machine_ events mean only by machines.
 var RecipientEvents = []string{"bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"}
 
-// MarksOf returns the marks that stand for event, one of RecipientEvents: a recipient has the event if its marks under
-// mask equal want. For any other word it returns zeros.
+// MarksOf returns the marks for event, one of RecipientEvents: a recipient has the event if its marks under mask equal
+// want. For any other word it returns zeros.
 func MarksOf(event string) (mask, want Marks) {
 	switch event {
 	case "bounced":
@@ -218,7 +218,7 @@ func MarksOf(event string) (mask, want Marks) {
 	return 0, 0
 }
 
-// Names returns the names of the marks in the order in which they usually occur.
+// Names returns the names of the marks in their usual order of occurrence.
 func (m Marks) Names() []string {
 	words := []string{}
 	for i, w := range [...]string{
@@ -235,8 +235,8 @@ func (m Marks) Names() []string {
 // takenProviderNames are reserved because they are paths of other webhooks.
 var takenProviderNames = map[string]bool{"subscriptions": true, "lists": true}
 
-// CheckProviderName returns an Invalid error if a provider can't have this name. The name is the last part of its
-// webhook's path.
+// CheckProviderName returns an Invalid error if a provider can't have this name, which becomes part of its webhook
+// path.
 func CheckProviderName(name string) error {
 	if len(name) == 0 || len(name) > 64 {
 		return Invalidf("name", "name must have 1 to 64 characters.")
@@ -254,10 +254,10 @@ func CheckProviderName(name string) error {
 	return nil
 }
 
-// DefaultProvider is the name of the generic provider that is created at the first start.
+// DefaultProvider is the name of the generic provider that is created on the first start.
 const DefaultProvider = "mailprovider"
 
-// ProviderReport is an event reported by a provider or by a bounced email, with the findings of its receiver.
+// ProviderReport is an event reported by a provider or a bounced email, with its receiver's findings.
 type ProviderReport struct {
 	Event       ProviderEvent
 	Names       []string // possible ids of the email (mail.Ident.Recipient): token, Message-ID, return address

@@ -2,7 +2,7 @@ package core
 
 import "strconv"
 
-// The states of a recipient as stored in the column.
+// The states of a recipient, as stored in the database.
 const (
 	RecipientQueued   = 0
 	RecipientDeferred = 1
@@ -59,12 +59,12 @@ type Outcome struct {
 	Ambiguous  bool    // the reply to this message was lost; it is sent again
 	HardBounce bool    // the address itself is invalid
 	Doubtful   bool    // the address is probably invalid (DoubtfulBounce)
-	SoftBounce bool    // the mailbox was still full at the last try
+	SoftBounce bool    // the mailbox was still full on the last try
 	// of RecipientSent: the id of the email at the relay's provider; empty: unknown or not needed
 	QueueID string
 }
 
-// HistoryEntry is the outcome of the email that one job sent to one address.
+// HistoryEntry is the outcome of one job's email to one address.
 type HistoryEntry struct {
 	JobNo      int64   `db:"no"`
 	JobID      string  `db:"id"`
@@ -85,7 +85,7 @@ type HistoryEntry struct {
 	Engagements []PersonOpening `db:"-"`
 }
 
-// Mailed is a HistoryEntry in the form that the API returns.
+// Mailed is a HistoryEntry as returned by the API.
 type Mailed struct {
 	JobID      string   `json:"job_id"`
 	TenantID   string   `json:"tenant_id"`
@@ -108,7 +108,7 @@ type Mailed struct {
 	no int64
 }
 
-// Mailed returns the entry in the form that the API returns.
+// Mailed returns the entry as returned by the API.
 func (e *HistoryEntry) Mailed() Mailed {
 	m := Mailed{
 		JobID: e.JobID, TenantID: e.TenantID, ListID: e.ListID, Name: e.Name, Subject: e.Subject,
@@ -123,5 +123,5 @@ func (e *HistoryEntry) Mailed() Mailed {
 	return m
 }
 
-// Key returns the key by which a history is sorted.
+// Key returns the sort key for a history.
 func (m Mailed) Key() string { return strconv.FormatInt(m.no, 10) }

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// MaxRelays is the maximum number of relays of a tenant.
+// MaxRelays is the maximum number of relays per tenant.
 const MaxRelays = 8
 
-// Relay is an SMTP server for a tenant's emails, used instead of the daemon's own. The first relay that works is
-// used.
+// Relay is an SMTP server for a tenant's emails, used instead of the daemon's own. The first working relay is used.
 type Relay struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"Name in logs; defaults to the host"`
@@ -28,7 +27,7 @@ type Relay struct {
 	Limits      SendLimits `json:"limits" like:"period" about:"Limits of the sending rate; empty: none"`
 }
 
-// Label returns the name of the relay in logs and statistics.
+// Label returns the relay's name for logs and statistics.
 func (r *Relay) Label() string {
 	if r.Name != "" {
 		return r.Name
@@ -36,7 +35,7 @@ func (r *Relay) Label() string {
 	return r.Host
 }
 
-// Address returns host and port in the form used in URLs.
+// Address returns host and port as used in URLs.
 func (r *Relay) Address() string {
 	host := r.Host
 	if strings.Contains(host, ":") { // an IPv6 address
@@ -45,7 +44,7 @@ func (r *Relay) Address() string {
 	return host + ":" + strconv.Itoa(r.Port)
 }
 
-// Relays lists the relays of a tenant in order of use.
+// Relays lists a tenant's relays in order of use.
 type Relays []Relay
 
 // Column returns the value to store in the database column.
@@ -59,7 +58,7 @@ func (r Relays) bringsPassword() bool {
 // Scan implements sql.Scanner.
 func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
-// SendLimits limits how many emails are sent in a period and per day. 0 means no limit.
+// SendLimits limits how many emails are sent per period and per day. 0 means no limit.
 type SendLimits struct {
 	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"Emails per second; 0: no limit"`
 	// in any PeriodSeconds (a sliding window)
@@ -97,8 +96,8 @@ func (l SendLimits) Check(field string) error {
 	return nil
 }
 
-// change sets the relays to those in a request. A relay with the id of an existing one keeps that id. If it has no new
-// password and the same user and host, it keeps the password too. The password is never sent to another server.
+// change sets the relays to those in a request. A relay with an existing relay's id keeps it and, if user and host are
+// the same and no new password is given, also its password. The password is never sent to another server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "%s must be at most %d.", "relays", MaxRelays)
@@ -179,7 +178,7 @@ func (r *Relay) check(field string) error {
 	return r.Limits.Check(field + ".limits")
 }
 
-// isFieldName reports whether s is the name of a header field (RFC 5322 section 2.2).
+// isFieldName reports whether s is a valid header field name (RFC 5322 section 2.2).
 func isFieldName(s string) bool {
 	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f ||

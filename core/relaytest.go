@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// RelayState describes the server for emails of tenants without a relay of their own, and for emails about accounts.
+// RelayState describes the server for emails about accounts, and for those of tenants without their own relay.
 type RelayState struct {
 	Transport   string     `json:"transport" enum:"smtp|directory" about:"smtp: a mail server; directory: emails are saved to a folder and reach no one"`
 	Host        string     `json:"host,omitempty" about:"Host of the mail server; only for server administrators"`
@@ -54,8 +54,8 @@ var (
 	}
 )
 
-// MailServerRefused returns the Conflict error for a mail server that did not accept its test email. Nothing was
-// changed. The code is "mail_server_" and the outcome.
+// MailServerRefused returns the Conflict error for a mail server that did not accept its test email, so that nothing
+// was changed. The code is "mail_server_" followed by the outcome.
 func MailServerRefused(t *RelayTest) error {
 	response := strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " "))
 	return Conflictf("mail_server_"+t.Outcome,

@@ -14,7 +14,7 @@ type Deleted struct {
 	Until     Instant `json:"restorable_until" db:"-"`
 }
 
-// Restorable returns d with the time until which it can be restored.
+// Restorable returns d with its restore deadline set.
 func (d Deleted) Restorable() Deleted {
 	d.Until = d.DeletedAt.Add(RestorableFor)
 	return d
@@ -29,7 +29,7 @@ const (
 	LeftOutMailFrom  = "mail_from"
 )
 
-// LeftOut is a unique value that a restored tenant or list did not get back, because another tenant or list now has it.
+// LeftOut is a unique value that was not restored with a tenant or list, because another tenant or list uses it.
 type LeftOut struct {
 	Kind string `json:"kind" db:"kind" enum:"domain|dkim_key|slug|public_url|mail_from" about:"Kind of value that another tenant or list has now"`
 	Name string `json:"name" db:"name" about:"The value: a domain, DKIM record, slug, origin or address"`

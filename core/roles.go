@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// The roles of users, from least to most powerful. Each includes the rights of those before it.
+// User roles, from least to most powerful. Each includes the rights of the previous ones.
 const (
 	RoleViewer      = "viewer"
 	RoleEditor      = "editor"
@@ -17,7 +17,7 @@ var Roles = []string{RoleViewer, RoleEditor, RolePublisher, RoleTenantAdmin, Rol
 // Action is the name of an operation that needs a permission. Routes, pages and commands check it with Caller.May.
 type Action string
 
-// The actions. Each concerns the records of one tenant, unless its comment says otherwise.
+// The actions. Each concerns one tenant's records, unless its comment says otherwise.
 const (
 	ActionTenantRead   Action = "tenant.read"
 	ActionListRead     Action = "list.read"
@@ -69,11 +69,11 @@ const (
 	ActionSystemRead     Action = "system.read"
 )
 
-// Permission holds the requirements of an action: the least role and the scopes of the token. If its token has such a
-// scope, a client that acts for itself has the rights of a tenant_admin, unless People is set.
+// Permission holds an action's requirements: the lowest role and the token's scopes. With such a scope in its token, a
+// client that acts for itself has a tenant_admin's rights, except if People is set.
 type Permission struct {
 	Action Action
-	Least  string   // least role; higher roles are permitted too
+	Least  string   // lowest role; higher roles are permitted, too
 	Scopes []string // the token needs one of these
 	People bool     // refused to clients that act for themselves
 	Text   string   // description of what it permits
@@ -87,8 +87,8 @@ var (
 	byReading = []string{ScopeListRead, ScopeSend, ScopeAdmin}
 )
 
-// Permissions is the only table of permissions. It starts with the permissions that most roles have. An action without
-// a row is refused to everyone.
+// Permissions is the only table of permissions. It starts with those that most roles have. An action without a row is
+// refused to everyone.
 var Permissions = []Permission{
 	{ActionTenantRead, RoleViewer, byAdmin, false, "see the tenant's name, domains, sender and design"},
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
@@ -154,27 +154,26 @@ var permissions = func() map[Action]Permission {
 	return m
 }()
 
-// PermissionFor returns the permission of an action. ok is false if there is none.
+// PermissionFor returns an action's permission. ok is false if there is none.
 func PermissionFor(a Action) (p Permission, ok bool) {
 	p, ok = permissions[a]
 	return p, ok
 }
 
-// Allows reports whether a role has the permission. An operator has it for all tenants, other roles only for their own
-// tenant.
+// Allows reports whether a role has the permission. Server administrators have it for all tenants, other roles only for
+// their own.
 func (p Permission) Allows(role string) bool {
 	least := slices.Index(Roles, p.Least)
 	return least >= 0 && slices.Index(Roles, role) >= least
 }
 
-// AllowsClients reports whether a client that acts for itself has the permission in its tenant, if its token has the
-// scope.
+// AllowsClients reports whether a client that acts for itself has the permission in its tenant, given the scope.
 func (p Permission) AllowsClients() bool { return !p.People && p.Allows(RoleTenantAdmin) }
 
-// May reports whether the caller may perform an action on the records of a tenant. TenantNone stands for records
-// without a tenant, or for all tenants. The user needs a role, or the caller must be the tenant's own client, and the
-// token needs a scope. A token that a user granted to a tenant's client is limited to that tenant; there, an operator
-// has the rights of a tenant_admin.
+// May reports whether the caller may perform an action on a tenant's records. TenantNone stands for records without a
+// tenant, or for all tenants. The user needs a role, or the caller must be the tenant's own client, and the token needs
+// a scope. A token that a user granted to a tenant's client is limited to that tenant; there, a server administrator
+// has a tenant_admin's rights.
 func (c Caller) May(a Action, tenant string) bool {
 	p, ok := c.permission(a)
 	switch {
@@ -196,8 +195,8 @@ func (c Caller) May(a Action, tenant string) bool {
 	return false
 }
 
-// TenantsWith returns the tenants for which the caller may perform an action. all is true for an operator whose
-// client is not bound to a tenant; the list is then empty.
+// TenantsWith returns the tenants in which the caller may perform an action. all is true, and the list empty, for a
+// server administrator whose client is not bound to a tenant.
 func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	switch {
 	case c.May(a, c.ClientTenant):
@@ -216,8 +215,8 @@ func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	return tenants, false
 }
 
-// HasRole reports whether the user has an active role or the caller is a tenant's own client. Any other caller can't be
-// permitted to see any records.
+// HasRole reports whether the user has an active role or the caller is a tenant's own client. No other caller may see
+// any records.
 func (c Caller) HasRole() bool {
 	if c.UserID == "" {
 		return c.ClientTenant != TenantNone
@@ -231,7 +230,7 @@ func (c Caller) MaySomewhere(a Action) bool {
 	return all || len(tenants) > 0
 }
 
-// permission returns the permission of an action. ok is false if there is none, or the token lacks its scopes.
+// permission returns an action's permission. ok is false if there is none, or if the token lacks its scopes.
 func (c Caller) permission(a Action) (Permission, bool) {
 	p, ok := permissions[a]
 	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
@@ -243,9 +242,8 @@ func Lacking(a Action) *Error {
 	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }
 
-// AllowedScopes returns the scopes that the user's roles allow for a token. The token's client belongs to
-// clientTenant, or to no tenant if that is TenantNone. A role in one tenant gives no scopes to a client of another
-// tenant.
+// AllowedScopes returns the scopes that the user's roles allow for a token. The token's client belongs to clientTenant,
+// or to no tenant if that is TenantNone. A role in one tenant gives no scopes to another tenant's client.
 func AllowedScopes(roles []Role, clientTenant string) []string {
 	var most int
 	for _, r := range roles {

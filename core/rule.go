@@ -13,20 +13,20 @@ import (
 // Limits of a rule.
 const (
 	MaxRuleBytes   = 32 << 10 // bytes of the JSON text, as given and as stored
-	maxRuleDepth   = 4        // groups and the condition inside them
+	maxRuleDepth   = 4        // nested groups, including the condition inside
 	MaxRuleLeaves  = 30       // conditions
-	MaxRuleValues  = 200      // values of all conditions together
+	MaxRuleValues  = 200      // total values of all conditions
 	MaxRuleField   = 100      // characters of a field's name
-	MaxRuleDays    = 36_500   // days of a condition on a period
-	MaxRuleLast    = 50       // campaigns of a condition on opens or clicks
+	MaxRuleDays    = 36_500   // days in a condition on a period
+	MaxRuleLast    = 50       // campaigns in a condition on opens or clicks
 	maxRuleSegment = 3        // levels of segments that refer to segments
 
 	MaxInlined      = 300       // conditions once the referenced segments are inlined
 	maxInlinedBytes = 256 << 10 // bytes of its JSON text
 )
 
-// Rule is a condition that each subscriber either matches or doesn't. It is a group (All, Any, Not) or a single
-// condition. Parse one with ParseRule; the zero value is invalid.
+// Rule is a condition that each subscriber either matches or doesn't: a group (All, Any, Not) or a single condition.
+// Parse one with ParseRule; the zero value is invalid.
 type Rule struct {
 	All []Rule `json:"all,omitempty"`
 	Any []Rule `json:"any,omitempty"`
@@ -46,8 +46,8 @@ type Rule struct {
 	Opened   *Test     `json:"opened,omitempty"`   // opened a campaign of the list
 	Clicked  *Test     `json:"clicked,omitempty"`  // clicked a link in one
 
-	Consented   *Test     `json:"consented,omitempty"` // newest consent of the present subscription
-	Source      []string  `json:"source,omitempty"`    // of the present subscription
+	Consented   *Test     `json:"consented,omitempty"` // newest consent for the current subscription
+	Source      []string  `json:"source,omitempty"`    // of the current subscription
 	Language    []string  `json:"language,omitempty" about:"Languages of lists"`
 	ClickedLink *RuleLink `json:"clicked_link,omitempty"` // clicked this link
 	*Test
@@ -55,7 +55,7 @@ type Rule struct {
 
 // Test compares a value with an operand. Exactly one operator is set.
 type Test struct {
-	Is         []string `json:"is,omitempty"`          // equal to one of the texts or numbers
+	Is         []string `json:"is,omitempty"`          // equal to one of the strings or numbers
 	IsNot      []string `json:"is_not,omitempty"`      // missing, or equal to none of them
 	Contains   string   `json:"contains,omitempty"`    // part of the text
 	StartsWith string   `json:"starts_with,omitempty"` // start of the text
@@ -71,7 +71,7 @@ type Test struct {
 	Missing    bool     `json:"missing,omitempty"`
 }
 
-// The heads of conditions and groups, and the operators of each kind of value.
+// The heads of conditions and groups, and the operators for each kind of value.
 var (
 	ruleHeads = []string{
 		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
@@ -89,8 +89,8 @@ var (
 // Today is the value of Test.OnDay for the current day.
 const Today = "today"
 
-// ParseRule parses the JSON form of a rule. It returns an Invalid error whose Field is the JSON path of the wrong
-// condition, starting with field.
+// ParseRule parses the JSON form of a rule. Its Invalid error's Field is the JSON path of the wrong condition, starting
+// with field.
 func ParseRule(field string, text []byte) (*Rule, error) {
 	if len(text) > MaxRuleBytes {
 		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
@@ -104,14 +104,14 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 		return nil, Invalidf(field, "%s has %d conditions, but at most %d are allowed. Remove some.",
 			field, p.leaves, MaxRuleLeaves)
 	}
-	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer in this form
+	if len(r.JSON()) > MaxRuleBytes { // escaped strings and numbers with exponents are longer in this form
 		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
 	}
 	return r, nil
 }
 
-// ParseInlined parses a rule that Inline or Combined created, for example the rule of a job. It may be larger than the
-// rules that ParseRule accepts, and must not refer to segments.
+// ParseInlined parses a rule created by Inline or Combined, for example a job's. It may be larger than ParseRule
+// accepts, and must not refer to segments.
 func ParseInlined(text RuleText) (*Rule, error) {
 	p := ruleParser{inlined: true}
 	r := &Rule{}
@@ -121,13 +121,13 @@ func ParseInlined(text RuleText) (*Rule, error) {
 	return r, nil
 }
 
-// ruleParser parses a rule and counts its conditions and values, which are limited.
+// ruleParser parses a rule and limits the number of its conditions and values.
 type ruleParser struct {
 	leaves, values int
 	inlined        bool // without limits and references to segments
 }
 
-// members returns the members of a JSON object in their order.
+// members returns the members of a JSON object in order.
 func members(path string, text []byte) (keys []string, values map[string][]byte, err error) {
 	s := JSONScanner{Text: text, What: path}
 	if s.Next() != '{' {
@@ -203,7 +203,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	return p.leaf(r, head, path, value, values)
 }
 
-// other returns the first of keys that isn't head.
+// other returns the first key that isn't head.
 func other(keys []string, head string) string {
 	for _, key := range keys {
 		if key != head {
@@ -318,7 +318,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 	return err
 }
 
-// test reads the operator of a condition, which has exactly one.
+// test reads a condition's only operator.
 func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known []string) (err error) {
 	if len(given) != 1 {
 		return Invalidf(path, "%s needs exactly one of %s.", path, strings.Join(known, ", "))
@@ -363,7 +363,7 @@ func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known [
 	return err
 }
 
-// texts reads a text, a number, a boolean, or a list of these.
+// texts reads a string, a number, a boolean, or a list of these.
 func (p *ruleParser) texts(path string, value []byte) (texts []string, err error) {
 	parts, list := []json.RawMessage(nil), value[0] == '['
 	if !list {
@@ -390,7 +390,7 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 	return texts, nil
 }
 
-// Leaves calls f with each single condition and its JSON path, in order.
+// Leaves calls f with each single condition and its JSON path in order.
 func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 	switch {
 	case r.Not != nil:
@@ -410,9 +410,9 @@ func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 	}
 }
 
-// Inline returns the rule with each reference to a segment replaced by that segment's rule. The function rule returns
-// the rule of a segment, and Inline returns its errors unchanged. It returns an Invalid error if a segment refers to
-// itself, if there are more than maxRuleSegment levels or MaxInlined conditions, or if the result is too long.
+// Inline returns the rule with each reference to a segment replaced by that segment's rule. The function rule returns a
+// segment's rule; Inline returns its errors unchanged. Inline returns an Invalid error if a segment refers to itself,
+// if there are more than maxRuleSegment levels or MaxInlined conditions, or if the result is too long.
 func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*Rule, error) {
 	n := 0
 	out, err := r.inline(path, nil, &n, rule)
@@ -475,7 +475,7 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 	return of.inline(path, append(slices.Clone(within), r.Segment), n, rule)
 }
 
-// Campaign returns the id of the campaign that a condition names, or an empty string.
+// Campaign returns the id of the campaign that a condition refers to, or an empty string.
 func (r *Rule) Campaign() string {
 	switch {
 	case r.ClickedLink != nil:
@@ -490,7 +490,7 @@ func (r *Rule) Campaign() string {
 func (r *Rule) JSON() string {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(fmt.Sprint("rule: ", err)) // texts, numbers and booleans always encode
+		panic(fmt.Sprint("rule: ", err)) // strings, numbers and booleans always encode
 	}
 	return string(b)
 }

@@ -1,10 +1,10 @@
 package core
 
-// possible holds the lowest and the highest result that a rule can have for a subscriber with incomplete data.
+// possible holds a rule's lowest and highest possible results for a subscriber with incomplete data.
 type possible struct{ least, most truth }
 
-// Early reports whether a subscriber matches, if the email address, the preferences and JoinedAt of the profile decide
-// that. Otherwise decided is false.
+// Early reports whether a subscriber matches if the profile's email address, preferences and JoinedAt suffice to
+// decide. Otherwise decided is false.
 func (m *Matcher) Early(p *Profile) (match, decided bool) {
 	s := m.see(p)
 	defer m.forget(s)
@@ -15,7 +15,8 @@ func (m *Matcher) Early(p *Profile) (match, decided bool) {
 // HasEarly reports whether Early can decide for some subscribers but not for all.
 func (m *Matcher) HasEarly() bool { return m.cheap && m.costly }
 
-// OnlyEarly reports whether Early can decide for all subscribers. Match then also needs only the data that Early needs.
+// OnlyEarly reports whether Early can decide for all subscribers. If so, Match also needs only the data that Early
+// needs.
 func (m *Matcher) OnlyEarly() bool { return !m.costly }
 
 // compileEarly compiles a rule for Early.
@@ -49,7 +50,7 @@ func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
 	return func(*seen) possible { return possible{no, yes} }
 }
 
-// earlyOf combines conditions, and stops as soon as the result can only be end.
+// earlyOf combines conditions, and stops once the result can only be end.
 func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth) truth, end truth) func(*seen) possible {
 	var all []func(*seen) possible
 	for i := range rules {
@@ -68,7 +69,7 @@ func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth)
 	}
 }
 
-// Required returns the conditions that everyone who matches the rule meets: all that aren't within any, not or except.
+// Required returns the conditions that everyone who matches the rule meets: those outside any, not and except.
 func (r *Rule) Required() (leaves []*Rule) {
 	switch {
 	case r.Not != nil, r.Except != nil, r.Any != nil:

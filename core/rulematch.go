@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Profile holds the data about a subscriber that the conditions of a rule need.
+// Profile holds the data about a subscriber that a rule's conditions need.
 type Profile struct {
 	Email       Email
 	Preferences Preferences
-	JoinedAt    Instant // start of the present subscription
+	JoinedAt    Instant // start of the current subscription
 	OnList      []bool  // for each of Matcher.Lists: the address is active on it
 	Received    []bool  // for each of Matcher.Campaigns: it was sent to the subscriber
 	Tagged      []bool  // for each of Matcher.Tags: the subscriber has it
@@ -23,8 +23,8 @@ type Profile struct {
 	Mailings  []Mailing
 	Untracked bool // the subscriber's opens and clicks aren't known, because consent is missing
 
-	ConsentedAt Instant  // newest consent of the present subscription; 0: none is recorded
-	Source      string   // of the present subscription; empty: unknown
+	ConsentedAt Instant  // newest consent for the current subscription; 0: none is recorded
+	Source      string   // of the current subscription; empty: unknown
 	Language    string   // of the list
 	Answers     []string // for each of Matcher.Polls: the text of the chosen option; empty: no answer
 	Links       []bool   // for each of Matcher.Links: the subscriber clicked it
@@ -39,16 +39,16 @@ type Mailing struct {
 	Marks  Marks
 }
 
-// History describes the sent campaigns of each subscriber that a matcher needs: the last ones, and all since an
-// instant. The zero value means that no campaigns are needed.
+// History describes which campaigns sent to a subscriber a matcher needs: the last ones, and all since an instant. The
+// zero value means that no campaigns are needed.
 type History struct {
 	Last  int     // number of campaigns that track opens, and of those that track clicks
 	Since Instant // 0: none by time
-	Marks Marks   // marks of which at least one decides a condition
+	Marks Marks   // marks that decide at least one condition
 }
 
-// truth is the result of a condition. If a condition can't be decided for a subscriber, it is neither true nor false,
-// and neither is its opposite.
+// truth is the result of a condition. A condition that can't be decided for a subscriber is neither true nor false, and
+// neither is its opposite.
 type truth int8
 
 const (
@@ -78,7 +78,7 @@ type Matcher struct {
 	History          History
 	fields           []string
 	zone             *time.Location
-	today            time.Time // date of the moment, at midnight UTC
+	today            time.Time // the current day, at midnight UTC
 	root             func(*seen) truth
 	early            func(*seen) possible
 	cheap, costly    bool // some conditions are known early, and some are not
@@ -87,7 +87,7 @@ type Matcher struct {
 	unused           sync.Pool // of *seen
 }
 
-// Reason is the result of one condition of a rule for a subscriber.
+// Reason is the result of one of a rule's conditions for a subscriber.
 type Reason struct {
 	Path    string `json:"path" about:"JSON path of the condition, starting with rule"`
 	Rule    *Rule  `json:"rule" about:"The condition"`
@@ -96,8 +96,8 @@ type Reason struct {
 	Unknown bool   `json:"unknown,omitempty" about:"Whether the condition can't be evaluated for this subscriber; then it never matches"`
 }
 
-// Compile returns a matcher that evaluates the rule at now. Its days are days in zone; nil means UTC. The rule must not
-// refer to segments: see Inline.
+// Compile returns a matcher that evaluates the rule at now. Days are in zone; nil means UTC. The rule must not refer to
+// segments: see Inline.
 func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
 	if zone == nil {
 		zone = time.UTC
@@ -119,7 +119,7 @@ func (m *Matcher) Match(p *Profile) bool {
 	return m.root(s) == yes
 }
 
-// Explain returns for each condition of the rule, in order, whether a subscriber matches it.
+// Explain returns the result of each condition in the rule for a subscriber, in order.
 func (m *Matcher) Explain(p *Profile) []Reason {
 	s, out := m.see(p), slices.Clone(m.leaves)
 	defer m.forget(s)
@@ -146,7 +146,7 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 	return out
 }
 
-// seen is a profile with the values that the rule needs. It is reused for other subscribers.
+// seen is a profile with the values that the rule needs. It is reused for further subscribers.
 type seen struct {
 	*Profile
 	values []fieldValue // of each field of the matcher
@@ -154,7 +154,7 @@ type seen struct {
 	scan   JSONScanner
 }
 
-// see reads the fields that the rule needs from a profile. If the preferences are not an object, all fields count as
+// see reads the fields that the rule needs from a profile. If the preferences are not an object, all fields are
 // missing.
 func (m *Matcher) see(p *Profile) *seen {
 	s, _ := m.unused.Get().(*seen)
@@ -180,7 +180,7 @@ func (m *Matcher) see(p *Profile) *seen {
 // errAllRead stops reading the preferences.
 var errAllRead = errors.New("all fields were read")
 
-// member reads a value of the preferences.
+// member reads a preference value.
 func (m *Matcher) member(s *seen, key []byte) error {
 	at := -1
 	for i, field := range m.fields {
@@ -303,7 +303,7 @@ func (l Mailing) clicked() (t truth, tracked bool) {
 	return is(l.Marks.Clicked()), l.Clicks
 }
 
-// engaged compiles a condition on opens or clicks. The result is unknown for a subscriber who received none of the
+// engaged compiles a condition on opens or clicks. The result is unknown for subscribers who received none of the
 // campaigns.
 func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
 	m.Joined = true // campaigns before the subscription don't count
@@ -382,7 +382,7 @@ func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
 	return all
 }
 
-// indexIn returns the index of s in all. If all doesn't contain s, indexIn appends it first.
+// indexIn returns the index of s in all, to which it appends s if necessary.
 func indexIn(all *[]string, s string) int {
 	if i := slices.Index(*all, s); i >= 0 {
 		return i
@@ -397,7 +397,7 @@ func (m *Matcher) joined(t *Test) func(*seen) bool {
 	return func(s *seen) bool { return test(m.dayOf(s.JoinedAt)) }
 }
 
-// test returns a function that tests a value of the preferences.
+// test returns a function that tests a preference value.
 func (m *Matcher) test(t *Test) func(*fieldValue) bool {
 	some := func(test func(string) bool) func(*fieldValue) bool {
 		return func(v *fieldValue) bool { return slices.ContainsFunc(v.texts, test) }
@@ -467,7 +467,7 @@ func (m *Matcher) civil(at time.Time) time.Time {
 	return time.Date(y, month, d, 0, 0, 0, 0, time.UTC)
 }
 
-// date returns the day of an ISO 8601 date, or of a time in RFC 3339.
+// date returns the day of an ISO 8601 date or an RFC 3339 time.
 func (m *Matcher) date(s string) (time.Time, bool) {
 	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' { // avoids the cost of creating an error
 		return time.Time{}, false

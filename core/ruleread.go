@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// RuleLink names a link of a campaign.
+// RuleLink names a link in a campaign.
 type RuleLink struct {
 	Campaign string `json:"campaign"` // id
 	Link     int64  `json:"link"`     // number
 }
 
-// RulePoll names a poll of a campaign.
+// RulePoll names a poll in a campaign.
 type RulePoll struct {
 	Campaign string `json:"campaign"` // id
 	Number   int    `json:"number"`
 }
 
-// ruleText reads a text that is not empty.
+// ruleText reads a non-empty string.
 func ruleText(path string, value []byte, limit int) (s string, err error) {
 	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
 		return "", Invalidf(path, "%s must be a string.", path)
@@ -33,7 +33,7 @@ func ruleText(path string, value []byte, limit int) (s string, err error) {
 	return s, nil
 }
 
-// ruleNumber reads a number, or a text that is a plain decimal.
+// ruleNumber reads a number, or a string that is a plain decimal.
 func ruleNumber(path string, value []byte) (string, error) {
 	text, ok := scalarText(string(value))
 	if !ok || !isDecimal(text) || len(text) > MaxFieldText {
@@ -79,7 +79,7 @@ func ruleDay(path string, value []byte) (s string, err error) {
 	return "", Invalidf(path, "%s must be \"today\" or a day such as 12-24.", path)
 }
 
-// languages reads the languages of a condition.
+// languages reads the languages in a condition.
 func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	all, err := p.texts(path, value)
 	for i := range all {
@@ -91,8 +91,8 @@ func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	return all, err
 }
 
-// Names returns the record that a single condition names, and its noun. Both are empty if the condition names no
-// record. A tag is named by its name or ID, other records by their IDs.
+// Names returns the record that a single condition refers to, and its noun. Both are empty if there is none. Conditions
+// refer to tags by name or ID, to other records by ID.
 func (r *Rule) Names() (noun, id string) {
 	switch {
 	case r.OnList != "":
@@ -107,8 +107,8 @@ func (r *Rule) Names() (noun, id string) {
 	return "", ""
 }
 
-// CheckIDs returns an Invalid error with the JSON path of the first condition that names a list, a campaign or a
-// segment by something other than an ID. path is the path of the rule.
+// CheckIDs returns an Invalid error with the JSON path of the first condition that refers to a list, a campaign or a
+// segment by something other than an ID. path is the rule's path.
 func (r *Rule) CheckIDs(path string) (err error) {
 	r.Leaves(path, func(at string, leaf *Rule) {
 		noun, id := leaf.Names()
@@ -123,7 +123,7 @@ func (r *Rule) CheckIDs(path string) (err error) {
 	return err
 }
 
-// link reads the campaign and the link of a condition on clicks.
+// link reads the campaign and the link in a condition on clicks.
 func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 	campaign, number, err := partOfCampaign(path, value, "link")
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 	return l, nil
 }
 
-// poll reads the campaign and the number of a condition on answers.
+// poll reads the campaign and the poll number in a condition on answers.
 func (p *ruleParser) poll(path string, value []byte) (*RulePoll, error) {
 	campaign, number, err := partOfCampaign(path, value, "number")
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *ruleParser) poll(path string, value []byte) (*RulePoll, error) {
 	return &RulePoll{campaign, n}, nil
 }
 
-// partOfCampaign reads an object with the id of a campaign and the number of one of its parts.
+// partOfCampaign reads an object with a campaign's id and the number of one of its parts.
 func partOfCampaign(path string, value []byte, part string) (campaign string, number []byte, err error) {
 	keys, parts, err := members(path, value)
 	if err != nil {

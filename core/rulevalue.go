@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// fieldValue is a value of the preferences in the form that conditions compare.
+// fieldValue is a preference value in the form that conditions compare.
 type fieldValue struct {
-	texts  []string // of a text, number or boolean, or of each in a list; trimmed
+	texts  []string // of a string, number or boolean, or of each in a list; trimmed
 	exists bool     // it is not null, blank or an empty list
 }
 
@@ -28,7 +28,7 @@ func (v *fieldValue) String() string {
 	return strings.Join(v.texts, ", ")
 }
 
-// read sets v to a JSON value. An object exists, but has no text to compare with.
+// read sets v to a JSON value. An object counts as a value, but has no text to compare.
 func (v *fieldValue) read(raw string) {
 	if raw[0] != '[' {
 		v.add(raw)
@@ -52,7 +52,7 @@ func (v *fieldValue) add(raw string) {
 	}
 }
 
-// scalarText returns the text of a JSON text, number or boolean. Numbers become plain decimals.
+// scalarText returns a JSON string, number or boolean as text. Numbers become plain decimals.
 func scalarText(raw string) (string, bool) {
 	switch raw[0] {
 	case '"':
@@ -70,10 +70,10 @@ func scalarText(raw string) (string, bool) {
 	return plainNumber(raw), true
 }
 
-// maxExponent is the largest exponent of a value that is compared as a number.
+// maxExponent is the largest exponent in a value that is compared as a number.
 const maxExponent = 400
 
-// plainNumber returns the exact plain decimal for a JSON number. If the exponent exceeds maxExponent, it returns the
+// plainNumber returns a JSON number as an exact plain decimal. If the exponent exceeds maxExponent, it returns the
 // number unchanged.
 func plainNumber(raw string) string {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(raw), "e")
@@ -100,7 +100,7 @@ func plainNumber(raw string) string {
 	return text
 }
 
-// oneOf returns a function that reports whether a text equals one of values. It ignores case, and compares numbers by
+// oneOf returns a function that reports whether a string equals one of values. It ignores case, and compares numbers by
 // their decimal value.
 func oneOf(values []string) func(string) bool {
 	known := make(map[string]struct{}, len(values))
@@ -119,10 +119,10 @@ func oneOf(values []string) func(string) bool {
 	}
 }
 
-// SameText reports whether conditions treat two texts as equal.
+// SameText reports whether conditions treat two strings as equal.
 func SameText(a, b string) bool { return oneOf([]string{a})(b) }
 
-// foldText removes differences of case by Unicode's simple folding, and folds the Turkish İ to i.
+// foldText removes case differences by Unicode's simple folding, and folds the Turkish İ to i.
 func foldText(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -132,7 +132,7 @@ func foldText(s string) string {
 	return strings.ToLower(s)
 }
 
-// foldRune returns the lower case of a rune, or the least rune that differs from it only in case.
+// foldRune returns a rune in lower case, or the smallest rune that differs from it only in case.
 func foldRune(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
@@ -142,7 +142,7 @@ func foldRune(r rune) rune {
 }
 
 // isDecimal reports whether s is a plain decimal: digits without leading zeros, with an optional minus sign and
-// fraction. "007" is not a decimal, because postal codes and phone numbers are texts.
+// fraction. "007" is not a decimal, because postal codes and phone numbers are not numbers.
 func isDecimal(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	whole, fraction, point := strings.Cut(s, ".")

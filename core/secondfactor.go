@@ -1,6 +1,6 @@
 package core
 
-// SecondFactor describes the two-factor authentication of a user.
+// SecondFactor describes a user's two-factor authentication.
 type SecondFactor struct {
 	// when the authenticator app was set up; 0: never
 	TOTPAt        Instant `db:"confirmed_at" json:"totp_at"`

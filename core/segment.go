@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// MaxSegments is the maximum number of segments of a tenant.
+// MaxSegments is the maximum number of segments per tenant.
 const MaxSegments = 200
 
-// RuleText is the JSON form of a rule. Text from a caller is unchecked until ParseRule accepts it. An empty RuleText
-// means no rule.
+// RuleText is the JSON form of a rule. A caller's text is unchecked until ParseRule accepts it. An empty RuleText means
+// no rule.
 type RuleText string
 
 // MarshalJSON returns the raw rule, or null if there is none.
@@ -28,8 +28,8 @@ func (t *RuleText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Segment is a rule that a tenant saved under a name. The subscribers who match it are never stored: the rule is
-// evaluated each time they are needed.
+// Segment is a rule that a tenant saved under a name. The matching subscribers are never stored: the rule is evaluated
+// whenever they are needed.
 type Segment struct {
 	ID        string   `json:"id" db:"id"`
 	TenantID  string   `json:"tenant_id" db:"tenant_id"`
@@ -48,7 +48,7 @@ type SegmentInput struct {
 	Rule RuleText
 }
 
-// SameSegmentName reports whether two names of segments differ at most in case.
+// SameSegmentName reports whether two segment names differ at most in case.
 func SameSegmentName(a, b string) bool {
 	return foldText(strings.TrimSpace(a)) == foldText(strings.TrimSpace(b))
 }
@@ -80,7 +80,7 @@ func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
 	return nil
 }
 
-// ParsedRule returns the rule of a stored segment.
+// ParsedRule returns a stored segment's rule.
 func (s *Segment) ParsedRule() (*Rule, error) { return ParseRule("rule", []byte(s.Rule)) }
 
 // SegmentCount is the number of subscribers who match a rule: either Exact, or an estimate in About, Low and High.
@@ -110,10 +110,10 @@ func ErrSegmentUsed(uses []SegmentUse) *Error {
 		uses[0].Name)
 }
 
-// CodeUndecided is the code of the errors that Undecided returns.
+// CodeUndecided is the code of Undecided's errors.
 const CodeUndecided = "segment_undecided"
 
-// cantEvaluate is the beginning of the messages of errors that Undecided returns.
+// cantEvaluate is the beginning of Undecided's error messages.
 const cantEvaluate = "The segment can't be evaluated: "
 
 // IsUndecided reports whether err was returned by Undecided.
@@ -123,7 +123,7 @@ func IsUndecided(err error) bool {
 }
 
 // Undecided returns the Conflict error for a rule with a condition that can't be decided for anyone, for example
-// because the campaign that it names was deleted. path is the condition's JSON path.
+// because its campaign was deleted. path is the condition's JSON path.
 func Undecided(path, why string) *Error {
 	e := Conflictf(CodeUndecided, "The segment can't be evaluated: %s. Change the condition at %s.", why, path)
 	if path == "rule" {
@@ -133,8 +133,7 @@ func Undecided(path, why string) *Error {
 	return e
 }
 
-// UnsavedRule rewords an error that Undecided returned, for a rule that isn't saved as a segment. It returns other
-// errors unchanged.
+// UnsavedRule rewords Undecided's error for a rule that isn't saved as a segment. It returns other errors unchanged.
 func UnsavedRule(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -146,14 +145,14 @@ func UnsavedRule(err error) error {
 	return e.Sayf("The rule can't be evaluated: %s. Change the condition at %s.", e.args[0], e.Field)
 }
 
-// SegmentMembership reports whether a subscriber of a list matches a rule, with the result of each condition.
+// SegmentMembership reports whether a list's subscriber matches a rule, with the result of each condition.
 type SegmentMembership struct {
 	Match      bool     `json:"match" about:"Whether the rule matches. Campaigns reach the subscriber only if the status is active"`
 	Status     string   `json:"status" enum:"active|pending|unsubscribed|removed|bounced|complaint|suppressed" about:"Status on the list; removed: no longer on the list"`
 	Conditions []Reason `json:"conditions" about:"Results of the conditions, including those of segments that the rule refers to"`
 }
 
-// StatusRemoved is the status in a SegmentMembership of a subscriber who isn't on the list anymore.
+// StatusRemoved is the SegmentMembership status of a subscriber who is no longer on the list.
 const StatusRemoved Status = "removed"
 
 // Combined returns a rule for the subscribers who match rule and none of the excluded rules. If rule is nil, it only
@@ -175,10 +174,10 @@ func Combined(rule *Rule, excluded []*Rule) *Rule {
 	return &Rule{All: parts}
 }
 
-// PauseSegment is the prefix of the reason for a job whose segment can't be evaluated.
+// PauseSegment is the prefix of the pause reason for a job whose segment can't be evaluated.
 const PauseSegment = "segment"
 
-// PausedFor returns the pause reason of a job for e, an error that Undecided returned.
+// PausedFor returns a job's pause reason for e, an error from Undecided.
 func PausedFor(e *Error) string {
 	return PauseSegment + ": " + strings.TrimPrefix(e.Message, cantEvaluate)
 }

@@ -2,10 +2,10 @@ package core
 
 import "math"
 
-// SegmentSample is the sampling rate for a large list: a sampled count checks one person in this many.
+// SegmentSample is the sampling rate for large lists: a sampled count checks one in SegmentSample people.
 const SegmentSample = 48
 
-// Limits of coarse counts, in people. For a sampled count they apply to the people in the sample, because each of them
+// Limits for coarse counts, in people. In a sampled count they apply to the people in the sample, because each of them
 // changes the count by SegmentSample.
 const (
 	coarseLeast = 20   // smaller counts are not shown
@@ -14,8 +14,8 @@ const (
 )
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
-// count or, for a smaller count, the range below coarseLeast. The ranges are the same for all rules. Rules that match
-// the same people therefore always get the same response, and so do rules whose counts are in the same range.
+// count or, for a smaller count, the range below coarseLeast. The ranges are the same for all rules, so rules with
+// counts in the same range always get the same response.
 func (c SegmentCount) Coarse() SegmentCount {
 	var n, unit float64
 	switch {
@@ -44,8 +44,8 @@ func (c SegmentCount) Coarse() SegmentCount {
 	return out
 }
 
-// CoarseFor makes the counts of a campaign's audience coarse if segments decide on the recipients and the caller may
-// not see people. It reports whether it did. Exact counts would let a caller find out the exact size of any rule.
+// CoarseFor makes the counts of a campaign's audience coarse if segments restrict the recipients and the caller may not
+// see people. It reports whether it did. Exact counts would let a caller find out how many people match any rule.
 func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) bool {
 	if !f.Segmented() || caller.May(ActionPeopleRead, tenantID) {
 		return false
@@ -55,7 +55,7 @@ func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) 
 }
 
 // coarse makes the counts that depend on segments coarse. Recipients becomes the rounded number, or the upper limit if
-// it is small. Outside becomes the difference. The other counts don't depend on segments.
+// it is small. Outside becomes the difference. The other counts don't change.
 func (a *Audience) coarse() {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}
@@ -74,7 +74,7 @@ func (a *Audience) coarse() {
 // coarseLinear is the count above which ranges get wider than coarseStep.
 const coarseLinear = coarseStep / coarseShare
 
-// coarseNo returns the position of a count on a scale on which all ranges have the width 1.
+// coarseNo returns the position of a count on a scale where all ranges have width 1.
 func coarseNo(n float64) float64 {
 	if n <= coarseLinear {
 		return n / coarseStep

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The values of SenderDomain.VerifiedBy: the TXT record, an operator, or that the tenant had the domain before
-// verification was introduced.
+// The values of SenderDomain.VerifiedBy: the TXT record, a server administrator, or that the tenant had the domain
+// before verification was introduced.
 const (
 	VerifiedByDNS      = "dns"
 	VerifiedByOperator = "operator"
 	VerifiedBefore     = "before"
 )
 
-// The results of the last check of a sender domain's TXT record.
+// The results of the last check for a sender domain's TXT record.
 const (
 	DomainFound      = "found"
 	DomainMissing    = "missing"     // no TXT record has this name
@@ -63,17 +63,17 @@ type DNSRecord struct {
 	Value string `json:"value" about:"Value of the record"`
 }
 
-// proofLabel is the first label of the verifying record's name. proofWord is the prefix of its value.
+// proofLabel is the first label of the verification record's name. proofWord is the prefix of its value.
 const (
 	proofLabel = "_newsletterd."
 	proofWord  = "newsletterd-verification="
 )
 
-// ErrDomainTaken is returned if a domain, or a parent of that domain, is verified for another tenant.
+// ErrDomainTaken is returned if a domain or one of its parents is verified for another tenant.
 var ErrDomainTaken = Conflictf("domain_taken",
 	"The domain or a parent domain is already verified for another tenant. Contact the server administrator.")
 
-// NewSenderDomain returns an unverified domain of a tenant with a new token. If domain is not a domain name, it
+// NewSenderDomain returns an unverified domain for a tenant, with a new token. If domain is not a domain name, it
 // returns an Invalid error.
 func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err error) {
 	d = SenderDomain{
@@ -87,7 +87,7 @@ func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err 
 }
 
 // ProposeDomain is like NewSenderDomain for a domain that must be verified. It also refuses free mail providers and
-// public suffixes, under which strangers can register domains, such as co.uk and github.io.
+// public suffixes, such as co.uk and github.io, under which anyone can register domains.
 func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 	d, err := NewSenderDomain(tenantID, domain, now)
 	if err != nil {
@@ -123,8 +123,8 @@ func (d *SenderDomain) Proves(text string) bool {
 	return strings.EqualFold(strings.Trim(text, " \t\""), proofWord+d.Token)
 }
 
-// Misplaced returns other names under which the record may have been created: the domain itself, and the names that
-// result if a provider appended the zone to a full name.
+// Misplaced returns other names that the record may have been created under: the domain itself, and the names that
+// result if a provider appends the zone to a full name.
 func (d *SenderDomain) Misplaced() []string {
 	return append([]string{d.Domain}, DoubledNames(d.Record().Name, d.Domain)...)
 }
@@ -137,7 +137,7 @@ func DomainsAbove(domain string) (all []string) {
 	return all
 }
 
-// DomainsAligned reports whether domain is aligned with the From domain. If strict is set, they must be equal,
+// DomainsAligned reports whether domain is aligned with the From domain. If strict is set, they must be equal;
 // otherwise they must belong to the same organization (RFC 7489 section 3.1).
 func DomainsAligned(domain, from string, strict bool) bool {
 	if domain == from || strict {

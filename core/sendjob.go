@@ -22,22 +22,21 @@ const (
 	JobCancelled JobStatus = "cancelled"
 )
 
-// Final reports whether the job can't change its state any more.
+// Final reports whether the state can no longer change.
 func (s JobStatus) Final() bool { return s != JobPending && s != JobRunning }
 
-// Limits of the rules about send jobs.
+// Limits for send jobs.
 const (
 	MaxSubject      = 998     // characters (RFC 5322 section 2.1.1)
-	MaxBody         = 1 << 20 // octets of each body
+	MaxBody         = 1 << 20 // bytes of each body
 	MaxTemplateName = 100     // characters
 	DefaultTemplate = "default"
 
-	// ScheduleGrace is the maximum time that scheduled_at can lie in the past. It is needed because clocks
-	// differ and requests take time.
+	// ScheduleGrace is how far in the past scheduled_at can be, because clocks differ and requests take time.
 	ScheduleGrace = time.Minute
 )
 
-// The reasons why a recipient was skipped or failed. These texts are stored and shown, so they must not change.
+// The reasons why a recipient was skipped or failed. They are stored and shown, so they must not change.
 const (
 	ReasonUnsubscribed = "unsubscribed"
 	ReasonNoProof      = "no mailed proof"
@@ -53,7 +52,7 @@ const (
 	ReasonNoReply      = "no reply to the message, twice"
 )
 
-// Stats counts the recipients of a job by outcome.
+// Stats counts a job's recipients by outcome.
 type Stats struct {
 	Recipients   int64 `db:"recipients" json:"recipients" about:"Recipients so far; grows until the job has found all of them"`
 	Sent         int64 `db:"sent" json:"sent"`
@@ -69,8 +68,8 @@ type Stats struct {
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent again: the connection was lost before a response"`
 
 	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"`
-	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
-	// unavailable. Once the recipient with that last try has an outcome, the last tries of the others may be earlier.
+	// GivesUpAt is the latest time at which a deferred recipient is tried, unless the relay is unavailable. Once the
+	// recipient with that time has an outcome, the others' last tries may be earlier.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened" about:"Part of opened: automated opens only"`
@@ -102,7 +101,7 @@ type SendJob struct {
 	FailureReason string    `db:"failure_reason"`
 	// of a running or held job; 0: not paused, or paused only while its list or tenant is inactive
 	PausedAt    Instant `db:"paused_at"`
-	PauseReason string  `db:"pause_reason"` // reason that no emails are sent at the moment; empty: not paused
+	PauseReason string  `db:"pause_reason"` // reason why no emails are currently sent; empty: not paused
 	HardBounced int64   `db:"hard_bounced"`
 	Unstoppable bool    `db:"unstoppable"` // resumed by a person, so the stop rule no longer applies
 	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients it takes; empty: the list's
@@ -121,7 +120,7 @@ const (
 	TransportPartly = "partly" // some were saved to a folder because the server was set or removed during the job
 )
 
-// CampaignCopy is a campaign as a job sends it. It never changes.
+// CampaignCopy is a campaign as sent by a job. It never changes.
 type CampaignCopy struct {
 	ID             string  `db:"id"`
 	TenantID       string  `db:"tenant_id"`
@@ -137,8 +136,8 @@ type CampaignCopy struct {
 	CreatedAt      Instant `db:"created_at"`
 }
 
-// TemplateName returns the name of the template that the campaign is sent with. It is empty if the bodies are the
-// whole content. Without a body, it is DefaultTemplate.
+// TemplateName returns the name of the campaign's template. It is empty if the bodies are the whole content. Without a
+// body, it is DefaultTemplate.
 func (c *CampaignCopy) TemplateName() string {
 	if name := templateText(c.Template, "mailer_template_name"); name != "" {
 		return name
@@ -154,8 +153,8 @@ func (c *CampaignCopy) Preheader() string {
 	return templateText(c.Template, "preheader")
 }
 
-// templateKey returns the text under key in the template object. The text is nil if the key is absent or null, and ok
-// is false if its value is not a string.
+// templateKey returns the string under key in the template object. It returns nil if the key is absent or null, and ok
+// is false if the value is not a string.
 func templateKey(object, key string) (*string, bool) {
 	if object == "" {
 		return nil, true
@@ -171,7 +170,7 @@ func templateKey(object, key string) (*string, bool) {
 	return s, true
 }
 
-// templateText returns the text under key in a validated template object, or "" if the key is absent.
+// templateText returns the string under key in a validated template object, or "" if the key is absent.
 func templateText(object, key string) string {
 	if s, _ := templateKey(object, key); s != nil {
 		return *s
@@ -179,7 +178,7 @@ func templateText(object, key string) string {
 	return ""
 }
 
-// NewJob holds the fields of a request for a send job, after both spellings were merged.
+// NewJob holds the fields of a send job request, after merging both spellings.
 type NewJob struct {
 	TenantID, ListID   string
 	Name, Subject      string
@@ -228,7 +227,7 @@ func (n *NewJob) validateContent() error {
 	return nil
 }
 
-// checkBodies returns a TooLarge error naming the first body with more than MaxBody octets.
+// checkBodies returns a TooLarge error that names the first body with more than MaxBody bytes.
 func checkBodies(html, text string) error {
 	for _, body := range [...]struct{ field, text string }{{"body_html", html}, {"body_text", text}} {
 		if len(body.text) > MaxBody {
@@ -244,8 +243,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// hasInvisible reports whether a text has characters that can't be seen: controls of the writing direction, zero-width
-// characters or soft hyphens.
+// hasInvisible reports whether s has invisible characters: bidirectional controls, zero-width characters or soft
+// hyphens.
 func hasInvisible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
@@ -275,7 +274,7 @@ func (n *NewJob) validateTemplate() error {
 	return nil
 }
 
-// ValidateTemplateName checks the name of a template.
+// ValidateTemplateName checks a template's name.
 func ValidateTemplateName(name string) *Error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
 		return Invalidf("name", "The name must have 1 to %d characters. Remove control characters and slashes.",
@@ -297,8 +296,8 @@ func validateUnsubscribeURL(link string) error {
 	return nil
 }
 
-// FillUnsubscribeURL replaces every {{unsubscribe_token}} in a URL with token. The braces may contain spaces around
-// the name. found is false if there is no such placeholder.
+// FillUnsubscribeURL replaces every {{unsubscribe_token}} in a URL with token. Spaces inside the braces are allowed.
+// found is false if there is no such placeholder.
 func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	var b strings.Builder
 	for {
@@ -353,8 +352,8 @@ func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
-// Job returns a send job for the request, and the campaign copy that the job sends. The caller must call Validate first
-// and set TenantID to the list's tenant.
+// Job returns a send job for the request, and the campaign copy that it sends. The caller must call Validate first and
+// set TenantID to the list's tenant.
 func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
 	c := CampaignCopy{
@@ -370,12 +369,12 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	return j, c
 }
 
-// JobTimes holds new times of a send job. Nil leaves a time unchanged and 0 removes it.
+// JobTimes holds new times for a send job. Nil leaves a time unchanged and 0 removes it.
 type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 
-// Move changes when a pending job starts and how long it may send. A job that can still be undone does not start
-// before the time for undoing is over. Its content and approval stay unchanged. If the job has started or ended, Move
-// returns a Conflict error. An Invalid error names the time that doesn't fit or lies in the past.
+// Move changes when a pending job starts and how long it may send. It doesn't change the content and the approval. A
+// job that can still be undone does not start before the time for undoing is over. If the job has started or ended,
+// Move returns a Conflict error. An Invalid error names the time that doesn't fit or is in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
 		return Conflictf("conflict", "The send job is %s. Only pending send jobs can be rescheduled.", j.Status)
@@ -404,11 +403,11 @@ func (j *SendJob) Move(to JobTimes, now Instant) error {
 	return nil
 }
 
-// WindowClosed reports whether the delivery window of the job is over.
+// WindowClosed reports whether the job's delivery window is over.
 func (j *SendJob) WindowClosed(now Instant) bool { return j.WindowEnd != 0 && now >= j.WindowEnd }
 
-// Start starts a job that is due. If its window is already over, the job fails instead. It reports whether the state
-// changed.
+// Start starts a job that is due, and reports whether its state changed. If its window is already over, the job fails
+// instead.
 func (j *SendJob) Start(now Instant) bool {
 	switch {
 	case j.Status != JobPending:
@@ -425,7 +424,7 @@ func (j *SendJob) Start(now Instant) bool {
 // Cancel cancels a pending or running job and reports whether it did. It doesn't change a job in a final state.
 func (j *SendJob) Cancel(now Instant) bool { return j.end(JobCancelled, now) }
 
-// Fail ends a pending or running job for a reason that affects all recipients, and reports whether it did.
+// Fail ends a pending or running job as failed, for a reason that affects all recipients, and reports whether it did.
 func (j *SendJob) Fail(reason string, now Instant) bool {
 	if !j.end(JobFailed, now) {
 		return false
@@ -450,7 +449,7 @@ func (j *SendJob) end(s JobStatus, now Instant) bool {
 	return true
 }
 
-// retrySchedule holds how long to wait after each temporary failure of a recipient. The last wait repeats.
+// retrySchedule holds the waits after a recipient's temporary failures. The last wait repeats.
 var retrySchedule = [...]time.Duration{
 	5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
@@ -458,8 +457,8 @@ var retrySchedule = [...]time.Duration{
 // RetryFor is how long a recipient is retried in total.
 const RetryFor = 48 * time.Hour
 
-// NextTry returns when a recipient is due again after tries temporary failures, the last of them just now. ok is
-// false if the time for retries or the job's window ends before that.
+// NextTry returns when a recipient is due again after tries temporary failures, the last one at now. ok is false if the
+// time for retries or the job's window ends before that.
 func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	var spent, wait time.Duration
 	for i := range tries {
@@ -473,7 +472,7 @@ func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	return at, !j.WindowClosed(at)
 }
 
-// LastTry returns when a recipient is tried for the last time if every try fails. So far, tries attempts have failed,
+// LastTry returns when a recipient is tried for the last time if every try fails. tries attempts have failed so far,
 // and the next one is at due.
 func (j *SendJob) LastTry(tries int, due Instant) Instant {
 	for {

@@ -14,7 +14,7 @@ type Share struct {
 // PermissionRead is the only permission of a share.
 const PermissionRead = "read"
 
-// MaxShares is the maximum number of shares of a model.
+// MaxShares is the maximum number of shares per model.
 const MaxShares = 500
 
 // ShareInput holds the fields of a share that an owner sets. Nil means not given.
@@ -29,8 +29,8 @@ func (in *ShareInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[ShareInput, Share](unknown)
 }
 
-// NewShare returns a new share of a model, for either a user id or an address. It returns an error if that person is
-// the owner.
+// NewShare returns a new share of a model with either a user id or an address. It returns an error if that is the
+// owner.
 func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
 	switch {
@@ -47,7 +47,7 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 	return s, s.Change(ShareInput{Permission: in.Permission})
 }
 
-// Change applies the fields of in. The person of a share can't be changed.
+// Change applies the fields of in. The person can't be changed.
 func (s *Share) Change(in ShareInput) error {
 	if in.UserID != nil && *in.UserID != s.UserID {
 		return Invalidf("user_id", "user_id can't be changed. Leave it out.")

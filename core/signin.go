@@ -10,8 +10,8 @@ const (
 	FamilyAdmin    = "admin"  // created on the command line
 )
 
-// Family is one sign-in of a user at a client. Its id is the sid of all tokens issued from it. Revoking the family
-// ends them all. For a token that a client got for itself, there is a family only once it is revoked.
+// Family is one sign-in of a user at a client. Its id is the sid of all its tokens. Revoking the family ends them all.
+// A client's token for itself has a family only once it is revoked.
 type Family struct {
 	ID        string  `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind" about:"How the sign-in started: password, code, client or admin"`
@@ -32,7 +32,7 @@ type Family struct {
 	Claims    string  `db:"claims" json:"claims,omitempty" about:"Individually requested claims, such as id_token.email"`
 }
 
-// TokenState is the data that decides whether the tokens of a family are valid now, and what they permit.
+// TokenState is the data that decides whether a family's tokens are valid, and what they permit.
 type TokenState struct {
 	Family
 	Email         Email
@@ -43,7 +43,7 @@ type TokenState struct {
 	Live bool
 }
 
-// TokenClient is the data of a client that the token endpoint needs. The built-in client has no row.
+// TokenClient is the client data that the token endpoint needs. The built-in client has no row.
 type TokenClient struct {
 	ID           string
 	TenantID     string
@@ -65,10 +65,10 @@ type TokenClient struct {
 	Epoch     int64 // increases when the client is disabled, which ends the tokens it got for itself
 }
 
-// MaxAccessTTL is the maximum lifetime of an access token, except for tokens of the command line.
+// MaxAccessTTL is the maximum lifetime of an access token, except for tokens created on the command line.
 const MaxAccessTTL = 24 * time.Hour
 
-// Browser is a browser in which a user is signed in to newsletterd. The session data contains its id.
+// Browser is a browser that is signed in to newsletterd. The session data contains its id.
 type Browser struct {
 	ID        string  `db:"id" json:"id"`
 	UserID    string  `db:"user_id" json:"-"`
@@ -88,7 +88,7 @@ type Visitor struct {
 	Consent []string // scopes that the user has granted the client in question
 }
 
-// Allowance is a user's consent for a client.
+// Allowance is a user's consent to a client.
 type Allowance struct {
 	ClientID   string  `db:"client_id" json:"client_id"`
 	ClientName string  `db:"client_name" json:"client_name"`
@@ -96,7 +96,7 @@ type Allowance struct {
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 }
 
-// ClientSignIn is a token family with the name of its client.
+// ClientSignIn is a token family with its client's name.
 type ClientSignIn struct {
 	Family
 	ClientName string `db:"client_name" json:"client_name" about:"Name of the client"`

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// The reasons why a running job sends no emails at the moment. These texts are shown and stored, so they must not
-// change.
+// The reasons why a running job currently sends no emails. They are shown and stored, so they must not change.
 const (
 	PauseTenant = "tenant suspended"
 	PauseList   = "list inactive"
 	HoldSender  = "sender refused by the relay"
 )
 
-// The beginnings of reasons that continue with figures, after a colon or a space. They must not change either.
+// The beginnings of reasons that continue with figures, after a colon or a space. They must not change, either.
 const (
 	PauseFirst      = "first recipients"
 	PauseBounces    = "too many hard bounces"
@@ -22,10 +21,10 @@ const (
 )
 
 // PauseRestored is the prefix of the reason for jobs, including pending ones, that are held because the database was
-// copied or restored. It is unknown which emails they sent since that copy was created.
+// copied or restored. It is unknown which emails they have sent since the copy was created.
 const PauseRestored = "restored"
 
-// HoldQuota returns the reason for a job that waits for the next day's quota. whose is "tenant" or "relay".
+// HoldQuota returns the reason for a job that is waiting for the next day's quota. whose is "tenant" or "relay".
 func HoldQuota(whose string, until Instant) string {
 	return HoldDaily + " of the " + whose + " used up until " + until.String()
 }
@@ -34,12 +33,12 @@ func HoldQuota(whose string, until Instant) string {
 // addresses that don't exist. The zero value never pauses a job.
 type StopRule struct {
 	Complaints  float64 // share of the sent emails, from 0 to 1; 0: not checked
-	HardBounces float64 // share of the emails that the relay accepted or refused; 0: not checked
-	Sample      int64   // number of emails from which a share is meaningful
+	HardBounces float64 // share of emails that the relay accepted or refused; 0: not checked
+	Sample      int64   // number of emails that makes a share meaningful
 }
 
-// Judge returns the reason why a job must pause, or "" if it may continue. The limit of hard bounces for Sample emails
-// also applies before that many were sent. Complaints are checked only after Sample emails were sent.
+// Judge returns the reason why a job must pause, or "" if it may continue. Before Sample emails have been sent, the
+// hard bounce limit is the one for Sample emails, and complaints are not checked.
 func (r StopRule) Judge(j *SendJob) string {
 	if j.Unstoppable || j.Status != JobRunning {
 		return ""
@@ -55,7 +54,7 @@ func (r StopRule) Judge(j *SendJob) string {
 	return ""
 }
 
-// PausePerson is the reason of a job paused by a person.
+// PausePerson is the reason for a job paused by a person.
 const PausePerson = "by a person"
 
 // Pause pauses a running job and reports whether the state changed.
@@ -67,8 +66,8 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 	return true
 }
 
-// PauseByPerson pauses a job that has not ended until a person resumes it. If the job is already paused or has ended,
-// it returns ErrConflict.
+// PauseByPerson pauses a job until a person resumes it. If the job is already paused or has ended, it returns
+// ErrConflict.
 func (j *SendJob) PauseByPerson(now Instant) error {
 	switch {
 	case j.Status.Final():
@@ -83,15 +82,15 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 // PauseLink is the prefix of the reason for a job with a link that does not respond.
 const PauseLink = "dead link"
 
-// PausedForHarm reports whether the daemon paused the job because it may harm others or send an email twice. A pause
-// by a person, a sender that is no longer the tenant's, a dead link and a segment concern only the tenant.
+// PausedForHarm reports whether the daemon paused the job because it may harm others or send an email twice. Pauses by
+// a person, and those for a sender that is no longer the tenant's, a dead link or a segment, concern only the tenant.
 func (j *SendJob) PausedForHarm() bool {
 	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender &&
 		!strings.HasPrefix(j.PauseReason, PauseLink) && !strings.HasPrefix(j.PauseReason, PauseSegment)
 }
 
-// Resume resumes a paused job. If the stop rule paused the job, that rule no longer applies to it. If the job is not
-// paused, waits for something, or has ended, Resume returns ErrConflict.
+// Resume resumes a paused job. If the stop rule paused it, the rule no longer applies to it. If the job is not paused,
+// is waiting for something, or has ended, Resume returns ErrConflict.
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():
@@ -108,9 +107,9 @@ func (j *SendJob) Resume() error {
 	return nil
 }
 
-// Retry returns a job that sends the content of j to the recipients that j didn't reach. If j ended before all
-// recipients were known, the new job also covers the remaining subscribers of the list. If there is nothing to retry,
-// or j has not ended, Retry returns ErrConflict.
+// Retry returns a job that sends j's content to the recipients that j didn't reach. If j ended before all recipients
+// were known, the new job also covers the list's remaining subscribers. If there is nothing to retry, or j has not
+// ended, Retry returns ErrConflict.
 func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	switch {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:

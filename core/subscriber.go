@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// Status is the status of a subscriber on the send side and in subscriber payloads.
+// Status is a subscriber's status on the send side and in subscriber payloads.
 type Status string
 
 // The statuses of a subscriber. The member side sets the first two; the others are blocks.
@@ -28,7 +28,7 @@ func (s Status) strength() int {
 	return 0
 }
 
-// Limits of the rules about subscribers.
+// Limits for subscribers.
 const (
 	MaxClockAhead    = 300 * time.Second   // an instant further ahead is replaced by the time of receipt
 	MaxSoftBounces   = 5                   // consecutive soft bounces without a delivery in between
@@ -36,8 +36,8 @@ const (
 	DoubtPeriod      = 90 * 24 * time.Hour // time within which the second doubtful bounce counts
 )
 
-// Subscriber is one address of one list on the send side. MemberStatus is the last status reported by the member
-// side. Block, if set, forbids emailing the address whatever that status is. Each has its own instant.
+// Subscriber is one address of one list on the send side. MemberStatus is the last status reported by the member side.
+// Block, if set, forbids emailing the address regardless of that status. Each has its own instant.
 type Subscriber struct {
 	ListID         string      `db:"list_id"`
 	EmailKey       string      `db:"email_key"`
@@ -57,7 +57,7 @@ type Subscriber struct {
 	JoinedAt       Instant     `db:"joined_at"` // when the member side last reactivated it; 0: never, see Joined
 }
 
-// Joined returns the start of the present subscription. It is meaningful only while the member status is active.
+// Joined returns the start of the current subscription. It is meaningful only while the member status is active.
 func (s *Subscriber) Joined() Instant {
 	if s.JoinedAt != 0 {
 		return s.JoinedAt
@@ -76,7 +76,7 @@ func (s *Subscriber) Status() Status {
 // Mailable reports whether a job may email the subscriber.
 func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && s.Block == NotBlocked }
 
-// Apply applies one subscriber of an event or, if eventType is empty, of a full-sync batch. It reports whether
+// Apply applies one subscriber from an event or, if eventType is empty, from a full-sync batch. It reports whether
 // anything changed.
 //
 // Events may arrive in any order: the member status with the newest instant wins, and unsubscribed wins between equal
@@ -139,7 +139,7 @@ func (s *Subscriber) block(b Status, at Instant) bool {
 }
 
 // Absent applies a full sync that did not contain the subscriber, and reports whether anything changed. A subscriber
-// that has not changed since the sync started counts as unsubscribed from that time.
+// that has not changed since the sync started counts as unsubscribed from the start of the sync.
 func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	if s.SyncNo >= syncNo || s.MemberStatusAt > startedAt || s.MemberStatus == StatusUnsubscribed {
 		return false
@@ -148,14 +148,14 @@ func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	return true
 }
 
-// The effects that a mail provider's event has on an address.
+// The effects of a mail provider's event on an address.
 const (
 	HardBounce  = "hard"
 	SoftBounce  = "soft"
 	Complaint   = "complaint"
 	Suppression = "suppression"
 	Delivery    = "delivery"
-	// DoubtfulBounce means that the address probably does not exist. Two in a row block it.
+	// DoubtfulBounce means that the address probably doesn't exist. Two in a row block it.
 	DoubtfulBounce = "doubtful"
 )
 
@@ -197,12 +197,12 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	return changed
 }
 
-// doubt records a doubtful bounce and blocks the subscriber at the second one.
+// doubt records a doubtful bounce and blocks the subscriber on the second one.
 func (s *Subscriber) doubt(at Instant) {
 	switch since := at.Sub(s.DoubtedAt); {
 	case s.DoubtedAt == 0 || since > DoubtPeriod:
 		s.DoubtedAt = at
-	case since < -DoubtPeriod: // reported late: it says nothing about the present
+	case since < -DoubtPeriod: // reported late: it says nothing about the current state
 	default:
 		s.block(StatusBounced, at)
 	}

@@ -7,18 +7,18 @@ const (
 	SubscriptionUnsubscribed = "unsubscribed"
 )
 
-// The ways in which a subscription's current state was proved.
+// How a subscription's current state was proved.
 const (
-	ProofResponse = "response" // token from the response to subscribe: proves nothing about the mailbox
+	ProofResponse = "response" // token from the subscribe response: proves nothing about the mailbox
 	ProofMailed   = "mailed"   // token that only the mailbox received
-	ProofImport   = "import"   // the operator vouches for it
+	ProofImport   = "import"   // the importing person vouches for it
 	ProofAdmin    = "admin"
 	ProofUndo     = "undo" // link in the email about an unsubscribe
 	// pending, but unsubscribed according to a file: only the person's own confirmation activates it
 	ProofLeft = "left"
 )
 
-// Subscription is one address on one list on the member side. Its id is derived from both, so that responses don't
+// Subscription is one address on one list on the member side. Its id is derived from the two, so that responses don't
 // reveal whether the address is subscribed.
 type Subscription struct {
 	ID          string      `db:"id" json:"id"`
@@ -65,14 +65,14 @@ func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscr
 	return SubscribeStarted
 }
 
-// Confirm activates a pending subscription. If it is already active, Confirm returns no event and no error. It
-// returns ErrInvalidToken for a token of another generation, or after an unsubscribe.
+// Confirm activates a pending subscription. If it is already active, Confirm returns no event and no error. It returns
+// ErrInvalidToken for a token from another generation, or after an unsubscribe.
 func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Change, error) {
 	if generation != s.Generation || s.Status != SubscriptionPending && s.Status != SubscriptionActive {
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		// This proves the mailbox, or replaces the statement of a file by the subscriber's own.
+		// This proves the mailbox, or replaces a file's statement with the subscriber's own.
 		if proof == ProofMailed || s.Proof == ProofImport {
 			s.Proof = proof
 		}
@@ -96,7 +96,7 @@ func (s *Subscription) Unsubscribe(now Instant) *Change {
 	return nil
 }
 
-// Resume undoes the unsubscribe that happened at left. The subscription is active again, in the same generation and
+// Resume undoes the unsubscribe at the instant left. The subscription becomes active again, in the same generation and
 // with its earlier proof. If it is already active, Resume returns no event and no error. If anything happened since
 // that unsubscribe, or the subscription was never confirmed, it returns ErrInvalidToken.
 func (s *Subscription) Resume(left, now Instant) (*Change, error) {
@@ -126,17 +126,17 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	return s.change(EventPreferences, now)
 }
 
-// Left reports whether the address unsubscribed and has not confirmed a new subscription. Anyone can request one for
-// that address, so a pending request is not the person's decision.
+// Left reports whether the address unsubscribed and has not confirmed a new subscription. Anyone can request one, so a
+// pending request is not the person's decision.
 func (s *Subscription) Left() bool {
 	return s.Status == SubscriptionUnsubscribed ||
 		s.Status == SubscriptionPending && (s.Generation > 1 || s.Proof == ProofLeft)
 }
 
-// Import applies a row of an operator's file. The status is active or pending. The proof applies to an active
-// subscription: ProofImport, or ProofAdmin for an address that an operator adds manually. Importing the same row
-// twice changes nothing, and no file resubscribes an address that unsubscribed (see Left).
-// changed reports whether the record must be saved. A subscription that is not active can change without an event.
+// Import applies a row from an imported file. The status is active or pending. The proof applies to an active
+// subscription: ProofImport, or ProofAdmin for an address that was added manually. Importing the same row twice changes
+// nothing, and no file resubscribes an address that unsubscribed (see Left). changed reports whether the record must be
+// saved. A subscription that is not active can change without an event.
 func (s *Subscription) Import(email Email, status, proof string, p Preferences, now Instant) (c *Change, changed bool) {
 	if s.Left() {
 		return nil, false
@@ -176,8 +176,8 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
-// Vouch records that an operator manually added, as active, an address that a file had activated. From then on, undoing
-// the import of that file doesn't affect the address. Vouch reports whether it changed s.
+// Vouch records that an address that a file had activated was also added manually as active. Undoing that file's import
+// then doesn't affect the address. Vouch reports whether it changed s.
 func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
 		return false
@@ -196,8 +196,8 @@ func (s *Subscription) move(status string, now Instant) {
 	s.Status, s.ChangedAt = status, now
 }
 
-// change returns an event of the given type with its instant. The instants of a subscription always increase, even if
-// the clock does not, because receivers drop events older than the last one.
+// change returns an event with the given type and its instant. A subscription's instants always increase, even if the
+// clock doesn't, because receivers drop events older than the last one.
 func (s *Subscription) change(eventType string, now Instant) *Change {
 	s.EventAt = max(now, s.EventAt+1)
 	return &Change{EventType: eventType, OccurredAt: s.EventAt}
@@ -211,7 +211,7 @@ const (
 	ConsentResumed      = "resumed"
 	ConsentDisabled     = "disabled"
 	ConsentImported     = "imported"
-	// a file called an address unsubscribed that was not on the list
+	// a file marked an address that was not on the list as unsubscribed
 	ConsentImportedLeft = "imported_unsubscribed"
 
 	ConsentTracking          = "tracking_agreed" // to opens and clicks that identify the subscriber
@@ -242,10 +242,10 @@ type Origin struct {
 	UserAgent string `db:"user_agent" json:"user_agent"`
 }
 
-// MaxOrigin is the maximum length of each text of an Origin, in bytes. These texts are untrusted.
+// MaxOrigin is the maximum length of each string in an Origin, in bytes. They are untrusted.
 const MaxOrigin = 255
 
-// Trim returns o with TrimText applied to each text.
+// Trim returns o with TrimText applied to each string.
 func (o Origin) Trim() Origin {
 	return Origin{Source: TrimText(o.Source), Remote: TrimText(o.Remote), UserAgent: TrimText(o.UserAgent)}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// These events summarize others for an endpoint. They are sent whatever types the endpoint has chosen.
+// These events summarize others for an endpoint. Endpoints get them regardless of their chosen types.
 const (
 	EventDropped      = "webhook.events_dropped" // too many events waited, so later ones were dropped
 	EventImported     = "import.completed"       // an import that changed more than MaxImportEvents subscribers ended
@@ -18,15 +18,14 @@ const (
 // events.
 const MaxEndpointEvents = 100_000
 
-// MaxEndpointBytes is the maximum total size of the events waiting for an endpoint. Most events have some hundred
+// MaxEndpointBytes is the maximum total size of the events waiting for an endpoint. Most events have a few hundred
 // bytes.
 const MaxEndpointBytes = 64 << 20
 
-// MaxImportEvents is the maximum number of subscribers of an import that are reported to endpoints in separate
-// events.
+// MaxImportEvents is the maximum number of subscribers per import that are reported to endpoints in separate events.
 const MaxImportEvents = 10_000
 
-// EventTypes returns the types of events in the outbox.
+// EventTypes returns the event types in the outbox.
 func EventTypes() []string {
 	return []string{
 		EventActivated, EventUnsubscribed, EventPreferences, EventDropped, EventImported, EventImportUndone,
@@ -40,7 +39,7 @@ func IsSummary(eventType string) bool {
 	return slices.Contains([]string{EventDropped, EventImported, EventImportUndone, EventBulkEnded}, eventType)
 }
 
-// Dropped counts the dropped events of an endpoint.
+// Dropped counts an endpoint's dropped events.
 type Dropped struct {
 	From   Instant          `json:"from"` // occurred_at of the first and last
 	To     Instant          `json:"to"`
@@ -68,7 +67,7 @@ func (d *Dropped) Merge(o Dropped) {
 	d.Types = slices.Sorted(maps.Keys(d.Counts))
 }
 
-// SummaryEvent is an event of a type for which IsSummary returns true, in wire form.
+// SummaryEvent is an event for which IsSummary returns true, in wire form.
 type SummaryEvent struct {
 	ID       string `json:"event_id"`
 	Type     string `json:"event_type"`
@@ -87,7 +86,7 @@ type SummaryEvent struct {
 	OccurredAt Instant          `json:"occurred_at"`
 }
 
-// DroppedEvent returns the event that reports dropped events. It occurs at the instant of the last dropped one.
+// DroppedEvent returns the event that reports dropped events. Its instant is that of the last dropped event.
 func DroppedEvent(id, tenantID string, d Dropped) *SummaryEvent {
 	return &SummaryEvent{
 		ID: id, Type: EventDropped, TenantID: tenantID, From: d.From, To: d.To, Types: d.Types, Counts: d.Counts,

@@ -1,12 +1,12 @@
 package core
 
-// KindDisabled is the kind of an address that the member service blocks. The other kinds are the blocks of the send
-// side: StatusBounced, StatusComplaint and StatusSuppressed. The record that remains of an erased address has one of
-// these kinds or KindLeft.
+// KindDisabled is the kind of an address that the member service blocks. The other kinds are the send side's blocks:
+// StatusBounced, StatusComplaint and StatusSuppressed. The remaining record of an erased address has one of these kinds
+// or KindLeft.
 const KindDisabled = "disabled"
 
-// KindLeft is the kind of an erased address that no import can add to a list of the tenant. The person may subscribe
-// again, which affects only the lists they confirm.
+// KindLeft is the kind of an erased address that no import can add to any of the tenant's lists. The person may
+// subscribe again, which affects only the lists they confirm.
 const KindLeft = "left"
 
 // Suppressed is one reason not to email an address, on the member side or the send side.

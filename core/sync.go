@@ -1,7 +1,7 @@
 package core
 
-// Sync is an outgoing full sync. Before it is planned it has no batches, so that several changes can request the same
-// one.
+// Sync is an outgoing full sync. Until it is planned, it has no batches, so that several changes can request the same
+// sync.
 type Sync struct {
 	ID         string  `db:"id" json:"sync_id"`
 	TenantID   string  `db:"tenant_id" json:"tenant_id"`
@@ -36,7 +36,7 @@ func (y *Sync) State() string {
 	return SyncWaiting
 }
 
-// SyncBatch is one batch of a planned sync that is not delivered yet.
+// SyncBatch is an undelivered batch of a planned sync.
 type SyncBatch struct {
 	SyncID  string  `db:"sync_id"`
 	BatchNo int     `db:"batch_no"`

@@ -7,12 +7,12 @@ import (
 
 // Limits of tags.
 const (
-	MaxTags      = 500 // tags of a tenant
-	MaxTagsOfOne = 50  // tags of a person
+	MaxTags      = 500 // tags per tenant
+	MaxTagsOfOne = 50  // tags per person
 	MaxTagName   = 60  // characters
 )
 
-// Tag is a label that a team gives to people. Only members of the team see and change it.
+// Tag is a label that a team gives to people. Only team members can see and change it.
 type Tag struct {
 	No        int64   `json:"-" db:"no"`
 	ID        string  `json:"id" db:"id"`
@@ -23,7 +23,7 @@ type Tag struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// TagKey folds the name of a tag. Names with the same key are the same name.
+// TagKey returns the folded form of a tag's name. Names with the same key are considered equal.
 func TagKey(name string) string { return foldText(strings.TrimSpace(name)) }
 
 // NewTag returns a new tag for a tenant.
@@ -32,9 +32,9 @@ func NewTag(tenantID, name string, now Instant) (Tag, error) {
 	return t, t.Rename(name, now)
 }
 
-// CheckTagName returns an error for a name that a tag can't have. name has no spaces around it. Invisible characters
-// would make two tags look alike, and commas and semicolons separate tags in files. An ID isn't allowed either, because
-// a rule with an ID means the tag with that ID.
+// CheckTagName returns an error for a name that a tag can't have. name must already be trimmed. Invisible characters
+// would make two tags look alike, and commas and semicolons separate tags in files. An ID isn't allowed, either,
+// because a rule with an ID refers to the tag with that ID.
 func CheckTagName(name string) error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTagName || hasControl(name) || !utf8.ValidString(name) {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
@@ -77,7 +77,7 @@ func ErrTagUsed(by []Segment) *Error {
 	return Conflictf("tag_in_use", "The segment %q uses this tag. Remove the tag from the segment first.", by[0].Name)
 }
 
-// ErrTagOfList returns the Conflict error for deleting a tag that a list gives to new subscribers.
+// ErrTagOfList returns the Conflict error for deleting a tag that a list adds to new subscribers.
 func ErrTagOfList(name string) *Error {
 	return Conflictf("tag_in_use", "The list %q adds this tag to new subscribers. Clear the list's signup_tag_id "+
 		"first.", name)

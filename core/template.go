@@ -1,6 +1,6 @@
 package core
 
-// Template is an email template of a tenant, or a layout around other templates ({{content}}).
+// Template is a tenant's email template, or a layout around other templates ({{content}}).
 type Template struct {
 	ID        string  `db:"id" json:"id"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id"`
@@ -12,8 +12,7 @@ type Template struct {
 	UpdatedAt Instant `db:"updated_at" json:"updated_at"`
 }
 
-// BuiltInTemplate returns the default template for a tenant that has none of its own. It contains only the job's
-// content.
+// BuiltInTemplate returns the default template for a tenant without one. It contains only the job's content.
 func BuiltInTemplate(tenantID string) Template {
 	return Template{TenantID: tenantID, Name: DefaultTemplate, BodyHTML: "{{content}}", BodyText: "{{content}}"}
 }
@@ -51,8 +50,8 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	return nil
 }
 
-// TemplateUse is a record that needs a template, which therefore can't be deleted: another template with this layout,
-// an unsent campaign, or a send job that has not started and has not frozen it.
+// TemplateUse is a record that prevents deleting a template that it needs: another template with this layout, an unsent
+// campaign, or a send job that has neither started nor frozen it.
 type TemplateUse struct {
 	Kind       string `db:"kind" json:"kind" enum:"template|campaign|job" about:"What uses the template"`
 	ID         string `db:"id" json:"id"`
@@ -72,7 +71,7 @@ func ErrTemplateUsed(uses []TemplateUse) *Error {
 		uses[0].Kind, uses[0].Name, more)
 }
 
-// Content holds all the data from which a job's emails are rendered.
+// Content holds all data for rendering a job's emails.
 type Content struct {
 	Copy     CampaignCopy
 	List     List

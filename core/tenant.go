@@ -28,7 +28,7 @@ type Tenant struct {
 	MailFromName  string  `json:"mail_from_name,omitempty" db:"mail_from_name"`
 	ReplyTo       string  `json:"reply_to,omitempty" db:"reply_to"`
 	PostalAddress string  `json:"postal_address,omitempty" db:"postal_address"`
-	PublicURL     string  `json:"public_url,omitempty" db:"public_url"` // origin of links in emails
+	PublicURL     string  `json:"public_url,omitempty" db:"public_url"` // link origin in emails
 	BrandName     string  `json:"brand_name,omitempty" db:"brand_name"`
 	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
 	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
@@ -40,9 +40,9 @@ type Tenant struct {
 
 	MailTexts MailTexts `json:"mail_texts" db:"mail_texts"`
 
-	// disables tracking of opens and clicks, whatever a job asks for
+	// disables tracking of opens and clicks, regardless of a job's setting
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
-	// counts opens and clicks without identifying subscribers, whatever a job asks for
+	// counts opens and clicks without identifying subscribers, regardless of a job's setting
 	TotalsOnly bool `json:"totals_only,omitempty" db:"totals_only"`
 	// identifies subscribers in opens and clicks only if they agreed; others are counted as with totals_only
 	TrackingConsent bool `json:"tracking_consent,omitempty" db:"tracking_consent"`
@@ -98,7 +98,7 @@ type TenantInput struct {
 	SendLimits *SendLimits `json:"send_limits" like:"period"`
 }
 
-// NewTenant returns a new tenant created from in. It ignores an id in the input.
+// NewTenant returns a new tenant created from in. It ignores in's id.
 func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	t := Tenant{
 		ID: NewID(), Status: TenantActive, Domains: Strings{}, Approval: ApprovalNone, CreatedAt: now, UpdatedAt: now,
@@ -108,8 +108,8 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	return t, err
 }
 
-// Change applies the fields of in. Only operators may set the status and the domains; a domain that the tenant
-// verifies is added by its DNS check. The error joins the errors of all invalid fields.
+// Change applies the fields of in. Only server administrators may set the status and the domains; the DNS check adds
+// domains that the tenant verifies. The error joins the errors of all invalid fields.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed. Leave it out.")
@@ -209,10 +209,10 @@ func take(to, from *string) {
 	}
 }
 
-// Origin returns the origin of links in the tenant's emails: its PublicURL or, if that is empty, the daemon's.
+// Origin returns the origin for links in the tenant's emails: its PublicURL or, if that is empty, the daemon's.
 func (t *Tenant) Origin(daemon string) string { return cmp.Or(t.PublicURL, daemon) }
 
-// MaxDomains is the maximum number of domains of a tenant.
+// MaxDomains is the maximum number of domains per tenant.
 const MaxDomains = 100
 
 // Validate checks every field and normalizes domains and addresses. The error joins the errors of all invalid fields.
@@ -307,8 +307,8 @@ func checkName(s *string, field string) error {
 	return nil
 }
 
-// checkText trims white space around a text and refuses control characters. A multiline text may contain line ends;
-// they become LF.
+// checkText trims white space around s and refuses control characters. If multiline is set, line ends are allowed and
+// become LF.
 func checkText(s *string, field string, limit int, multiline bool) error {
 	t := strings.TrimSpace(*s)
 	if multiline {
@@ -338,8 +338,8 @@ func checkAddress(s *string, field string) error {
 	return nil
 }
 
-// isWebURL reports whether s is an absolute http or https URL without user information. Its host must be plain,
-// because the content security policy of a page may have to name it.
+// isWebURL reports whether s is an absolute http or https URL without user information. Its host must be plain, because
+// a page's content security policy may have to name it.
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) &&
@@ -347,8 +347,8 @@ func isWebURL(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 
-// hasWholeHost reports whether the host of a URL may be public: it contains a dot, is an IP address, or is localhost,
-// for testing. A single label is usually an incomplete host name.
+// hasWholeHost reports whether a URL's host may be public: it contains a dot, is an IP address, or is localhost, for
+// testing. A single label is usually an incomplete host name.
 func hasWholeHost(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (strings.ContainsAny(u.Hostname(), ".:") || u.Hostname() == "localhost")
@@ -363,5 +363,6 @@ func isOrigin(s string) bool {
 // maxURL is the maximum length of a record's URL, in bytes.
 const maxURL = 2000
 
-// SenderName returns the sender name of the tenant's emails: MailFromName, BrandName or Name, whichever is set first.
+// SenderName returns the sender name for the tenant's emails: the first of MailFromName, BrandName and Name that is
+// set.
 func (t *Tenant) SenderName() string { return cmp.Or(t.MailFromName, t.BrandName, t.Name) }

@@ -2,10 +2,10 @@ package core
 
 import "slices"
 
-// MaxTestAddresses is the maximum number of addresses in the test group of a tenant or a campaign.
+// MaxTestAddresses is the maximum number of addresses in a tenant's or a campaign's test group.
 const MaxTestAddresses = 20
 
-// checkTestGroup validates and normalizes the addresses of a test group and removes duplicates.
+// checkTestGroup validates and normalizes a test group's addresses and removes duplicates.
 func checkTestGroup(group []string) ([]string, error) {
 	if len(group) > MaxTestAddresses {
 		return nil, Invalidf("test_addresses", "test_addresses must have at most %d entries. Remove some.",
@@ -31,7 +31,7 @@ func holdsAddress(group []string, email Email) bool {
 // Tests reports whether an address is in the tenant's test group.
 func (t *Tenant) Tests(email Email) bool { return holdsAddress(t.TestAddresses, email) }
 
-// TestGroup returns the default recipients of a campaign's tests: its own test group or, if that is empty, the
+// TestGroup returns the default recipients for a campaign's test emails: its own test group or, if that is empty, the
 // tenant's.
 func (f *CampaignFields) TestGroup(t *Tenant) []string {
 	if len(f.TestAddresses) > 0 {

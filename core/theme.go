@@ -17,7 +17,7 @@ const (
 	MastheadLeft   = "left"   // plain name on the left
 )
 
-// ThemeFonts lists the names of font stacks whose fonts computers usually have.
+// ThemeFonts lists font stacks that computers usually have fonts for.
 var ThemeFonts = []string{
 	"system", "helvetica", "verdana", "trebuchet", "tahoma", "georgia", "palatino", "times", "courier",
 }
@@ -29,7 +29,7 @@ const (
 	MaxSocial     = 10   // links
 )
 
-// ThemeColors holds the colors of a theme for light or dark mode, each in the form #rrggbb.
+// ThemeColors holds a theme's colors for light or dark mode, each in the form #rrggbb.
 type ThemeColors struct {
 	Page   string `json:"page" about:"Background of the email"`
 	Card   string `json:"card" about:"Background of the text"`
@@ -49,13 +49,13 @@ func (c ThemeColors) Column() string { return jsonColumn(c, false, "") }
 // Scan implements sql.Scanner.
 func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
 
-// SocialLink links to a profile of the sender on another site.
+// SocialLink links to the sender's profile on another site.
 type SocialLink struct {
 	Name string `json:"name" like:"social_name" min:"1" max:"60" about:"Name of the site, such as Mastodon"`
 	URL  string `json:"url" like:"social_url" min:"1" max:"2000" about:"URL of your profile"`
 }
 
-// SocialLinks lists the links in the footer of a theme.
+// SocialLinks lists the links in a theme's footer.
 type SocialLinks []SocialLink
 
 // Column returns the value to store in the database column.
@@ -67,7 +67,7 @@ func (l *SocialLinks) Scan(src any) error { return scanJSON(src, (*[]SocialLink)
 // MarshalJSON returns a JSON array, even if l is nil.
 func (l SocialLinks) MarshalJSON() ([]byte, error) { return []byte(l.Column()), nil }
 
-// Theme is the design of a tenant's emails. It has its own copy of all values, taken from its base when it was
+// Theme is the design of a tenant's emails. It has its own copies of all values, taken from its base when it was
 // created.
 type Theme struct {
 	ID            string      `json:"id" db:"id"`
@@ -128,7 +128,7 @@ type ThemeInput struct {
 	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 
-// AdjustedColor is a color of a theme on which text is not readable, with the color that emails use instead.
+// AdjustedColor is a theme color on which text is not readable, and the color that emails use instead.
 type AdjustedColor struct {
 	Palette string `json:"palette" enum:"light|dark" about:"Colors of light or of dark mode"`
 	Color   string `json:"color" about:"Field of the palette, for example link"`
@@ -186,7 +186,7 @@ func (t *Theme) Change(in ThemeInput, now Instant) error {
 	return t.validate()
 }
 
-// themeSize is a number of a theme with its limits.
+// themeSize is a number in a theme with its limits.
 type themeSize struct {
 	name        string
 	to, from    *int
@@ -256,7 +256,7 @@ func (t *Theme) validate() error {
 	return t.validateFooter()
 }
 
-// validateFooter checks the texts and links of the footer. They must not contain placeholders.
+// validateFooter checks the footer's texts and links. They must not contain placeholders.
 func (t *Theme) validateFooter() error {
 	for _, f := range []struct {
 		text *string

@@ -23,8 +23,8 @@ type Link struct {
 	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero" about:"Time of the suggestion"`
 }
 
-// EngagedHour counts first opens and clicks of a campaign within one hour. Only people count. If the emails identify
-// no subscribers, it counts opens and clicks instead.
+// EngagedHour counts people's first opens and clicks of a campaign in a given hour. If the emails identify no
+// subscribers, it counts all opens and clicks.
 type EngagedHour struct {
 	At      Instant `db:"at" json:"at" about:"Start of the hour"`
 	Opened  int64   `db:"opened" json:"opened" about:"First opens in this hour; all opens if the emails identify no one"`
@@ -37,16 +37,16 @@ var ErrProposalNotFound = &Error{
 		"instead.",
 }
 
-// ErrLinkNotFound is returned for a link that is in no email of the campaign.
+// ErrLinkNotFound is returned for a link that is in none of the campaign's emails.
 var ErrLinkNotFound = &Error{
 	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link. Choose a " +
 		"link from the campaign's report.",
 }
 
-// MaxTarget is the maximum length of a tracked link's target, in octets.
+// MaxTarget is the maximum length of a tracked link's target, in bytes.
 const MaxTarget = 4096
 
-// CheckTarget returns an Invalid error on the field target if a tracked link can't lead to that URL.
+// CheckTarget returns an Invalid error on the field target if a tracked link can't lead there.
 func CheckTarget(target string) error {
 	u, err := url.Parse(target)
 	switch {
@@ -69,8 +69,8 @@ func (l *Link) Propose(target, by string, now Instant) error {
 	return nil
 }
 
-// Mend changes the target of the link and reports whether this is a change. An empty target, or the original URL,
-// undoes an earlier fix.
+// Mend sets the link's target and reports whether that changed it. An empty target, or the original URL, undoes an
+// earlier fix.
 func (l *Link) Mend(target string, now Instant) bool {
 	if target == l.URL {
 		target = ""
@@ -84,10 +84,10 @@ func (l *Link) Mend(target string, now Instant) bool {
 	return true
 }
 
-// CanaryLink is the number of a link that no person sees. A program that follows it follows every link of an email.
+// CanaryLink is the number of a link that no person sees. A program that follows it follows every link in an email.
 const CanaryLink int64 = 1 << 20
 
-// Engagement is one or more opens of an email, or clicks on one of its links, by a person or a program.
+// Engagement is one or more opens of an email, or clicks on one of its links, by the same person or program.
 type Engagement struct {
 	JobNo, Seq, LinkNo int64   // Seq 0: the email identifies no subscriber; LinkNo 0: an open
 	At                 Instant // instant of the first
@@ -104,12 +104,12 @@ type Class uint8
 const (
 	ClassNone    Class = iota
 	ClassScanner       // a program that acts for no subscriber
-	ClassUnclear       // a proxy that fetches the same whether or not a person opens the email
+	ClassUnclear       // a proxy that fetches images whether or not a person opens the email
 	ClassPerson
 )
 
-// Class returns the class of an engagement with an email sent at sentAt, without regard to other engagements. A
-// sentAt of 0 means that the email is still being sent.
+// Class returns the class of an engagement with an email sent at sentAt, regardless of other engagements. A sentAt of 0
+// means that the email is still being sent.
 func (e *Engagement) Class(sentAt Instant) Class {
 	since := e.At.Sub(sentAt)
 	switch {
@@ -138,7 +138,7 @@ type Engaged struct {
 	FirstAt   Instant `db:"first_at"`
 	LastAt    Instant `db:"last_at"`
 	Times     int64   `db:"times"`
-	Machine   int64   `db:"machine"`    // part of Times: ClassScanner without regard to others
+	Machine   int64   `db:"machine"`    // part of Times: ClassScanner, regardless of others
 	Unclear   int64   `db:"unclear"`    // part of Times
 	FirstRead Instant `db:"first_read"` // first by a possible person; 0: never, or not recorded
 	LastRead  Instant `db:"last_read"`  //
@@ -164,7 +164,7 @@ func (g *Engaged) Add(e *Engagement, class Class) {
 	}
 }
 
-// Known returns the class under which the row was counted. For a row older than the classes, it is derived from the
+// Known returns the class that the row was counted under. For rows older than the classes, it is derived from the
 // counts.
 func (g *Engaged) Known() Class {
 	switch {
@@ -184,18 +184,19 @@ const (
 	burstSpan  = 2 * time.Second
 	scanMargin = 5 * time.Second // opens and clicks this close to a burst belong to the same scanner
 
-	// CanarySpan is a period before and after a click on the canary link. All clicks in it belong to the same scanner.
+	// CanarySpan is the time before and after a click on the canary link in which all clicks count as the same
+	// scanner's.
 	CanarySpan = 15 * time.Second
-	// SameClick is the time after a click in which another click on the same link, from another network, counts as a
-	// machine that follows the subscriber's clicks.
+	// SameClick is how long after a click another network's click on the same link counts as that of a machine
+	// following the subscriber.
 	SameClick = 5 * time.Second
 )
 
 // span is a time during which a scanner was active.
 type span struct{ from, to Instant }
 
-// Judge sets the class of all rows of one email. It returns the highest class of its opens and of its clicks. A
-// person who clicked a link has also opened the email.
+// Judge sets the class of all rows for one email. It returns the highest class of its opens and of its clicks. A person
+// who clicked a link has also opened the email.
 func Judge(rows []Engaged) (opens, clicks Class) {
 	spans := scans(rows)
 	for i := range rows {
@@ -283,7 +284,7 @@ func scansOf(all []LinkClick) (spans []span) {
 	return spans
 }
 
-// Scanned reports, for each of some clicks from the same place, whether it belongs to a scanner.
+// Scanned reports, for each of several clicks from the same place, whether it belongs to a scanner.
 func Scanned(clicks []LinkClick) []bool {
 	spans, scanned := scansOf(clicks), make([]bool, len(clicks))
 	for i, c := range clicks {
@@ -292,7 +293,7 @@ func Scanned(clicks []LinkClick) []bool {
 	return scanned
 }
 
-// PersonOpening is an email that was opened, or a link in it that was clicked.
+// PersonOpening is an opened email, or a clicked link in one.
 type PersonOpening struct {
 	URL     string  `db:"url" json:"url" about:"URL of the clicked link; empty: the email was opened"`
 	FirstAt Instant `db:"first_at" json:"first_at" about:"Time of the first open or click"`

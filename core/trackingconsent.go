@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// TrackingMember is the member of the preferences that records whether a subscriber agrees to be identified in opens
-// and clicks. It is true, or the TextVersion of the text that the subscriber agreed to; false means withdrawn. As part
-// of the preferences it reaches the send service with every event and full sync. Fields of a list and free fields of a
-// form can't have this name.
+// TrackingMember is the preferences member that records whether a subscriber agrees to be identified in opens and
+// clicks. It is true, or the TextVersion of the text that the subscriber agreed to; false means withdrawn. As part of
+// the preferences, it reaches the send service with every event and full sync. List fields and free form fields can't
+// have this name.
 const TrackingMember = "_tracking"
 
 // AsksForTracking reports whether the tenant identifies subscribers in opens and clicks only if they agreed.
@@ -24,7 +24,7 @@ func (p Preferences) AgreesToTracking() bool {
 }
 
 // TrackingConsent returns whether the subscriber agrees to be identified in opens and clicks, and the version of the
-// text they agreed to, or "" if unknown. Any value other than true or a version, such as a text from a file, does not
+// text they agreed to, or "" if unknown. Any value other than true or a version, such as a string from a file, does not
 // count as agreement.
 func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 	raw := p.tracking()
@@ -45,8 +45,7 @@ func (p Preferences) tracking() json.RawMessage {
 	return p.Values()[TrackingMember]
 }
 
-// AgreeingToTracking returns p with consent to tracking. textVersion is the version of the text that the subscriber
-// agreed to, or empty if unknown.
+// AgreeingToTracking returns p with consent to tracking. textVersion is the agreed text's version, or empty if unknown.
 func (p Preferences) AgreeingToTracking(textVersion string) Preferences {
 	if textVersion == "" {
 		return p.With(map[string]any{TrackingMember: true})
@@ -80,8 +79,8 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	return by.withTrackingOf(p)
 }
 
-// MergedWith returns p with the members of by added. They replace members with the same name. If the result would
-// exceed MaxPreferences, it returns p.ReplacedBy(by).
+// MergedWith returns p with by's members added or, if the name exists, replaced. If the result would exceed
+// MaxPreferences, it returns p.ReplacedBy(by).
 func (p Preferences) MergedWith(by Preferences) Preferences {
 	have, values := p.Values(), map[string]any{}
 	for name, value := range by.Values() {
@@ -98,8 +97,8 @@ func (p Preferences) MergedWith(by Preferences) Preferences {
 	return p.ReplacedBy(by)
 }
 
-// MeetTracking removes consent to tracking from a newly confirmed subscription if the confirmed request did not
-// contain it. A later request that no one confirmed may have set it.
+// MeetTracking removes consent to tracking from a newly confirmed subscription if the confirmed request did not contain
+// it: a later, unconfirmed request may have set it.
 func (s *Subscription) MeetTracking(asked Preferences) {
 	if s.Preferences.AgreesToTracking() && !asked.AgreesToTracking() {
 		s.Preferences = s.Preferences.withTrackingOf(NoPreferences)

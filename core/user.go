@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// User is a person with a login. Users belong to no tenant; their rights come from their roles. The password hash has
-// no field here, so that it is never encoded.
+// User is a person with a login. Users belong to no tenant; their rights come from their roles. There is no field for
+// the password hash, so that it is never encoded.
 type User struct {
 	ID            string  `db:"id" json:"id"`
 	Email         Email   `db:"email" json:"email"`
@@ -23,8 +23,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles" about:"The user's roles"`
 }
 
-// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights. It
-// waits until the email address of a self-registered account is verified.
+// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights
+// until the self-registered account's email address is verified.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty" about:"Tenant of the role; absent for operator"`
@@ -35,7 +35,7 @@ type Role struct {
 const MaxName = 100
 
 // NewUser returns a user with a new id and the default name. The name is not derived from the address, because other
-// people may see it.
+// people may see the name.
 func NewUser(email Email, now Instant) User {
 	id := NewID()
 	return User{ID: id, Email: email, Name: DefaultName(id), CreatedAt: now, UpdatedAt: now}
@@ -44,7 +44,7 @@ func NewUser(email Email, now Instant) User {
 // DefaultName returns "User " and the last 4 characters of the id, which are random.
 func DefaultName(id string) string { return "User " + id[max(0, len(id)-4):] }
 
-// Validate checks the fields that a caller may set and trims the name. An empty name becomes the default name.
+// Validate trims the name and checks the fields that a caller may set. An empty name becomes the default name.
 func (u *User) Validate() error {
 	u.Name = strings.TrimSpace(u.Name)
 	if u.Name == "" {
@@ -75,8 +75,8 @@ func (r Role) Validate() error {
 	return nil
 }
 
-// NameInMails returns the name of the user for emails to people who may not know the user. If the user chose no name,
-// or the name could be mistaken for an address, it returns the email address.
+// NameInMails returns the user's name for emails to people who may not know the user. If the user chose no name, or one
+// that could be mistaken for an address, it returns the email address.
 func (u *User) NameInMails() string {
 	if u.Name == "" || u.Name == DefaultName(u.ID) || !plainName(u.Name) {
 		return string(u.Email)
@@ -84,7 +84,7 @@ func (u *User) NameInMails() string {
 	return u.Name
 }
 
-// Disabled reports whether an operator disabled the user's login.
+// Disabled reports whether a server administrator disabled the user's login.
 func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 
 // Operator reports whether the user has the role operator.

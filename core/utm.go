@@ -9,8 +9,8 @@ import (
 // MaxUTM is the maximum length of a UTM parameter, in characters.
 const MaxUTM = 100
 
-// UTM holds the parameters that website statistics use to find out where visitors come from. They are added to the
-// links of a campaign that have none.
+// UTM holds the parameters that tell website analytics where visitors come from. They are added to a campaign's links
+// that have none.
 type UTM struct {
 	Source   string `json:"source,omitempty" about:"Traffic source (utm_source)"`
 	Medium   string `json:"medium,omitempty" about:"Kind of traffic, such as email (utm_medium)"`

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// VideoHost is a provider of videos whose thumbnails can be fetched.
+// VideoHost is a video provider whose thumbnails can be fetched.
 type VideoHost string
 
-// These are the providers of videos.
+// These are the video providers.
 const (
 	YouTube VideoHost = "YouTube"
 	Vimeo   VideoHost = "Vimeo"
@@ -20,8 +20,8 @@ var (
 	vimeoID   = regexp.MustCompile(`^\d{1,15}$`)
 )
 
-// VideoOf returns the provider of a video and the URL of its page. The URL omits everything in the address that the
-// page doesn't need. ok is false for other addresses.
+// VideoOf returns a video's provider and the URL of its page, without the parts of address that the page doesn't need.
+// ok is false for other addresses.
 func VideoOf(address string) (host VideoHost, page string, ok bool) {
 	if !strings.Contains(address, "://") {
 		address = "https://" + address

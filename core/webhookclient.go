@@ -1,6 +1,6 @@
 package core
 
-// WebhookClient is a webhook source: a sender of signed webhooks. Its secret is returned only when it is created.
+// WebhookClient is a webhook source: a sender of signed webhooks. The secret is returned only on creation.
 type WebhookClient struct {
 	ID         string  `db:"id" json:"id"`
 	TenantID   string  `db:"tenant_id" json:"tenant_id"` // empty: may send for every tenant
@@ -10,7 +10,7 @@ type WebhookClient struct {
 	UpdatedAt  Instant `db:"updated_at" json:"updated_at"`
 }
 
-// MaxWebhookClients is the maximum number of webhook sources of a tenant.
+// MaxWebhookClients is the maximum number of webhook sources per tenant.
 const MaxWebhookClients = 20
 
 // WebhookSender is a webhook client with its decrypted keys, newest first. There are two keys while a secret is being

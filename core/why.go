@@ -6,7 +6,7 @@ type Why struct {
 	Subscriptions []WhySubscription
 	Blocks        []Suppressed   // reasons not to email the address
 	Mails         []WhyMail      // transactional emails, newest first
-	Campaigns     []HistoryEntry // emails of campaigns, newest first
+	Campaigns     []HistoryEntry // campaign emails, newest first
 }
 
 // WhySubscription is a subscription of the address.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseZone returns the time zone with the given name in the IANA database, or nil for an empty name. If there is no
-// such zone, it returns an Invalid error on time_zone.
+// ParseZone returns the IANA time zone with the given name, or nil for an empty name. If there is no such zone, it
+// returns an Invalid error on time_zone.
 func ParseZone(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -19,7 +19,7 @@ func ParseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// ZoneLabel returns the name of a time zone for people, such as Berlin for Europe/Berlin. For nil, it returns UTC.
+// ZoneLabel returns a time zone's display name, such as Berlin for Europe/Berlin. For nil, it returns UTC.
 func ZoneLabel(zone *time.Location) string {
 	name := zone.String()
 	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
@@ -31,16 +31,16 @@ const MaxZone = 64
 // localLayouts lists the accepted forms of a time without an offset.
 var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
-// ParseTime parses text, the value of a field: a time in RFC 3339, or a local time in zone, without an offset. For an
-// empty text, it returns 0. If the text has neither form, it returns an Invalid error on the field. It does the same
-// for a local time if zone is nil, or if that time doesn't exist or happens twice in zone.
+// ParseTime parses text, the value of a field: an RFC 3339 time, or a local time in zone without an offset. For an
+// empty text, it returns 0. If text has neither form, it returns an Invalid error on the field, as it does for a local
+// time if zone is nil, or if that time doesn't exist or occurs twice in zone.
 func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	if text == "" {
 		return 0, nil
 	}
 	for _, layout := range localLayouts {
 		wall, err := time.Parse(layout, text)
-		if err != nil || len(text) != len(layout) { // Parse also takes hours of one digit, and fractions
+		if err != nil || len(text) != len(layout) { // Parse also accepts one-digit hours and fractions
 			continue
 		}
 		if zone == nil {
@@ -78,11 +78,11 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 }
 
 // WallTimes returns the instants at which clocks in a zone show a local time. wall holds the local time as if it were
-// UTC. The result is empty if the clocks skip that local time, and has two elements if they show it twice.
+// UTC. There is no instant if the clocks skip that time, and there are two if they show it twice.
 func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	before, after := near.ZoneBounds()
-	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero if no change follows
+	for _, other := range []time.Time{before.Add(-1), near, after} { // the last one is zero if no change follows
 		_, offset := other.In(zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(zone)
 		if at.Format(time.DateTime) == wall.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
@@ -92,8 +92,8 @@ func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	return found
 }
 
-// ZoneOf returns the time zone for times in a request: the named one or, if named is empty, the tenant's. It returns
-// nil if neither is set.
+// ZoneOf returns the time zone for a request's times: the named one or, if named is empty, the tenant's. It returns nil
+// if neither is set.
 func (t *Tenant) ZoneOf(named string) (*time.Location, error) {
 	if named == "" {
 		named = t.TimeZone

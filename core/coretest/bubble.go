@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bubble runs a test in a bubble of testing/synctest that starts at noon on 21 November 2026. Other bubbles start in
-// 2000, when Unix timestamps had nine digits; webhook signatures need ten.
+// Bubble runs a test in a testing/synctest bubble that starts at noon on 21 November 2026. Other bubbles start in 2000,
+// when Unix timestamps had nine digits; webhook signatures need ten.
 func Bubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -16,7 +16,7 @@ func Bubble(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// Settle lets the time d pass in a bubble and waits until all goroutines are blocked.
+// Settle advances time by d in a bubble and waits until all goroutines are blocked.
 func Settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

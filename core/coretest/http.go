@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Transport is an http.RoundTripper that responds to requests with a function. It works in fake time.
+// Transport is an http.RoundTripper that calls a function for each request. It works in fake time.
 type Transport func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -21,7 +21,7 @@ func Response(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// Pipe is a net.Listener for in-memory connections, which a bubble of testing/synctest can wait for.
+// Pipe is a net.Listener for in-memory connections, which a testing/synctest bubble can wait for.
 type Pipe struct {
 	conns chan net.Conn
 	done  chan struct{}

@@ -1,4 +1,4 @@
-// Package coretest has helpers for the tests of all packages and records tests of the program's promises.
+// Package coretest has test helpers for all packages, and records tests of the program's promises.
 package coretest
 
 import (
@@ -7,12 +7,11 @@ import (
 	"testing"
 )
 
-// LedgerEnv is the environment variable with the path of the file that Promise writes to. If it is empty, Promise
-// only logs.
+// LedgerEnv is the environment variable with the file path that Promise writes to. If it is empty, Promise only logs.
 const LedgerEnv = "NEWSLETTERD_PROMISES"
 
-// Promise records how often a promise was tested and how often it failed. number is the key of the promise in Promises.
-// A failure fails the test. `make torture` makes a table of all records.
+// Promise records how often a promise was tested and how often it failed. number is its key in Promises. A failure
+// fails the test. `make torture` creates a table of all records.
 func Promise(t testing.TB, number, tried, failed int, what string) {
 	t.Helper()
 	if Promises[number] == "" {
@@ -60,7 +59,7 @@ var Promises = map[int]string{
 	31: "only what was approved is sent, and nothing after an undo or a cancel",
 }
 
-// Held records the tests of a promise; defer it at the start of a test. It records *tried tests, and one failure if
+// Held records a test of a promise; defer it at the start of the test. It records *tried attempts, and one failure if
 // the test has failed. The test updates *tried while it runs.
 func Held(t testing.TB, number int, tried *int, what string) {
 	t.Helper()

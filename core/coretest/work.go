@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// WorkEnv is the environment variable that enables the tests of CPU time per byte of decoders and parsers (`make
-// work`).
+// WorkEnv is the environment variable that enables tests of the CPU time of decoders and parsers (`make work`).
 const WorkEnv = "NEWSLETTERD_WORK"
 
 // The limits of Work: CPU time for the largest input, and its growth for twice the bytes.
@@ -20,11 +19,10 @@ const (
 	tooShort = 20 * time.Millisecond // shorter times give no useful ratio
 )
 
-// Work measures the CPU time of a decoder or parser for the worst known input of a kind. It measures an input of the
-// largest allowed size, and one of a quarter of that size. The function input returns an input with the given part of
-// the largest size; do processes it. Work prints one row of a table. It fails the test if the largest input takes too
-// long, or if the time grows faster than the size. The ratio in the table is the factor by which the time grows if the
-// size doubles.
+// Work measures the CPU time of a decoder or parser for the worst known input of a kind, at the maximum size and at a
+// quarter of it. The function input returns an input with the given fraction of the maximum size; do processes it. Work
+// prints one row of a table. It fails the test if the largest input takes too long, or if the time grows faster than
+// the size. The ratio in the table is how much the time grows if the size doubles.
 func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size int), do func(T)) {
 	t.Helper()
 	if os.Getenv(WorkEnv) == "" {
@@ -45,7 +43,7 @@ func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size
 	}
 }
 
-// leastCPU returns the least CPU time of a few runs, because other programs disturb them, and the size of the input.
+// leastCPU returns the size of the input and the least CPU time of a few runs, since other programs may slow some down.
 func leastCPU[T any](input func(part float64) (T, int), do func(T), part float64) (least time.Duration, size int) {
 	in, size := input(part)
 	for range 3 {
