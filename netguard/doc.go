@@ -1,9 +1,8 @@
-// Package netguard makes connections to addresses that others choose, and permits only public ones. It is used for
-// webhook endpoints, tenants' relays, and the certificates that sign events from email providers. It doesn't depend on
-// the data that is sent.
+// Package netguard connects to addresses that tenants and third parties choose, and permits only public ones. It is
+// used for webhook endpoints, tenants' relays, and the certificates that sign events from email providers.
 //
 // A Guard has a dialer (DialContext), an HTTP client that uses it (Client), and a function that fetches small files
-// (Fetcher). For forms and commands that accept an address, Check finds addresses that would be refused, without a DNS
+// (Fetcher). For forms and commands that accept an address, Check finds addresses that would be refused without a DNS
 // lookup.
 //
 // Invariants:

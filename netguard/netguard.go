@@ -28,7 +28,7 @@ var ErrNotPublic = errors.New("the address is not public")
 
 const (
 	timeout    = 10 * time.Second
-	maxFetched = 64 << 10 // bytes of a fetched file
+	maxFetched = 64 << 10 // maximum bytes of a fetched file
 	maxHead    = 64 << 10 // bytes of a response's header; net/http's default is 10 MiB
 )
 
@@ -70,8 +70,8 @@ func isLocalhost(host string) bool {
 	return strings.HasSuffix(name, ".localhost")
 }
 
-// HostPort returns the address that a request to u dials, as host:port. If u has no port, it is the default port of
-// http or https.
+// HostPort returns the address that a request to u dials, as host:port. Without a port, it uses the default for http or
+// https.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -118,8 +118,8 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Client returns an HTTP client that connects through the guard. It follows no redirects and uses no proxy. A request
-// is limited to 10 seconds, and a response header to 64 KiB.
+// Client returns an HTTP client that connects through the guard. It follows no redirects and uses no proxy. Requests
+// are limited to 10 seconds, and response headers to 64 KiB.
 func (g *Guard) Client() *http.Client {
 	return &http.Client{
 		Timeout: timeout,
@@ -131,8 +131,8 @@ func (g *Guard) Client() *http.Client {
 	}
 }
 
-// Fetcher returns a function that fetches a file through the guard. It returns an error for a status other than 200,
-// and for a body of more than 64 KiB.
+// Fetcher returns a function that fetches a file through the guard. The function returns an error for a status other
+// than 200, and for a body of more than 64 KiB.
 func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) {
 	client := g.Client()
 	return func(ctx context.Context, url string) ([]byte, error) {

@@ -18,7 +18,7 @@ import (
 var files embed.FS
 
 // whole is the SQL that creates the combined result of all migrations in an empty database. It is ten times as fast as
-// applying them, because SQLite reads the schema again after each ALTER. TestGoldenSchema writes the file.
+// applying them, because SQLite rereads the schema after each ALTER. TestGoldenSchema writes the file.
 //
 //go:embed whole.sql
 var whole string
@@ -63,7 +63,7 @@ func Migrations() []Migration {
 	return all
 }
 
-// Latest returns the number of the newest migration that this program has.
+// Latest returns the number of this program's newest migration.
 func Latest() int { all := Migrations(); return all[len(all)-1].Number }
 
 const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
@@ -73,8 +73,8 @@ const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
   applied_at INTEGER NOT NULL
 ) STRICT`
 
-// Pending returns the migrations that the database doesn't have yet, up to the one numbered to, or all of them if to is
-// 0. It changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
+// Pending returns the migrations that the database lacks, up to the one numbered to, or all of them if to is 0. It
+// changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
 func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -100,7 +100,7 @@ func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	return pending, nil
 }
 
-// Check returns an error unless the database has exactly the schema of this program.
+// Check returns an error if the database doesn't have exactly this program's schema.
 func Check(ctx context.Context, conn *sql.Conn) error {
 	pending, err := Pending(ctx, conn, 0)
 	if err == nil && len(pending) > 0 {
@@ -112,8 +112,8 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 // Migrate applies the pending migrations up to the one numbered to, or all of them if to is 0, and returns them. Each
 // migration has its own transaction. If the database has no tables, all share one transaction, because there is no
 // earlier version to return to and each commit waits for the disk. If such a database gets all migrations, Migrate
-// creates their combined result instead of applying them. now is in milliseconds. After a failure, the database is in
-// the state of the last complete transaction.
+// creates their combined result instead of applying them. now is in milliseconds. After a failure, the database is as
+// the last complete transaction left it.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -167,7 +167,7 @@ func create(ctx context.Context, conn *sql.Conn, now int64, all []Migration) err
 }
 
 // applyAll applies and records migrations in the current transaction. If an older migration is applied after newer
-// ones, user_version stays at the newest number.
+// ones, user_version keeps the newest number.
 func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) error {
 	var version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -201,8 +201,8 @@ func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...M
 	return err
 }
 
-// recorded returns the applied migrations as a map from number to checksum. If the database has no table of migrations,
-// it must be empty, because a file of another program must not be migrated.
+// recorded returns the applied migrations as a map from number to checksum. A database without a migrations table must
+// be empty, because another program's file must not be migrated.
 func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
 	var tables, ours, version, app int
 	row := conn.QueryRowContext(ctx,
