@@ -7,7 +7,7 @@ import (
 
 // These are the retry delays, indexed by the number of failed tries. The last delay repeats.
 var (
-	// eventDelays applies to events and to batches of full syncs.
+	// eventDelays applies to events and full sync batches.
 	eventDelays = []time.Duration{
 		time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second,
 		5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
@@ -22,8 +22,8 @@ var (
 
 const mailLife = 48 * time.Hour // age at which an undelivered email fails
 
-// lookEvery limits the pause between probes of a receiver or relay that is down, if new events or emails arrive
-// meanwhile. A receiver may ask for a longer pause with Retry-After.
+// lookEvery is the maximum pause between probes of a receiver or relay that is down, if new events or emails arrive. A
+// receiver may ask for a longer pause with Retry-After.
 const lookEvery = time.Minute
 
 // backoff returns the delay after the given number of failed tries, starting at 1.
@@ -31,7 +31,7 @@ func backoff(delays []time.Duration, failed int) time.Duration {
 	return delays[min(max(failed, 1), len(delays))-1]
 }
 
-// jitter spreads a delay by ±20%, so that tries which failed together aren't repeated together.
+// jitter spreads a delay by ±20%, so that tries that failed together aren't repeated together.
 func jitter(d time.Duration) time.Duration {
 	return d - d/5 + rand.N(2*d/5+1)
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store"
 )
 
-// bounceProvider is the provider name under which bounce messages are recorded. No tenant can use this name.
+// bounceProvider is the provider name for recording bounce messages. No tenant can use this name.
 const bounceProvider = "(mail)"
 
 // TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the address
@@ -25,7 +25,7 @@ func TakeBounce(
 		if job == 0 {
 			continue
 		}
-		// A message may report several recipients. Each recipient counts once.
+		// A message may report several recipients. Each counts once.
 		r.Key = core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10))
 		r.Provider, r.JobNo, r.Seq = bounceProvider, job, seq
 		batch = append(batch, r)

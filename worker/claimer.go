@@ -13,21 +13,21 @@ import (
 // deferredEvery is the interval at which a busy job checks for deferred recipients that are due.
 const deferredEvery = 30 * time.Second
 
-// claimer takes up the running jobs, reads their recipients in batches, and passes them to the dispatcher. It runs only
-// in the Sender's goroutine.
+// claimer picks up running jobs, reads their recipients in batches, and passes them to the dispatcher. It runs only in
+// the Sender's goroutine.
 //
-// A single process owns the database file, so a claim is just a read, and the read position is kept in memory. After
-// a restart a job starts again with the recipients that have no outcome.
+// A single process owns the database file, so a claim is just a read, and the read position is kept in memory. After a
+// restart, a job continues with the recipients that have no outcome.
 type claimer struct {
 	sender   *Sender
 	watch    *campaigns.JobWatch
 	rerouted flag      // relays or limits may have changed
-	late     []int64   // jobs to read again at the next refresh
-	again    time.Time // time of the next try of a job that could not be read; zero: none
+	late     []int64   // jobs to reread on the next refresh
+	again    time.Time // when to retry a job that could not be read; zero: none
 }
 
-// run passes recipients to the connections until no work is due, the daemon is draining, or ctx ends. It returns the
-// time at which the first deferred recipient is due.
+// run passes recipients to the connections until no work is due, the daemon is draining, or ctx ends. It returns when
+// the first deferred recipient is due.
 func (c *claimer) run(ctx context.Context) time.Time {
 	var claims []core.Claim
 	for {
@@ -54,8 +54,8 @@ func (c *claimer) run(ctx context.Context) time.Time {
 	}
 }
 
-// await sleeps until something may have changed. Recipients in flight may be deferred in the meantime, so it never
-// sleeps longer than deferredEvery.
+// await sleeps until something may have changed. Recipients in flight may be deferred meanwhile, so it never sleeps
+// longer than deferredEvery.
 func (c *claimer) await(ctx context.Context, due time.Time) {
 	wait := deferredEvery
 	if due = earlier(due, c.again); !due.IsZero() {
@@ -71,7 +71,7 @@ func (c *claimer) await(ctx context.Context, due time.Time) {
 	}
 }
 
-// earlier returns the earlier of two times. The zero time counts as later than any other.
+// earlier returns the earlier of two times. The zero time is later than any other.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -114,9 +114,9 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 	return total, ctx.Err()
 }
 
-// check stops the jobs that no longer run. It reads only the jobs of tenants with departures since the last check. It
-// reads the number of departures before it reads the jobs. If a job is canceled after that, the number changes, so
-// claims made in the meantime are checked again.
+// check stops jobs that are no longer running. It reads only the jobs of tenants with departures since the last check.
+// It reads the number of departures before the jobs. If a job is canceled afterwards, the number changes, so claims
+// made in the meantime are checked again.
 func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	s := c.sender
 	var doubtful []*jobQueue
@@ -142,7 +142,7 @@ func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	return nil
 }
 
-// leaveAlone skips a job that can't be read for a second. The other jobs continue.
+// leaveAlone skips, for a second, a job that can't be read. The other jobs continue.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
 		slog.Any("error", err))
@@ -150,7 +150,7 @@ func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.again = earlier(c.again, j.readAt)
 }
 
-// refresh reads the running jobs that have changed, takes up new ones and stops those that have ended.
+// refresh reads the running jobs that have changed, picks up new ones and stops those that have ended.
 func (c *claimer) refresh(ctx context.Context) error {
 	s := c.sender
 	c.again = time.Time{}
@@ -207,7 +207,7 @@ func (c *claimer) reroute(ctx context.Context) error {
 		jobs, changed := slices.Clone(t.jobs), ownChanged(t.group, g)
 		s.dispatcher.mu.Unlock()
 		for _, j := range jobs {
-			if changed { // the content of a job depends on the server, so begin must take the job up again
+			if changed { // a job's content depends on the server, so begin must pick it up again
 				s.dispatcher.stop(j)
 			}
 		}
@@ -217,13 +217,13 @@ func (c *claimer) reroute(ctx context.Context) error {
 	return nil
 }
 
-// ownChanged reports whether the change from one group to the other affects the content of jobs. It does if either is
-// the daemon's own server, because the sender address and the provider's header fields may differ.
+// ownChanged reports whether the change from one group to another affects job content. It does if either is the
+// daemon's own server, because the sender address and the provider's header fields may differ.
 func ownChanged(from, to *relayGroup) bool {
 	return from != nil && from != to && (from.owner == "" || to.owner == "")
 }
 
-// begin takes up a running job. A job whose content can't be compiled fails before any email is sent.
+// begin picks up a running job. A job whose content can't be compiled fails before any email is sent.
 func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	s := c.sender
 	contents, err := compileContents(ctx, s.store, &s.opts, j)
@@ -269,7 +269,7 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 // forgetEnded releases ended jobs that have no recipient in flight, so that the scheduler can settle them.
 func (c *claimer) forgetEnded() {
 	if ended := c.sender.dispatcher.forget(); len(ended) > 0 {
-		c.late = append(c.late, ended...) // begin takes up a job that was resumed in the meantime
+		c.late = append(c.late, ended...) // begin picks up a job that was resumed in the meantime
 		c.sender.kickScheduler()
 	}
 }
@@ -340,8 +340,8 @@ func (c *claimer) queue(j *jobQueue, cs []core.Claim) {
 	d.push(j, ready)
 }
 
-// idle reports whether nothing is queued or in flight. due is the time at which the first deferred recipient is due,
-// among the jobs that need recipients. It is zero if there is no such recipient.
+// idle reports whether nothing is queued or in flight. due is when the first deferred recipient is due among the jobs
+// that need recipients, or zero if there is none.
 func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	c.forgetEnded()
 	idle = true
@@ -350,7 +350,7 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	d.mu.Lock()
 	for _, j := range d.jobs {
 		idle = idle && j.out == 0 && j.drained
-		// The dispatcher signals when a job needs more.
+		// The dispatcher signals when a job needs more recipients.
 		if j.drained && !j.enough(d.share) && !j.readAt.After(time.Now()) {
 			hungry = append(hungry, j)
 		}
@@ -366,7 +366,7 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	return idle, due
 }
 
-// lookAhead updates the time at which the first deferred recipient of a job is due, if that may have changed.
+// lookAhead updates when a job's first deferred recipient is due, if that may have changed.
 func (c *claimer) lookAhead(ctx context.Context, j *jobQueue) error {
 	if !j.deferred.Swap(false) {
 		return nil

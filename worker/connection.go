@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// retryRead is the pause after a recheck that failed because the database did not respond.
+// retryRead is the pause after a recheck failed because the database did not respond.
 const retryRead = 200 * time.Millisecond
 
 // connection is one connection to a relay. It passes emails to its sessions with the relay, one session at a time, and
@@ -22,7 +22,7 @@ type connection struct {
 	sender  *Sender
 	relay   *relay
 	queue   preparedQueue
-	refused *tenantQueue // tenant whose sender the last reply refused permanently at MAIL; nil: none
+	refused *tenantQueue // tenant whose sender the last reply permanently refused at MAIL; nil: none
 	closed  string       // address whose transaction ended the session with 421; empty: none
 }
 
@@ -56,12 +56,12 @@ func (c *connection) run(ctx context.Context) {
 		if ctx.Err() != nil || s.dispatcher.ended.Load() {
 			return
 		}
-		// An earlier relay of the group works again.
+		// An earlier relay in the group works again.
 	}
 }
 
-// commit implements smtp.Source.Commit: it takes a slot of inflight for an email and reports whether it got one. The
-// last emails of a job are never pipelined after others, so that the first free connection can send them.
+// commit implements smtp.Source.Commit: it takes an inflight slot for an email and reports whether it got one. A job's
+// last emails are never pipelined after others, so that the first free connection can send them.
 func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bool {
 	s, it := c.sender, e.Tag.(*item)
 	switch {
@@ -102,7 +102,7 @@ func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	}
 }
 
-// senderRefused pauses one tenant. A relay that refuses MAIL permanently refuses the sender, and other tenants use
+// senderRefused pauses one tenant. A relay that permanently refuses MAIL refuses the sender, and other tenants use
 // other senders.
 func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp.RelayError) {
 	s, now := c.sender, time.Now()
@@ -127,8 +127,8 @@ func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) 
 	}
 }
 
-// next implements smtp.Source.Next: it returns the next email. It checks the recipient again when the email is
-// rendered, just before MAIL.
+// next implements smtp.Source.Next: it returns the next email. It rechecks the recipient when the email is rendered,
+// just before MAIL.
 func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
 	q := &c.queue
 	q.mu.Lock()
@@ -175,8 +175,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// recheck returns the reason to skip a claimed recipient, or an empty string. As long as the tenant has no departures
-// since the claim was read, the check of the claim is still valid, and recheck costs nothing.
+// recheck returns the reason to skip a claimed recipient, or an empty string. If the tenant has had no departures since
+// the claim was read, the claim's check is still valid, and recheck costs nothing.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
 	if err := c.sender.store.MayAct(); err != nil {
 		return "", err
@@ -234,7 +234,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 }
 
-// untouched returns a recipient, whose message no relay has accepted, to the dispatcher.
+// untouched returns a recipient to the dispatcher whose message no relay has accepted.
 func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.inflight.free(it)
 	if o.Lost {
@@ -257,8 +257,8 @@ func (c *connection) worked(it *item) {
 	}
 }
 
-// replied counts a reply for a destination. It does so only if the relay group watches a destination, or if the reply
-// is a throttling refusal.
+// replied counts a reply from a destination, but only if the relay group watches a destination or the reply is a
+// throttling refusal.
 func (c *connection) replied(email string, refused bool) {
 	s, g := c.sender, c.relay.group
 	if !refused && !g.throttling.Load() {

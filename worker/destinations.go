@@ -11,14 +11,14 @@ import (
 
 // destinations holds the state of the domains that a relay group sends to. It is guarded by the dispatcher's lock.
 type destinations struct {
-	parked     parkedHeap           // items of domains whose rate is used up
+	parked     parkedHeap           // items for domains whose rate is used up
 	throttled  map[string]*throttle // domains that refuse emails because there are too many
 	throttling flag                 // throttled is not empty; read without the lock
 	raiseAt    time.Time            // earliest time to check the throttled domains again
 }
 
-// due counts a message to an address and returns the time at which it may be sent. common is the pace that all groups
-// share; nil means no limit.
+// due counts a message to an address and returns when it may be sent. common is the pace that all groups share; nil
+// means no limit.
 func (d *destinations) due(common *domainPace, email string, now time.Time) time.Time {
 	at := now
 	if common != nil {
@@ -35,8 +35,7 @@ func (d *destinations) due(common *domainPace, email string, now time.Time) time
 	return at
 }
 
-// retime computes new times for the parked items of a domain whose rate has changed, and reports whether there are
-// any.
+// retime reschedules the parked items of a domain whose rate has changed, and reports whether there are any.
 func (d *destinations) retime(common *domainPace, domain string, now time.Time) bool {
 	var waiting []*parkedItem
 	for i := range d.parked {
@@ -67,7 +66,7 @@ func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
 	return dropped
 }
 
-// domainPace limits the rate of messages to each destination domain. A message that is too early is parked until its
+// domainPace limits the rate of messages to each destination domain. A message that comes too early is parked until its
 // time.
 type domainPace struct {
 	rates   map[string]float64 // messages per second; "*" applies to all other domains
@@ -87,7 +86,7 @@ func newDomainPace(rates map[string]float64) *domainPace {
 	return &domainPace{rates: rates, buckets: map[string]*rate.Limiter{}}
 }
 
-// reserve counts a message to an address and returns the time at which it may be sent.
+// reserve counts a message to an address and returns when it may be sent.
 func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	domain := domainOf(email)
 	r, ok := d.rates[domain]
@@ -107,10 +106,10 @@ func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	return now.Add(b.ReserveN(now, 1).DelayFrom(now))
 }
 
-// maxParked is the maximum number of parked recipients of one job. When it is reached, the whole job waits.
+// maxParked is the maximum number of parked recipients per job. When it is reached, the whole job waits.
 const maxParked = 8192
 
-// parkedItem is an item that waits for its destination.
+// parkedItem is an item that is waiting for its destination.
 type parkedItem struct {
 	at time.Time
 	it *item

@@ -15,14 +15,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// These are the operations of the member service.
+// These are the member service's operations.
 const (
 	disablePath          = "/api/subscriptions/disable"
 	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
 	unsubscribePath      = "/api/newsletter/unsubscribe"
 )
 
-// disabledBy is the requester that requests to the member service name.
+// disabledBy is the requester named in requests to the member service.
 const disabledBy = "newsletterd send service"
 
 const disableRead = 50 // requests per read
@@ -32,7 +32,7 @@ type DisablerOptions struct {
 	Store     *store.Store
 	Base      string            // base URL of the member service, such as http://127.0.0.1:8080
 	Transport http.RoundTripper // nil: http.DefaultTransport
-	// Token returns an access token that permits blocking addresses of a tenant.
+	// Token returns an access token that permits blocking a tenant's addresses.
 	Token func(ctx context.Context, tenantID string, now core.Instant) (string, error)
 	Log   *slog.Logger
 }
@@ -45,7 +45,7 @@ type disabler struct {
 
 // Disabler returns the loop that asks the member service to block addresses after spam complaints. It also asks the
 // service to unsubscribe addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations
-// and wakes up for new requests. It retries each request until the service responds; repeating an operation has no
+// and wakes up for new requests. It retries each request until the service responds; repeated operations have no
 // further effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
@@ -101,7 +101,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
-// post makes one attempt to carry out a request. An empty reason means success.
+// post makes one attempt to fulfill a request. An empty reason means success.
 func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason str
 	return reason
 }
 
-// ask posts to an operation of the member service. An empty reason means success.
+// ask posts to one of the member service's operations. An empty reason means success.
 func (d *disabler) ask(ctx context.Context, path, token string, in map[string]any) (text []byte, reason string) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 
 // dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do the
 // jobs of one tenant, a few recipients each (see runLength). A large job thus never blocks a small one. Its lock guards
-// the queues, the paces and the destinations of relay groups.
+// the queues, the paces and the relay groups' destinations.
 type dispatcher struct {
 	mu      sync.Mutex
 	more    *sync.Cond    // signals that an item was queued or the dispatcher was closed
 	low     chan struct{} // wakes the claimer
 	jobs    []*jobQueue   // changed by the claimer's goroutine only
-	share   int           // number of recipients that a claim of one job reads
+	share   int           // number of recipients that a claim for one job reads
 	tenants []*tenantQueue
 	closed  bool
 	ended   flag // same as closed, read without the lock
-	// the group of the last item has many more queued, and no limit applies; read without the lock
+	// the last item's group has many more queued, and no limit applies; read without the lock
 	plenty  flag
 	domains *domainPace // nil: no limit
-	wakeAt  time.Time   // time at which a timer wakes the connections; zero: none set
+	wakeAt  time.Time   // when a timer wakes the connections; zero: none set
 }
 
 // newDispatcher returns a dispatcher without jobs. domainRates are in messages per second to each domain.
@@ -49,7 +49,7 @@ func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
 	d.divide()
 }
 
-// divide sets the share of a job, so that many jobs together hold few recipients.
+// divide sets each job's share, so that many jobs together hold few recipients.
 func (d *dispatcher) divide() { d.share = max(claimSize/max(len(d.jobs), 1), leastClaim) }
 
 // has reports whether any recipients of a job are claimed.
@@ -59,7 +59,7 @@ func (d *dispatcher) has(jobNo int64) bool {
 	return slices.ContainsFunc(d.jobs, func(j *jobQueue) bool { return j.job.No == jobNo })
 }
 
-// stop drops the queued items of a job that has ended or is paused.
+// stop drops a job's queued items after it has ended or been paused.
 func (d *dispatcher) stop(j *jobQueue) {
 	d.mu.Lock()
 	j.stop()
@@ -67,7 +67,7 @@ func (d *dispatcher) stop(j *jobQueue) {
 	d.signal()
 }
 
-// forget removes ended jobs without items in flight, and returns their numbers.
+// forget removes ended jobs with no items in flight, and returns their numbers.
 func (d *dispatcher) forget() (ended []int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,7 +100,7 @@ func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
 	return jobs, d.share
 }
 
-// close wakes all connections. After that, the dispatcher hands out no more items.
+// close wakes all connections. The dispatcher hands out no more items.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -130,7 +130,7 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 }
 
 // refused records that the relay refused a tenant's sender at MAIL. The tenant sends nothing during the pause. fresh is
-// false if such a pause had already started.
+// false if a pause had already started.
 func (d *dispatcher) refused(
 	t *tenantQueue, re *smtp.RelayError, now time.Time,
 ) (pause time.Duration, since time.Time, fresh bool) {
@@ -142,7 +142,7 @@ func (d *dispatcher) refused(
 	return pause, since, fresh
 }
 
-// welcomed records that the relay accepted MAIL for an email of the tenant.
+// welcomed records that the relay accepted MAIL for one of the tenant's emails.
 func (d *dispatcher) welcomed(t *tenantQueue) {
 	d.mu.Lock()
 	t.welcomed()
@@ -202,7 +202,7 @@ func (d *dispatcher) wakeIn(at, now time.Time) {
 	})
 }
 
-// push appends claimed items to the queue of a job.
+// push appends claimed items to a job's queue.
 func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,9 +215,9 @@ func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.more.Broadcast()
 }
 
-// giveBack puts an item, whose message no relay has accepted, back at the head of its job's queue. If the relay ended a
-// connection because of the item, it goes to the end, so that the relay is asked about others first and its pause
-// doesn't grow.
+// giveBack puts an item whose message no relay has accepted back at the head of its job's queue. If the item made the
+// relay end a connection, it goes to the end of the queue, so that others are tried first and the relay's pause doesn't
+// grow.
 func (d *dispatcher) giveBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -235,7 +235,7 @@ func (d *dispatcher) giveBack(it *item) {
 	d.more.Broadcast()
 }
 
-// settled records that n items of a job have a recorded outcome.
+// settled records that n of a job's items have a recorded outcome.
 func (d *dispatcher) settled(j *jobQueue, n int) {
 	d.mu.Lock()
 	j.out -= n
@@ -246,7 +246,7 @@ func (d *dispatcher) settled(j *jobQueue, n int) {
 	}
 }
 
-// replied counts a reply for a destination. slowed reports whether the rate was halved, and to is the new rate in
+// replied counts a reply from a destination. slowed reports whether the rate was halved, and to is the new rate in
 // messages per second.
 func (d *dispatcher) replied(g *relayGroup, domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	d.mu.Lock()
@@ -257,7 +257,7 @@ func (d *dispatcher) replied(g *relayGroup, domain string, refused bool, now tim
 	return slowed, to
 }
 
-// retime computes new times for the parked items of a destination whose rate has changed. The caller holds the lock.
+// retime reschedules the parked items of a destination whose rate has changed. The caller holds the lock.
 func (d *dispatcher) retime(g *relayGroup, domain string, now time.Time) {
 	if g.retime(d.domains, domain, now) {
 		d.wakeIn(g.parked[0].at, now)

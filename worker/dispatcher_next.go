@@ -6,7 +6,7 @@ import (
 )
 
 // next hands out the next item for a relay. If none is ready, it waits, or returns nil if wait is false. It also
-// returns nil if the dispatcher is closed, if ctx ends, or if an earlier relay of the group works again.
+// returns nil if the dispatcher is closed, if ctx ends, or if an earlier relay in the group works again.
 func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,15 +39,14 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-// A turn of a tenant, and of a job, is a run of up to runLength recipients, as long as it takes less than runFor. The
-// outcomes in one commit then belong to few jobs, which costs less. If emails are slow, a turn is a single recipient.
+// A tenant's or a job's turn is a run of up to runLength recipients, as long as it takes less than runFor. This way,
+// the outcomes in one commit belong to few jobs, which costs less. If emails are slow, a turn is a single recipient.
 const (
 	runLength = 32
 	runFor    = 10 * time.Millisecond
 )
 
-// pop takes the next item for a relay: a parked item whose time has come, or else an item of the tenant whose turn it
-// is.
+// pop takes the next item for a relay: a parked item whose time has come, or else one from the tenant whose turn it is.
 func (d *dispatcher) pop(r *relay) *item {
 	var c clock
 	if r.pace != nil && !d.open(r.pace, &c) {
@@ -78,7 +77,7 @@ func (d *dispatcher) pop(r *relay) *item {
 	return it
 }
 
-// popTurn takes an item of the tenant whose turn it is.
+// popTurn takes an item from the tenant whose turn it is.
 func (d *dispatcher) popTurn(g *relayGroup, c *clock) *item {
 	if g.run >= runLength || g.run > 0 && c.now().Sub(g.runBegan) >= runFor {
 		if g.turn < len(d.tenants) {
@@ -103,7 +102,7 @@ func (d *dispatcher) popTurn(g *relayGroup, c *clock) *item {
 	return nil
 }
 
-// open reports whether a pace permits a message now. If it doesn't, open schedules a wakeup of the connections.
+// open reports whether a pace permits a message now. If not, open schedules waking the connections.
 func (d *dispatcher) open(p *pace, c *clock) bool {
 	at := p.ready(c.now())
 	if !at.After(c.now()) {
@@ -116,7 +115,7 @@ func (d *dispatcher) open(p *pace, c *clock) bool {
 	return false
 }
 
-// openTenant reports whether a tenant's refusals and pace permit a message now, in the same way as open.
+// openTenant is like open: it reports whether a tenant's refusals and pace permit a message now.
 func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	if !t.until.IsZero() {
 		if t.until.After(c.now()) {
@@ -128,8 +127,8 @@ func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	return t.pace == nil || d.open(t.pace, c)
 }
 
-// popTenant takes the next item of a tenant, whose jobs take turns. It parks items whose destination has reached its
-// rate.
+// popTenant takes the next item from a tenant's jobs, which take turns. It parks items whose destination has reached
+// its rate.
 func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 	for range t.jobs {
 		if t.turn >= len(t.jobs) {

@@ -1,42 +1,42 @@
-// Package worker contains the background work of the daemon. Each worker is a Loop. Its Step does the work that is
-// due and returns the time of its next run. No loop polls: it sleeps until that time, or until it is kicked. A Group
-// starts all loops and drains them when the daemon stops.
+// Package worker contains the daemon's background work. Each worker is a Loop. Its Step does the work that is due and
+// returns the time of its next run. No loop polls: it sleeps until that time, or until it is kicked. A Group starts all
+// loops and drains them when the daemon stops.
 //
 // # Parts
 //
 //	group.go         Loop and Group: start, kick, drain
 //	scheduler.go     moves jobs from one state to the next: due, running, ended, settled
 //	sender.go connection.go tally.go …   the send path, see below
-//	mailer.go        transactional emails, rendered just before they are sent; tenant_mailer.go: those of tenants with
+//	mailer.go        transactional emails, rendered just before sending; tenant_mailer.go: those of tenants with
 //	                 their own relays; test_mail.go: test emails of a job
 //	outbox.go        events to the send service, in order per subscription; full_sync.go: whole lists; poster.go: signed
 //	                 requests for both; endpoints.go: the same events to tenants' webhook endpoints, one loop each
 //	disabler.go      blocks addresses after spam complaints, through the member service
 //	bounces.go       TakeBounce: handles a bounce message, for the LMTP listener and `newsletterd bounce`. It is not a
-//	                 loop. Reports of email providers go from handlers to the store, without this package
+//	                 loop. Email providers' reports go from handlers to the store, without this package
 //	tracker.go       counts opens and clicks in batches; tracker_totals.go: anonymous clicks
 //	self_check.go    compares both sides of each list at night and repairs differences
-//	imports.go       imports uploaded files of subscribers, and performs bulk actions; importsurvey.go: the survey of
+//	imports.go       imports uploaded subscriber files, and performs bulk actions; importsurvey.go: the survey of
 //	                 a file
 //	firstfew.go      first recipients of a job, and the wait for their bounces; firstlinks.go: checks its links
 //	notices.go       content of transactional emails; signing.go: DKIM signers
 //	replica.go       lets workers wait for the replica
 //	housekeeping.go  deletes expired records, runs SQLite's optimizer, adds the texts of old issues, stores the
 //	                 recipients of ended jobs in pages, and removes subscribers that a full sync did not include;
-//	                 snapshot.go: a copy of the database file that can be backed up at any moment; drill.go: weekly
+//	                 snapshot.go: a copy of the database file that can be backed up at any time; drill.go: weekly
 //	                 restore test of the replica
-//	backoff.go       retry delays of events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
+//	backoff.go       retry delays for events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
 //	                 relays use smtp.RelayError.Backoff
 //
 // # The send path
 //
-// A running job has a row for each recipient. A message passes these types on its way from that row to its outcome:
+// A running job has a row for each recipient. A message passes through these types from that row to its outcome:
 //
 //	 scheduler     creates the rows of a job that starts, in steps, after pending changes of its list have arrived;
 //	               ends a job whose window closes; settles the rows of a job that was canceled or failed
 //	     │
 //	     ▼  rows without an outcome
-//	┌─ claimer ──┐ compiles the content of a job when it takes it up (content.go). If the job's queue is low, it reads
+//	┌─ claimer ──┐ compiles a job's content when it picks it up (content.go). If the job's queue is low, it reads
 //	│            │ deferred recipients that are due, or else the next queued ones: 256 divided by the running jobs, but
 //	│            │ at least 32. It remembers its read position (claimer.go). Recipients who may no longer be emailed
 //	│            │ are recorded immediately: skipped
@@ -50,7 +50,7 @@
 //	└─────┬──────┘
 //	      ▼  an item, when a connection of a relay of the tenant's relayGroup asks for one
 //	┌ connection ┐ 1. preparedQueue: rendered, signed in the signPool (prepared.go, content.go, sign_pool.go)
-//	│            │ 2. next: reads the row again if a subscriber left since the claim. Checks that the job still runs
+//	│            │ 2. next: rereads the row if a subscriber left since the claim. Checks that the job still runs
 //	│            │ 3. the session of smtp.Sender writes MAIL, RCPT and DATA
 //	│            │ 4. inflight: takes one of max_unrecorded slots, or waits for one (inflight.go)
 //	│            │ 5. the content and the final dot are written, and the reply is read
@@ -65,41 +65,40 @@
 //	└────────────┘
 //
 // A Sender owns these parts, and a step of its loop runs them until no work is due. The claimer runs in the loop's
-// goroutine, each connection in its own. The store's writer takes the records in its own goroutine. A step returns
-// the time at which the first deferred recipient is due. If a pace permits nothing, the step continues: the
-// connections wait in dispatcher.next, and a timer wakes them when the pace has room.
+// goroutine, each connection in its own. The store's writer takes the records in its own goroutine. A step returns when
+// the first deferred recipient is due. If a pace permits nothing, the step continues: the connections wait in
+// dispatcher.next, and a timer wakes them when the pace has room.
 //
-// A relayGroup holds the relays of a tenant in order of use, or the daemon's own (relay_group.go). The type relays
-// holds all groups (relays.go, which also has the daemon's own server). A connection uses its relay while those
-// before it are down or have used up their daily quota. After a failure the relay is left alone for a growing pause,
-// and then one connection tries (relay.go). When all relays of a group have been down for GiveUpAfter, its jobs fail.
-// A 5xx reply to MAIL refuses the sender: the tenant pauses in the same way, and the others continue. A job is paused
-// after 100 consecutive policy refusals (policy.go).
+// A relayGroup holds a tenant's relays in order of use, or the daemon's own (relay_group.go). The type relays holds all
+// groups (relays.go, which also has the daemon's own server). A connection uses its relay while the earlier ones are
+// down or have used up their daily quota. After a failure, no connection uses the relay during a growing pause; after
+// it, one connection tries (relay.go). When all relays of a group have been down for GiveUpAfter, its jobs fail. A 5xx
+// reply to MAIL refuses the sender: the tenant pauses in the same way, and the others continue. A job is paused after
+// 100 consecutive policy refusals (policy.go).
 //
-// For limits per period and per day, the type limits leases parts from the database before they are used. Limits per
-// second are counted in memory (limits.go, period.go, quota.go). waitReasons records why a job waits
-// (wait_reasons.go).
+// For limits per period and per day, the type limits leases parts from the database before using them. Limits per
+// second are counted in memory (limits.go, period.go, quota.go). waitReasons records why a job waits (wait_reasons.go).
 //
 // # Kill and stop
 //
-// The database holds the recipient rows, their outcomes, the due times of deferred ones and the leased parts of
-// limits. Everything else is in memory. A kill loses the replies that were not committed. Their recipients, at most
-// max_unrecorded, get the email again, and no one is left out. Unused leases of limits are lost. At SIGTERM the
-// claimer stops claiming, each connection finishes its current message, the recorder flushes, and unused leases are
-// returned. Claims without a message are forgotten.
+// The database holds the recipient rows, their outcomes, the due times of deferred ones and the leased parts of limits.
+// Everything else is in memory. A kill loses the replies that were not committed. Their recipients, at most
+// max_unrecorded, get the email again, and no one is left out. Unused leases are lost. At SIGTERM the claimer stops
+// claiming, each connection finishes its current message, the recorder flushes, and unused leases are returned. Claims
+// without a message are forgotten.
 //
 // # Invariants
 //
-//   - One process owns the database, so a claim is a read kept in memory. After a restart a job starts again with the
+//   - One process owns the database, so a claim is a read kept in memory. After a restart, a job continues with the
 //     rows without an outcome.
-//   - At any moment, relays may have accepted at most max_unrecorded messages without a durable outcome.
+//   - At any time, relays may have accepted at most max_unrecorded messages without a durable outcome.
 //   - Between the claim and MAIL the tenant's Departures are compared. While they are equal, the claim's check is
-//     valid. Otherwise the recipient and the state of the job are read again.
-//   - The same recipient of the same job gets the same Message-ID and the same tokens at each try.
-//   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late.
+//     valid. Otherwise the recipient and the job's state are reread.
+//   - The same recipient of the same job gets the same Message-ID and the same tokens on each try.
+//   - An ended job is settled only when the sender holds none of its items, so that no outcome comes too late.
 //     Then sent + failed + skipped is the number of recipients.
-//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held during a read or write of
-//     the database, except the lock of a preparedQueue.
+//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held while reading or writing
+//     the database, except a preparedQueue's.
 //
 // The decisions and their measurements are in docs/decisions, 0210 to 0223.
 package worker

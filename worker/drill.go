@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// drillSettle is how long an overdue drill waits after the start. A starting daemon is busy, and a daemon that
-	// restarts every few minutes should not spend its time on drills.
+	// drillSettle is how long an overdue drill waits after startup. A starting daemon is busy, and one that restarts
+	// every few minutes should not spend its time on drills.
 	drillSettle = time.Hour
-	// drillSpread is the maximum random delay of a drill, so that daemons with a shared storage don't start together.
+	// drillSpread is a drill's maximum random delay, so that daemons with shared storage don't start together.
 	drillSpread = 30 * time.Minute
 	// drillAgain is the delay after a drill that failed or found a problem.
 	drillAgain = 24 * time.Hour
 )
 
-// Drill returns the loop that checks whether the database can be restored from the replica. The next drill is due
-// when the given interval has passed since the last recorded one. run performs the drill and records the result.
+// Drill returns the loop that checks whether the database can be restored from the replica. The next drill is due at
+// the given interval after the last recorded one. run performs the drill and records the result.
 func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.Drill, error), log *slog.Logger) *Loop {
 	var earliest time.Time
 	begun, spread := time.Now(), rand.N(drillSpread)

@@ -24,8 +24,8 @@ const (
 	headerStandardSignature = "Webhook-Signature"
 )
 
-// EndpointPoster posts events to the webhook endpoints of tenants. Its client must not follow redirects, and must not
-// connect to addresses that the server administrator has not permitted: tenants choose the URLs.
+// EndpointPoster posts events to tenants' webhook endpoints. Because tenants choose the URLs, its client must not
+// follow redirects, nor connect to addresses that the server administrator has not permitted.
 type EndpointPoster struct {
 	store  *store.Store
 	client *http.Client
@@ -67,8 +67,8 @@ func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict 
 	return judge(res, text)
 }
 
-// signEndpoint signs a request in the same way as for the send service, with the path of the URL, and also according
-// to Standard Webhooks.
+// signEndpoint signs a request in the same way as for the send service, with the URL's path, and also according to
+// Standard Webhooks.
 func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.OutboxEvent, now int64) {
 	path := req.URL.EscapedPath()
 	if path == "" {
@@ -85,7 +85,7 @@ func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.Outbox
 	req.Header["User-Agent"] = []string{"newsletterd"}
 }
 
-// TestEventType is the type of an event that only tests an endpoint.
+// TestEventType is the type of events that only test an endpoint.
 const TestEventType = "webhook.test"
 
 // Test posts a test event to an endpoint once, even if the endpoint is disabled, and records the result in the
@@ -129,8 +129,8 @@ type runningEndpoint struct {
 	stop   chan struct{}
 }
 
-// Endpoints returns the loop that delivers events to the webhook endpoints of tenants. Each endpoint has its own
-// loop, so one that is slow or down does not delay the others.
+// Endpoints returns the loop that delivers events to tenants' webhook endpoints. Each endpoint has its own loop, so one
+// that is slow or down does not delay the others.
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
@@ -176,7 +176,7 @@ func (e *endpoints) start(ctx context.Context, id string) {
 	e.wg.Go(func() { o.loop.run(ctx, r.stop, e.log) })
 }
 
-// kick wakes the loops of the given endpoints. Its cost doesn't depend on the number of other endpoints.
+// kick wakes the loops of the given endpoints, at a cost that doesn't depend on the number of other endpoints.
 func (e *endpoints) kick(ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"newsletterd/core"
 )
 
-// These are the intervals at which the scheduler checks the first recipients of a job: until all are sent, and during
-// the hold, for bounces.
+// These are the intervals at which the scheduler checks a job's first recipients: until all are sent, and for bounces
+// during the hold.
 const (
 	firstPoll = time.Second
 	holdPoll  = 10 * time.Second
 )
 
-// firstFew reports whether to create more recipients of a job now, and if not, when to check again. A zero next means
-// that only a kick starts another check. Subscriber ids are keyed hashes, so the first recipients of a list are a mix
-// of all its domains.
+// firstFew reports whether to create more recipients for a job now, and if not, when to check again. A zero next means
+// that only a kick starts another check. Subscriber ids are keyed hashes, so a list's first recipients are a mix of all
+// its domains.
 func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Instant) (expand bool, next core.Instant,
 	err error,
 ) {

@@ -18,7 +18,7 @@ const (
 
 const linksName = "links of first few"
 
-// firstLinks checks the links of jobs while the remaining recipients wait.
+// firstLinks checks jobs' links while the remaining recipients wait.
 type firstLinks struct {
 	store *store.Store
 	dead  func(context.Context, *core.SendJob) (string, error)
@@ -69,8 +69,7 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 	return next, nil
 }
 
-// ask checks the links of a job if a check is due. It returns the time of the next check, or 0 if there are no more
-// checks.
+// ask checks a job's links if a check is due. It returns the time of the next check, or 0 if there are no more checks.
 func (w *firstLinks) ask(ctx context.Context, j *core.SendJob, now core.Instant) (core.Instant, error) {
 	at, again := w.asked[j.No]
 	if again && (at == 0 || at > now) {

@@ -20,7 +20,8 @@ const (
 )
 
 // fullSync delivers full syncs, one list at a time, with several batches in parallel. The receiver accepts batches in
-// any order. After a crash, batches without a recorded delivery are sent again, and the receiver responds with 409.
+// any order. After a crash, batches without a recorded delivery are sent again; the receiver responds with 409 to those
+// it already has.
 type fullSync struct {
 	store  *store.Store
 	poster *Poster
@@ -69,8 +70,8 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	}
 }
 
-// advance advances a sync as far as possible. Afterwards, either the sync has ended, or the store records a later time
-// at which it resumes.
+// advance advances a sync as far as possible. Afterwards, either the sync has ended, or the store records when it
+// resumes.
 func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	if y.BatchTotal == 0 {
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
@@ -104,7 +105,7 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	return nil
 }
 
-// errNotFinished is returned for a sync that has no batch to deliver but has not ended, because its batches failed in
+// errNotFinished is returned for a sync that has no batches to deliver but has not ended, because its batches failed in
 // the meantime.
 var errNotFinished = errors.New("the sync has no batches, so it can't be finished")
 
@@ -164,7 +165,7 @@ func (f *fullSync) post(ctx context.Context, y *core.Sync, b *core.SyncBatch) ve
 	if err != nil {
 		return verdict{reason: err.Error()}
 	}
-	unfit := 0 // subscribers for which the receiver would reject the whole batch
+	unfit := 0 // subscribers that would make the receiver reject the whole batch
 	for i := range subs {
 		if p := subs[i].Preferences; p != "" && p.Sendable() == "" {
 			subs[i].Preferences, unfit = "", unfit+1

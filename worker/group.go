@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Never is the time that a Step returns if it needs to run again only after a kick.
+// Never is returned by a Step that needs to run again only after a kick.
 var Never time.Time
 
-// ErrDrain is the cause of a context that was canceled because the drain limit was reached. Work that it interrupts
-// is released and does not count as a failed attempt.
+// ErrDrain is the cause of a context that was canceled because the drain limit was reached. Interrupted work is
+// released and does not count as a failed attempt.
 var ErrDrain = errors.New("the daemon is stopping")
 
-// Loop runs Step when it is due, never concurrently. Step does the work that is due at now and returns the time of
-// its next run. If it returns Never, it runs again after a kick.
+// Loop runs Step when it is due, never concurrently. Step does the work that is due at now and returns the time of its
+// next run. If it returns Never, it runs again only after a kick.
 type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
@@ -31,7 +31,7 @@ type Loop struct {
 }
 
 // Stopping returns a channel that is closed when the daemon starts to drain. A Step that works through a queue checks
-// the channel and then claims nothing more. Only Step may use it. The channel is nil if a test calls Step directly.
+// it and stops claiming. Only Step may use it. The channel is nil if a test calls Step directly.
 func (l *Loop) Stopping() <-chan struct{} { return l.stopping }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
@@ -116,7 +116,7 @@ func (g *Group) Start() {
 	}
 }
 
-// Drain makes the loops start nothing new, and waits up to limit for the steps in flight. It then cancels their
+// Drain stops the loops from starting anything new, and waits up to limit for the running steps. It then cancels their
 // contexts with the cause ErrDrain and waits for them to return. Drain may be called more than once, or without Start.
 func (g *Group) Drain(limit time.Duration) {
 	g.once.Do(func() { close(g.stop) })

@@ -19,8 +19,8 @@ const (
 	optimizeEvery     = 24 * time.Hour
 )
 
-// Housekeeping returns the loop that deletes expired records in small batches. At the start and once a day, it also
-// runs SQLite's optimizer.
+// Housekeeping returns the loop that deletes expired records in small batches. At startup and once a day, it also runs
+// SQLite's optimizer.
 func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop {
 	var optimize time.Time // time of the next optimizer run
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
@@ -42,11 +42,11 @@ func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop
 
 const (
 	issuesAtOnce = 20          // issues whose texts are stored in one transaction
-	issuesRetry  = time.Minute // delay if the disk is full or does not work
+	issuesRetry  = time.Minute // delay if the disk is full or failing
 )
 
-// Issues returns the loop that stores the texts of issues that were sent by a version which didn't store any. Later
-// issues get their text when they are sent. The function text generates the text of an issue.
+// Issues returns the loop that stores texts for issues sent by a version that didn't store them. Later issues get their
+// text when they are sent. The function text generates an issue's text.
 func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.IssueText, error),
 	log *slog.Logger,
 ) *Loop {
@@ -90,8 +90,8 @@ func Pages(s *store.Store, log *slog.Logger) *Loop {
 	}}
 }
 
-// Removals returns the loop that removes subscribers that a full sync did not include. It is a separate loop, so that
-// no other loop waits while it gets only a share of the store's writer.
+// Removals returns the loop that removes subscribers that a full sync did not include. It gets only a share of the
+// store's writer, so it is a separate loop that keeps no other loop waiting.
 func Removals(s *store.Store, log *slog.Logger) *Loop {
 	l := &Loop{Name: "removals", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.RemoveAbsent(ctx, core.At(now))

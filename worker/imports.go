@@ -31,9 +31,9 @@ type importer struct {
 }
 
 // Imports returns the loop that runs uploaded imports in the order of their requests, and removes their files. An
-// interrupted import resumes: the file is read and sorted again, and rows that are done are skipped. While a file is
-// read, sorting holds some MiB. Imports then calls smallHeap, which makes the garbage collector run more often until
-// release is called. smallHeap may be nil.
+// interrupted import resumes: the file is read and sorted again, and finished rows are skipped. Sorting holds some MiB
+// while a file is read, so Imports calls smallHeap, which makes the garbage collector run more often until release is
+// called. smallHeap may be nil.
 func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger) *Loop {
 	if smallHeap == nil {
 		smallHeap = func() func() { return func() {} }
@@ -78,8 +78,7 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// undo undoes the next import for which an undo was requested, until it is done or the loop stops. Each step is
-// durable.
+// undo finds the next import to undo, and undoes it until it is done or the loop stops. Each step is durable.
 func (i *importer) undo(ctx context.Context) (found bool, err error) {
 	id, err := i.store.NextUndo(ctx)
 	if errors.Is(err, core.ErrNotFound) {
@@ -125,13 +124,13 @@ func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 	return nil
 }
 
-// ofDisk reports whether an error concerns the temporary files used for sorting.
+// ofDisk reports whether an error concerns the temporary files for sorting.
 func ofDisk(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok
 }
 
-// reasonOf returns the text of an error for the record of an import.
+// reasonOf returns an error's text for an import's record.
 func reasonOf(err error) string {
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Message != "" {
 		return fault.Message
@@ -206,7 +205,7 @@ const (
 	bulkRetry = time.Minute     // delay if the disk is full or does not work
 )
 
-// Bulk returns the loop that performs bulk actions and undoes them. Tenants take turns, with a step each.
+// Bulk returns the loop that performs and undoes bulk actions. Tenants take turns, one step each.
 func Bulk(s *store.Store, log *slog.Logger) *Loop {
 	loop := &Loop{Name: "bulk actions"}
 	tenant := "" // the tenant that had the last turn

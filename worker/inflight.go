@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inflight is the semaphore of max_unrecorded. A message takes a slot before its content is written and frees it after
-// its outcome is committed. At any moment, relays have therefore accepted at most max_unrecorded messages without a
-// recorded outcome.
+// inflight is the semaphore for max_unrecorded. A message takes a slot before its content is written and frees it after
+// its outcome is committed. At any time, relays have thus accepted at most max_unrecorded messages without a recorded
+// outcome.
 type inflight struct {
 	slots chan struct{} // one element for each slot in use
 
@@ -43,7 +43,7 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 }
 
 // takeNow takes a slot for a pipelined item if one is free, and reports whether it got one. It leaves an eighth of the
-// slots to the first emails of connections. If some hosts of a relay hang and hold many pipelined emails, the other
+// slots for connections' first emails: if some of a relay's hosts hang and hold many pipelined emails, the other
 // connections can continue with these slots.
 func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	if len(f.slots) >= cap(f.slots)-cap(f.slots)/8 {
@@ -64,7 +64,7 @@ func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	}
 }
 
-// wait waits until it has taken a slot or ctx ends, and reports whether it has one. Meanwhile outcomes are recorded
+// wait waits until it has taken a slot or ctx ends, and reports whether it has one. Meanwhile, outcomes are recorded
 // without waiting for a full batch.
 func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	rec.waiting.Add(1)
@@ -89,9 +89,9 @@ func (f *inflight) free(it *item) {
 // used returns the number of slots in use.
 func (f *inflight) used() int { return len(f.slots) }
 
-// enter counts a message among the unanswered messages of its group, once there is room. A group may have at most as
-// many as remain for all other groups. Thus a relay that never replies doesn't stop the others. enter reports whether
-// it counted the message; it returns false if ctx ends first.
+// enter counts a message among its group's unanswered messages, once there is room. A group may have at most as many as
+// it leaves for all other groups, so a relay that never replies doesn't stop the others. enter reports whether it
+// counted the message; it returns false if ctx ends first.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()

@@ -10,24 +10,24 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// A claim of a single job reads claimSize recipients. Many jobs read fewer each, but at least leastClaim, which is what
-// a job sends in a turn. The next claim follows when half of them are handed out.
+// A claim for a single job reads claimSize recipients. Many jobs read fewer each, but at least leastClaim, which is
+// what a job sends in a turn. The next claim follows when half of the recipients are handed out.
 const (
 	claimSize  = 256
 	leastClaim = runLength
 )
 
-// plenty is how many claimed recipients must be queued so that a connection takes several in advance.
+// plenty is how many claimed recipients must be queued for a connection to take several in advance.
 const plenty = 64
 
-// item is a claimed recipient. It exists from the claim until its outcome is recorded.
+// item is a claimed recipient whose outcome is not recorded yet.
 type item struct {
 	core.Claim
 	job        *jobQueue
 	departures uint64 // number for the tenant before the claim; while it is unchanged, the claim's check is valid
 	lost       int    // consecutive connections that broke, or ended with 421, during this recipient's own transaction
-	slot       bool   // holds a slot of inflight
-	gated      bool   // counts among the unanswered messages of its group
+	slot       bool   // holds an inflight slot
+	gated      bool   // counts among its group's unanswered messages
 	timed      bool   // its destination permits the message now
 }
 
@@ -37,11 +37,11 @@ type jobQueue struct {
 	job     core.SendJob
 	tenant  *tenantQueue
 	key     campaigns.ClaimKey
-	content []*content // content for each list of the job, in their order
+	content []*content // content for each of the job's lists, in order
 
 	queue   []*item // items to hand out, starting at head
 	head    int
-	parked  int  // items that wait for their destination
+	parked  int  // items waiting for their destination
 	out     int  // claimed items without a recorded outcome: queued, parked and handed out
 	stopped bool // the job has ended or is paused, so no item is handed out
 	over    flag // same as stopped, read without the lock
@@ -55,10 +55,10 @@ type jobQueue struct {
 	dueSeq     int64
 	drained    bool      // the last claim returned fewer than requested
 	lookAt     time.Time // time of the next check for deferred recipients
-	waitReason string    // reason shown for the wait of the job
+	waitReason string    // reason shown for the job's wait
 	nextDue    time.Time // when the first deferred recipient is due; zero: there is none
 	found      int64     // number of the job's recipients at the last check
-	checked    uint64    // departures of the tenant before the last check that the job runs
+	checked    uint64    // the tenant's departures before the last check that the job is running
 	sure       bool      // the job was checked
 	readAt     time.Time // earliest time of the next read, after an error
 }
@@ -71,7 +71,7 @@ func (j *jobQueue) windowClosed() bool {
 // waiting returns the number of queued items.
 func (j *jobQueue) waiting() int { return len(j.queue) - j.head }
 
-// enough reports whether the job needs no claim for now, if a claim reads share recipients.
+// enough reports whether the job currently needs no claim, if a claim reads share recipients.
 func (j *jobQueue) enough(share int) bool {
 	return j.stopped || j.waiting() > share/2 || j.parked >= maxParked
 }
@@ -120,7 +120,7 @@ func (j *jobQueue) stop() {
 	}
 }
 
-// tenantQueue holds the running jobs of one tenant. It is guarded by the dispatcher's lock.
+// tenantQueue holds one tenant's running jobs. It is guarded by the dispatcher's lock.
 type tenantQueue struct {
 	id    string
 	group *relayGroup
@@ -166,7 +166,7 @@ func (t *tenantQueue) refused(re *smtp.RelayError, now time.Time) (pause time.Du
 	return pause, t.downAt, true
 }
 
-// welcomed records that the relay accepted MAIL for an email of the tenant.
+// welcomed records that the relay accepted MAIL for one of the tenant's emails.
 func (t *tenantQueue) welcomed() {
 	t.refusals = 0
 	t.refusing.Store(false)

@@ -10,21 +10,20 @@ import (
 	"newsletterd/store"
 )
 
-// limits holds the paces of relays and tenants. It outlives the steps of the sender, so that a pause doesn't allow more
-// messages than the limits. Messages of limits per period and per day are leased from the database in parts.
+// limits holds the paces of relays and tenants. It outlives the sender's steps, so that a pause doesn't allow more
+// messages than the limits. For limits per period and per day, messages are leased from the database in parts.
 type limits struct {
 	store      *store.Store
 	dispatcher *dispatcher // its lock also guards the paces
 	reasons    *waitReasons
-	spent      func() // called when the quota of a day is used up
+	spent      func() // called when a day's quota is used up
 	log        *slog.Logger
 
 	mu   sync.Mutex
 	kept map[string]*pace
 }
 
-// of returns the pace of a scope. It creates a new pace if the limits have changed, and returns nil if there is no
-// limit.
+// of returns a scope's pace. It creates a new one if the limits have changed, and returns nil if there is no limit.
 func (l *limits) of(scope string, of core.SendLimits) *pace {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +54,7 @@ func (l *limits) counted() []*pace {
 	return out
 }
 
-// lease leases from the database the messages that paces want.
+// lease leases the messages that paces want from the database.
 func (l *limits) lease(ctx context.Context) error {
 	for _, p := range l.counted() {
 		l.dispatcher.mu.Lock()

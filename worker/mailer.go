@@ -29,17 +29,17 @@ type MailerOptions struct {
 	Sender      smtp.Sender
 	Sealer      *auth.Sealer // for unsubscribe links
 	Ident       *mail.Ident  // for Message-IDs; transactional emails use job 0
-	PublicURL   string       // origin of links for tenants without their own
-	From        mail.Address // sender for tenants without their own
+	PublicURL   string       // link origin for tenants without one
+	From        mail.Address // sender for tenants without one
 	Own         *OwnServer   // the daemon's own server in the database, used instead of Sender; nil: none
 	Connections int          // number of connections; 0: 2
 	Signers     *Signers     // DKIM signers; nil: emails are unsigned
 	DKIMSkip    []string     // header fields that the relay changes
-	Tenants     bool         // a TenantMailer runs too: leave it the emails of tenants with relays
+	Tenants     bool         // leave the emails of tenants with relays to a TenantMailer
 	Log         *slog.Logger
 }
 
-// mailer delivers transactional emails. It renders each email with its tokens just before sending it. It uses its own
+// mailer delivers transactional emails. It renders each email with its tokens just before sending it. It has its own
 // connections, so that campaigns cause no delay, and keeps them open for a while.
 type mailer struct {
 	MailerOptions
@@ -48,7 +48,7 @@ type mailer struct {
 	wake      chan struct{}
 	failures  int                  // consecutive failures of the route
 	tryAt     time.Time            // time of the next try while the route is down
-	serverAt  core.Instant         // when the server that the failures belong to was set
+	serverAt  core.Instant         // when the failing server was set
 	notBefore time.Time            // earliest next try, even if new emails arrive
 	lost      map[int64]int        // consecutive connections lost per email
 	unsure    map[int64]bool       // emails whose reply was lost once
@@ -198,7 +198,7 @@ func (r *mailRun) routeEnded(err error) {
 	r.stop()
 }
 
-// readMails reads the due emails of this mailer: either all of them, or only new ones.
+// readMails reads this mailer's due emails: either all of them, or only new ones.
 func (r *mailRun) readMails(ctx context.Context, now core.Instant) ([]core.Mail, error) {
 	switch {
 	case r.all && r.Tenants:
@@ -323,7 +323,7 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 }
 
 // finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
-// can't be written, and nothing is sent until they are. If the disk is full, the database can still be read, and a sent
+// can't be written, and nothing is sent until they are. If the disk is full, the database can still be read, so a sent
 // email would otherwise appear due again.
 func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
@@ -338,7 +338,7 @@ func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core
 	return true
 }
 
-// lostLimit is the number of consecutive connections that break, or end with 421, and count as a refusal of an email.
+// lostLimit is how many consecutive connections must break, or end with 421, to count as a refusal of an email.
 const lostLimit = 3
 
 // judge returns the result to store for an email. counts is false if no relay has accepted or refused the email.

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// notices describes each kind of notice: its text, the page of its link, and how long the link works.
+// notices describes each kind of notice: its text, the page that it links to, and how long the link works.
 var notices = map[string]struct {
 	notice notice.Kind
 	page   string
@@ -72,7 +72,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 	return m.composeFrom(ctx, q, from, skips, now)
 }
 
-// server returns the current sender for tenants without their own, and the header fields that the relay changes.
+// server returns the current sender for tenants without one, and the header fields that the relay changes.
 func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string, err error) {
 	server, err := m.Own.now(ctx)
 	from, skips = m.From, m.DKIMSkip
@@ -85,8 +85,8 @@ func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string,
 	return from, skips, err
 }
 
-// composeFrom renders a notice. Its sender is from, unless the list's tenant has its own. skips are the header fields
-// that the relay changes.
+// composeFrom renders a notice. Its sender is from, or the list's tenant's own if it has one. skips are the header
+// fields that the relay changes.
 func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (
 	*smtp.Envelope, error,
 ) {
@@ -132,9 +132,9 @@ func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Addres
 }
 
 // accountLook sets the design of an email about an account. If the email was requested while signing in to a tenant's
-// client, it has the tenant's language, name and color. Sender address, Reply-To, origin of links, relay and DKIM key
-// remain those of the daemon. The email loads no image. accountLook returns errMoot if the invitation was withdrawn or
-// the client was deleted.
+// client, it has the tenant's language, name and color. Sender address, Reply-To, link origin, relay and DKIM key are
+// always the daemon's. The email loads no images. accountLook returns errMoot if the invitation was withdrawn or the
+// client was deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -178,7 +178,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 		d.Language = cmp.Or(tenant.Language, d.Language)
 	}
 	if d.Zone, err = tenant.ZoneOf(""); err != nil {
-		d.Zone = nil // not in this machine's database; times are in UTC
+		d.Zone = nil // not in this machine's time zone database; times are in UTC
 	}
 	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
 	return nil
@@ -192,7 +192,7 @@ func moot(err error) error {
 	return err
 }
 
-// invitation sets the name of the inviting person and the role.
+// invitation sets the inviter's name and the role.
 func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
 	i, err := m.Store.Invitation(ctx, id)
 	if err != nil {
@@ -212,8 +212,8 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, sk
 	return err
 }
 
-// brandOf returns the sender, the origin of links and the brand of a tenant's emails. Fields that the tenant has not
-// set come from the daemon.
+// brandOf returns the sender, the link origin and the brand for a tenant's emails. Fields that the tenant has not set
+// come from the daemon.
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
 	from.Name = t.SenderName()
 	if t.MailFrom != "" {
@@ -222,7 +222,7 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 	return from, t.Origin(origin), notice.BrandOf(t)
 }
 
-// linkKinds maps notices to subscribers to the kind of their token.
+// linkKinds maps each notice for subscribers to the kind of its token.
 var linkKinds = map[string]auth.UnsubscribeKind{
 	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo,
 	core.MailPreferences: auth.UnsubscribeManage,
@@ -236,9 +236,9 @@ func clientsPage(tenantID string) string {
 	return "/console/" + tenantID + "/settings/clients"
 }
 
-// linkQuery creates the token of an email's link, which no queue holds. The URL contains only the token, because the
-// page knows the recipient. A link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI). language is the
-// language of the email, which the page of an invitation also uses.
+// linkQuery creates the token for an email's link, which is never stored in the queue. The URL contains only the token,
+// because the page knows the recipient. A link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
+// language is the email's language, which an invitation's page also uses.
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (string, error) {
 	v := url.Values{}
 	switch q.Kind {

@@ -20,9 +20,9 @@ const (
 	outboxAgain  = time.Second
 )
 
-// outbox delivers events: several subscriptions in parallel, and the events of one subscription in order. No other
-// process delivers, so claims are kept in memory. After a crash the claimed events are sent again, and the receiver
-// responds with 409. The send service and each endpoint have their own outbox, so none waits for another.
+// outbox delivers events: several subscriptions in parallel, and each subscription's events in order. No other process
+// delivers, so claims are kept in memory. After a crash, the claimed events are sent again; the receiver responds with
+// 409 to those it already has. The send service and each endpoint have their own outbox, so none waits for another.
 type outbox struct {
 	store     *store.Store
 	endpoint  string // endpoint id; empty: the send service
@@ -35,12 +35,12 @@ type outbox struct {
 	lookAt    time.Time             // time of the next probe while the receiver is down
 	notBefore time.Time             // earliest next probe, even if new events arrive
 	urge      string                // the store's OutboxUrge when the receiver went down
-	refused   int                   // consecutive events refused at their first try
+	refused   int                   // consecutive events refused on their first try
 	answered  core.Instant          // when the receiver last accepted or permanently refused an event; 0: never
 	unwritten []tenants.EventResult // results that could not be recorded
 }
 
-// Outbox returns the loop that delivers events to the send service. It wakes itself when an event is written.
+// Outbox returns the loop that delivers events to the send service. It wakes up when an event is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
 	o.post = func(ctx context.Context, e *core.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
@@ -136,7 +136,7 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-// rest records that the receiver does not respond, and starts a pause. after is the pause that the receiver requested,
+// rest records that the receiver isn't responding, and starts a pause. after is the pause that the receiver requested,
 // or 0.
 func (o *outbox) rest(after time.Duration) {
 	o.down++
@@ -144,8 +144,8 @@ func (o *outbox) rest(after time.Duration) {
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged reports whether an operator has resent events or changed the endpoint since the receiver went down. The
-// receiver is then tried immediately, even if it requested a pause.
+// urged reports whether events were resent manually or the endpoint was changed since the receiver went down. If so,
+// the receiver is tried immediately, even if it requested a pause.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -245,13 +245,12 @@ func (d *delivery) record(ctx context.Context, first result) {
 }
 
 // refusedDown is the number of consecutive refused events after which a tenant's receiver counts as down. Otherwise
-// each waiting event would follow its own retry schedule, which keeps the daemon busy with a receiver that accepts
+// each waiting event would follow its own retry schedule, which would keep the daemon busy with a receiver that accepts
 // nothing.
 const refusedDown = 20
 
-// count decides whether the whole receiver fails or only an event. An event that fails again, although others have been
-// accepted since its first failure, follows its own retry schedule. A receiver that refuses everything counts as not
-// responding.
+// count decides whether the whole receiver fails or only an event. An event that fails again, although others were
+// accepted since its first failure, follows its own retry schedule. A receiver that refuses everything counts as down.
 func (o *outbox) count(r *result, now core.Instant) {
 	failed := r.event.FailedAt
 	switch {
@@ -269,7 +268,7 @@ func (o *outbox) count(r *result, now core.Instant) {
 }
 
 // finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
-// can't be written, and nothing is posted until they are. If the disk is full, the database can still be read, and an
+// can't be written, and nothing is posted until they are. If the disk is full, the database can still be read, so an
 // accepted event would otherwise appear due again.
 func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
@@ -298,16 +297,16 @@ func gather[T any](first T, more <-chan T, limit int) []T {
 	return all
 }
 
-// cut reports whether an attempt was interrupted because the daemon stops. Such an attempt does not count.
+// cut reports whether an attempt was interrupted because the daemon is stopping. Such an attempt does not count.
 func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
 
-// settle continues with the subscription of a result, and returns the ids of the events that are no longer held.
+// settle continues with the subscription of r, and returns the ids of the events that are no longer held.
 func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	key := r.event.ListID + r.event.SubscriptionID
 	chain := d.chains[key]
 	gone = append(gone, r.event.ID)
 	if r.down && !d.broken {
-		d.urged(ctx) // this attempt serves all requests to resend so far
+		d.urged(ctx) // this attempt serves all resend requests so far
 		d.rest(r.after)
 		d.broken = true
 		d.log.Warn("outbox: the endpoint doesn't respond", slog.String("reason", r.reason))
@@ -327,7 +326,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	return gone
 }
 
-// release removes the events that still wait for a poster from the queue, and returns their ids.
+// release removes the events that are waiting for a poster from the queue, and returns their ids.
 func (d *delivery) release() (gone []int64) {
 	for {
 		select {
@@ -345,7 +344,7 @@ func (d *delivery) release() (gone []int64) {
 }
 
 // outcome returns the result to store for an event. If the event is not at fault, it is due when the receiver responds
-// again, after the events that were not tried. Such an event for the send service never becomes a dead letter.
+// again, after the untried events. Such an event for the send service never becomes a dead letter.
 func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
@@ -366,7 +365,7 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	return e
 }
 
-// retry returns the time of the next try. dead reports whether the event has expired instead.
+// retry returns when to try again. dead reports whether the event has expired instead.
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
 	if now.Sub(since) >= core.EventLife {
 		return true, 0
@@ -407,9 +406,9 @@ func (o *outbox) probe(ctx context.Context) bool {
 	return !r.down
 }
 
-// probed picks the event to try at a receiver that is down, from events sorted by due time. The receiver may fail
-// only for some events. probed therefore picks an untried event, alternately the last and the first, or else the one
-// tried longest ago. It never skips an earlier event of the same subscription or a summary.
+// probed picks the event for probing a receiver that is down, from events sorted by due time. The receiver may fail
+// only for some events, so probed picks an untried event, alternately the last and the first, or else the one tried
+// longest ago. It never skips an earlier event of the same subscription or a summary.
 func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 	pick, before := &events[0], map[string]bool{}
 	for i := range events {
@@ -429,7 +428,7 @@ func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 }
 
 // expire turns events that have waited too long for an endpoint that is down into dead letters. Events for the send
-// service wait until it is back.
+// service wait until it responds again.
 func (o *outbox) expire(ctx context.Context, reason string, now core.Instant) {
 	if o.endpoint == "" {
 		return

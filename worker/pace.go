@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// pace limits the rate of messages of a relay or tenant. It is guarded by the dispatcher's lock.
+// pace limits the message rate of a relay or tenant. It is guarded by the dispatcher's lock.
 type pace struct {
 	scope  string // "relay", "relay:" and its id, or "tenant:" and its id
 	limits core.SendLimits
@@ -31,10 +31,10 @@ func newPace(scope string, l core.SendLimits) *pace {
 	return p
 }
 
-// far is the wait of a pace whose end is another event, not a time.
+// far is the wait of a pace that ends with an event, not at a time.
 const far = time.Hour
 
-// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
+// ready returns when the next message may be sent. A time that is not after now means immediately.
 func (p *pace) ready(now time.Time) time.Time {
 	at := now
 	if p.bucket != nil {
@@ -60,7 +60,7 @@ func (p *pace) wants() bool {
 	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }
 
-// spentUntil returns the time at which a used-up daily quota resets. It returns zero if there is quota left.
+// spentUntil returns when a used-up daily quota resets, or zero if there is quota left.
 func (p *pace) spentUntil(now time.Time) time.Time {
 	if p == nil || p.quota == nil || p.quota.overDay.Load() != dayOf(now) {
 		return time.Time{}
@@ -68,7 +68,7 @@ func (p *pace) spentUntil(now time.Time) time.Time {
 	return endOfDay(dayOf(now))
 }
 
-// take counts a message that is sent now.
+// take counts a message sent at now.
 func (p *pace) take(now time.Time) {
 	if p.bucket != nil {
 		p.bucket.ReserveN(now, 1)

@@ -10,7 +10,7 @@ import (
 // may wait up to one part longer than necessary.
 const periodParts = 60
 
-// period counts the messages of the last period in parts. The count in the database is never lower, because messages
+// period counts the messages in the last period by parts. The count in the database is never lower, because messages
 // are recorded there shortly before they are sent.
 type period struct {
 	limit   int
@@ -31,10 +31,10 @@ func newPeriod(l core.SendLimits) *period {
 // part returns the number of the part that contains a time.
 func (p *period) part(t time.Time) int64 { return t.UnixNano() / int64(p.width) }
 
-// at returns a pointer to the count of a recent part.
+// at returns a pointer to a recent part's count.
 func (p *period) at(part int64) *int { return &p.parts[part%int64(len(p.parts))] }
 
-// glide drops the parts that are older than a period.
+// glide drops parts older than a period.
 func (p *period) glide(now time.Time) {
 	part := p.part(now)
 	if part > p.last {
@@ -48,7 +48,7 @@ func (p *period) glide(now time.Time) {
 	p.last = max(p.last, part)
 }
 
-// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
+// ready returns when the next message may be sent. A time that is not after now means immediately.
 func (p *period) ready(now time.Time) time.Time {
 	p.glide(now)
 	if p.read && p.total >= p.limit {
@@ -65,7 +65,7 @@ func (p *period) ready(now time.Time) time.Time {
 	return now.Add(far)
 }
 
-// take counts a message that is sent now.
+// take counts a message sent at now.
 func (p *period) take(now time.Time) {
 	p.glide(now)
 	*p.at(p.last)++

@@ -14,7 +14,7 @@ import (
 // So many refusals mean that the relay distrusts the sender; the recipients are not at fault.
 const policyLimit = 100
 
-// countPolicy counts the consecutive policy refusals of a job, and pauses the job when there are policyLimit.
+// countPolicy counts a job's consecutive policy refusals, and pauses the job when they reach policyLimit.
 func (s *Sender) countPolicy(it *item, o smtp.Outcome) {
 	j := it.job
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store"
 )
 
-// These are the paths of the receiver. Signatures cover them in exactly this form.
+// These are the receiver's paths. Signatures cover them in exactly this form.
 const (
 	eventPath = "/webhooks/subscriptions"
 	syncPath  = "/webhooks/lists/full-sync"
@@ -29,7 +29,7 @@ const (
 	maxAnswer   = 64 << 10 // bytes of a response to read
 )
 
-// Poster signs and posts requests to the receiver of events. It follows no redirects and keeps connections open.
+// Poster signs and posts requests to an event receiver. It follows no redirects and keeps connections open.
 type Poster struct {
 	store  *store.Store
 	base   string
@@ -37,8 +37,7 @@ type Poster struct {
 	signs  *core.WebhookSender // nil: the daemon's own webhook client
 }
 
-// SignAs makes p sign with the key of a webhook client that was created on the receiver, instead of with the daemon's
-// own key.
+// SignAs makes p sign with the key of a webhook client created on the receiver, instead of the daemon's own key.
 func (p *Poster) SignAs(clientID string, key []byte) {
 	p.signs = &core.WebhookSender{WebhookClient: core.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
@@ -127,7 +126,7 @@ func judge(res *http.Response, text []byte) verdict {
 	case code == http.StatusGone || code == http.StatusUnprocessableEntity:
 		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
-		// A 401 is about our signature and not about the event: a wrong secret or clock affects all events.
+		// A 401 is about our signature, not the event: a wrong secret or clock affects all events.
 		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests ||
 			code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 		return verdict{
@@ -154,8 +153,8 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError returns the cause of an error. It removes the URL that net/http prepends and the address of the name
-// server, because tenants see the text.
+// postError returns the cause of an error. It removes the URL that net/http prepends and the name server's address,
+// because tenants see the message.
 func postError(err error) string {
 	if fault, ok := errors.AsType[*net.DNSError](err); ok {
 		return fault.Name + ": " + fault.Err

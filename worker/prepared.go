@@ -11,12 +11,11 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// inARow is the number of emails that a connection has signed ahead when plenty are queued. It then sends them in a
-// row.
+// inARow is the number of emails that a connection has signed in advance, and sends in a row, when plenty are queued.
 const inARow = 8
 
-// keptFor is how long, at least, a connection that waits for its relay keeps its prepared emails. It keeps them for at
-// most twice as long.
+// keptFor is the minimum time that a connection waiting for its relay keeps its prepared emails. The maximum is twice
+// as long.
 const keptFor = 2 * time.Second
 
 // prepared is an email in preparation for a connection.
@@ -63,15 +62,15 @@ func (d *prepared) make(scratch *[]byte) {
 	}
 }
 
-// preparedQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the connection
-// uses the wait. Emails that need a signature are prepared further ahead, in the pool. Envelopes are reused.
+// preparedQueue prepares one connection's emails. It prepares one while a reply is pending, to use the wait. Emails
+// that need a signature are prepared further ahead, in the pool. Envelopes are reused.
 //
 // The connection holds the lock while it works. If the connection is idle for keptFor, a timer takes the lock and
 // returns the prepared emails to the dispatcher, so that other connections send them.
 type preparedQueue struct {
 	sender  *Sender
 	relay   *relay
-	free    []*smtp.Envelope // envelopes of the connection that are not in use
+	free    []*smtp.Envelope // the connection's unused envelopes
 	scratch []byte
 
 	mu      sync.Mutex
@@ -80,7 +79,7 @@ type preparedQueue struct {
 	watched int // value of turns at the last check
 	ticking bool
 	timer   *time.Timer
-	idle    flag // the connection waits for a recipient and has prepared nothing
+	idle    flag // the connection is waiting for a recipient and has prepared nothing
 }
 
 func (q *preparedQueue) init(s *Sender, r *relay) { q.sender, q.relay = s, r }
@@ -96,8 +95,7 @@ func (q *preparedQueue) next(ctx context.Context, wait bool) (prepared, bool) {
 	return q.first(ctx, wait)
 }
 
-// wants reports whether to prepare one more email. That is the case for the first one, and for more emails that must
-// be signed.
+// wants reports whether to prepare one more email: the first one, or more of those that must be signed.
 func (q *preparedQueue) wants() bool {
 	n := len(q.queue)
 	return n == 0 ||
@@ -105,7 +103,7 @@ func (q *preparedQueue) wants() bool {
 }
 
 // prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending; if the reply arrives in the
-// meantime, the connection needn't sleep. It leaves the last emails of a job to the first free connection.
+// meantime, the connection needn't sleep. It leaves a job's last emails to the first free connection.
 func (q *preparedQueue) prepare(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,8 +164,8 @@ func (q *preparedQueue) take(ctx context.Context, wait bool) *item {
 }
 
 // first returns the first prepared email if it is ready. If it isn't and wait is true, first waits for all prepared
-// emails. A connection that sends several emails in a row needs one write for each, and wakes no other connection in
-// between. This leaves more CPU time for signing.
+// emails. A connection that sends several emails in a row needs one write for each and wakes no other connection in
+// between, which leaves more CPU time for signing.
 func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	if len(q.queue) == 0 || !wait && !q.queue[0].ready() {
 		return prepared{}, false
@@ -184,7 +182,7 @@ func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	return *d, true
 }
 
-// watch starts the timer that returns prepared emails, unless the timer is already running. The caller holds the lock.
+// watch starts the timer that returns prepared emails if it isn't running. The caller holds the lock.
 func (q *preparedQueue) watch() {
 	q.turns++
 	if len(q.queue) == 0 || q.ticking {
@@ -200,7 +198,7 @@ func (q *preparedQueue) watch() {
 
 // look returns the prepared emails if the connection has not worked since the last check.
 func (q *preparedQueue) look() {
-	if !q.mu.TryLock() { // the connection works, or waits for a recipient
+	if !q.mu.TryLock() { // the connection is working or waiting for a recipient
 		again := keptFor
 		if q.idle.Load() {
 			again = time.Minute
@@ -230,7 +228,7 @@ func (q *preparedQueue) release() {
 	q.queue = nil
 }
 
-// end calls release at the end of a session.
+// end releases the prepared emails at the end of a session.
 func (q *preparedQueue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -247,5 +245,5 @@ func (q *preparedQueue) envelope() *smtp.Envelope {
 	return &smtp.Envelope{}
 }
 
-// recycle makes an envelope that no session uses available again.
+// recycle makes an unused envelope available again.
 func (q *preparedQueue) recycle(e *smtp.Envelope) { q.free = append(q.free, e) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quota is a limit of messages per UTC day. It holds the part that was leased from the database and is not used up.
+// quota limits messages per UTC day. It holds the unused messages leased from the database.
 type quota struct {
 	perDay  int64
 	day     int64        // day of left, in days since 1970
@@ -20,7 +20,7 @@ func dayOf(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second
 // endOfDay returns the start of the next day.
 func endOfDay(day int64) time.Time { return time.Unix((day+1)*int64(24*time.Hour/time.Second), 0) }
 
-// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
+// ready returns when the next message may be sent. A time that is not after now means immediately.
 func (q *quota) ready(now time.Time) time.Time {
 	today := dayOf(now)
 	if q.day != today {

@@ -21,15 +21,14 @@ const (
 // gatherFor is how long outcomes wait for more outcomes while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
-// fast is the time within which a full batch must arrive to be recorded immediately. Outcomes of signed emails, for
-// example, arrive more slowly. Connections then don't need a slot soon, so a commit can wait for twice as many
-// outcomes.
+// fast is the time in which a full batch must arrive to be recorded immediately. If outcomes arrive more slowly, for
+// example those of signed emails, connections don't need a slot soon, so a commit can wait for twice as many outcomes.
 const fast = 5 * time.Millisecond
 
-// recorder passes outcomes to the store's writer and frees their slots of inflight after the commit, never before.
-// The writer takes all pending outcomes when its transaction starts. No extra goroutine is involved, because it would
-// delay each slot. A commit costs as much as the outcomes of some hundred emails. The recorder therefore asks the
-// writer when a good part of max_unrecorded is pending, or as soon as a connection waits for a slot.
+// recorder passes outcomes to the store's writer and frees their inflight slots after the commit, never before. The
+// writer takes all pending outcomes when its transaction starts. No extra goroutine is involved, because it would delay
+// each slot. A commit costs as much as the outcomes of some hundred emails, so the recorder asks the writer only when a
+// good part of max_unrecorded is pending or a connection is waiting for a slot.
 type recorder struct {
 	store      *store.Store
 	inflight   *inflight
@@ -43,14 +42,14 @@ type recorder struct {
 	unkept  int           // committed, but not yet in the replica; 0 without a replica
 	began   time.Time     // arrival of the first pending outcome
 	enough  int           // number of outcomes worth a commit
-	waiting atomic.Int32  // connections that wait for a slot
+	waiting atomic.Int32  // connections waiting for a slot
 	timer   *time.Timer   // timer for gatherFor
 	asked   bool          // the writer will take the pending outcomes
 	taken   bool          // the current transaction has taken outcomes
 	gone    bool          // flush has returned, so failures are not retried
 	wait    time.Duration // pause before the next try, after a failure
 
-	batch []core.Outcome // buffer of the writer
+	batch []core.Outcome // the writer's buffer
 }
 
 func newRecorder(s *Sender) *recorder {
@@ -81,8 +80,8 @@ func (r *recorder) add(rec record) {
 
 // due reports whether to ask the writer now. If so, it marks the writer as asked. With a replica, a waiting connection
 // gets a slot only after the replica has the previous commit. Outcomes gather until then, because each commit sends a
-// file there. due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller holds the
-// lock.
+// file to the replica. due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller
+// holds the lock.
 func (r *recorder) due() bool {
 	if r.asked || len(r.pending) == 0 {
 		return false
@@ -116,7 +115,8 @@ func (r *recorder) worthCommit() bool {
 }
 
 // hurry makes the writer record all pending outcomes, however few. A connection adds itself to waiting before it calls
-// hurry. Either hurry finds the outcome that frees its slot, or the add of that outcome sees the waiting connection.
+// hurry. Either hurry finds the outcome that frees a slot, or the call to add with that outcome sees the waiting
+// connection.
 func (r *recorder) hurry() {
 	r.mu.Lock()
 	ask := !r.asked && !r.gone && len(r.pending) > 0
@@ -170,8 +170,8 @@ func (r *recorder) written(err error) {
 	r.changed.Broadcast()
 }
 
-// free frees the slots of recorded outcomes. With a replica, it first waits until the replica has them. A machine
-// that dies therefore loses at most as many outcomes as there are slots.
+// free frees the slots of recorded outcomes. With a replica, it first waits until the replica has them, so that a dying
+// machine loses at most as many outcomes as there are slots.
 func (r *recorder) free() {
 	if !r.store.Acknowledges() {
 		r.release(r.flight)
@@ -193,8 +193,8 @@ func (r *recorder) free() {
 	})
 }
 
-// retry asks the writer again after a pause, unless it was asked in the meantime. Otherwise, there would be two
-// requests from then on. The caller holds the lock.
+// retry asks the writer again after a pause, but not if it was already asked: there must not be two requests. The
+// caller holds the lock.
 func (r *recorder) retry(err error) {
 	r.log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
 	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)
@@ -205,7 +205,7 @@ func (r *recorder) retry(err error) {
 	r.changed.Broadcast()
 }
 
-// flush waits until all added outcomes are committed. After ctx has ended, it returns at the next failure.
+// flush waits until all added outcomes are committed. Once ctx has ended, it returns on the next failure.
 func (r *recorder) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { r.mu.Lock(); r.changed.Broadcast(); r.mu.Unlock() })
 	defer stop()

@@ -16,18 +16,18 @@ type relay struct {
 	name        string
 	sender      smtp.Sender
 	connections int
-	ahead       int      // number of emails that a connection has signed ahead
+	ahead       int      // number of emails that a connection has signed in advance
 	skip        []string // header fields that the relay changes
-	provider    string   // kind of the email provider that it belongs to; empty: none
+	provider    string   // kind of email provider that it belongs to; empty: none
 	tally       tally
 }
 
-// signAhead returns the number of emails that each connection has signed ahead, so that all CPUs are used.
+// signAhead returns how many emails each connection has signed in advance, so that all CPUs are used.
 func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
-// relayState is the availability of a relay. While the relay is down, no connection uses it. After each pause one
-// connection tries, and the others follow when a message gets a reply. The relays of a group share the lock. Each
-// waits until those before it are down or have used up their daily quota.
+// relayState is a relay's availability. While the relay is down, no connection uses it. After each pause, one
+// connection tries, and the others follow when a message gets a reply. A group's relays share the lock. Each waits
+// until the earlier ones are down or have used up their daily quota.
 type relayState struct {
 	pace    *pace // nil: no limit
 	mu      *sync.Mutex
@@ -35,7 +35,7 @@ type relayState struct {
 	before  []*relayState
 	over    *flag     // no work is left, so connections stop waiting
 	fails   int       // consecutive failures
-	downAt  time.Time // time of the first of these failures, without those that recipients caused
+	downAt  time.Time // time of the first of these failures, except those that recipients caused
 	closed  string    // address that caused all these failures, because its transactions ended with 421; empty: none
 	until   time.Time // no connection tries before this time
 	probing bool      // one connection is trying
@@ -70,7 +70,7 @@ func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
-// turn reports whether all relays before this one are down or have no quota left. The caller holds the lock.
+// turn reports whether all earlier relays are down or have no quota left. The caller holds the lock.
 func (r *relayState) turn() bool {
 	for _, b := range r.before {
 		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
@@ -80,8 +80,8 @@ func (r *relayState) turn() bool {
 	return true
 }
 
-// serves reports whether a connection may continue. That is always true for the first relay of a group. For other
-// relays it is true until an earlier relay works again.
+// serves reports whether a connection may continue. That is always true for a group's first relay. For other relays, it
+// is true until an earlier relay works again.
 func (r *relayState) serves() bool {
 	if len(r.before) == 0 {
 		return true
@@ -91,7 +91,7 @@ func (r *relayState) serves() bool {
 	return r.turn()
 }
 
-// wake wakes the connections that wait for a relay of the group.
+// wake wakes the connections that are waiting for a relay in the group.
 func (r *relayState) wake() {
 	r.mu.Lock()
 	r.changed.Broadcast()
@@ -122,8 +122,8 @@ func (r *relayState) left() {
 
 // failed records a failure and returns the pause that follows. If the connection started before the last recorded
 // failure, fresh is false, because it is the same event: 16 connections that break together count as one failure.
-// closed is the address whose transaction ended with 421; empty: none. If that happens to one address only, it fails
-// after its own tries, like one that breaks every connection. If it happens to several, the relay is down.
+// closed is the address whose transaction ended with 421; empty: none. If only one address is affected, it fails after
+// its own tries, like one that breaks every connection. If several are, the relay is down.
 func (r *relayState) failed(
 	e *smtp.RelayError, closed string, round uint64, now time.Time,
 ) (pause time.Duration, fresh bool) {

@@ -8,17 +8,17 @@ import (
 	"newsletterd/core"
 )
 
-// relayGroup holds the relays of one tenant, or those of the daemon, in order of use.
+// relayGroup holds a tenant's or the daemon's relays in order of use.
 type relayGroup struct {
 	owner  string // tenant id; empty: the daemon's own, shared by tenants without one
-	made   string // settings from which it was created, to detect changes
+	made   string // settings that it was created from, to detect changes
 	mu     sync.Mutex
 	relays []*relay
 	cancel context.CancelFunc // cancels its connections; nil: none run. Only the claimer's goroutine uses it
 
 	// The dispatcher's lock guards the following fields.
 	destinations
-	queued   int       // items to hand out, for all tenants together
+	queued   int       // items to hand out, for all tenants
 	turn     int       // index of the tenant whose turn it is
 	run      int       // items handed out in this turn
 	runBegan time.Time // time of the first of them
@@ -26,7 +26,7 @@ type relayGroup struct {
 	unanswered int // messages without a reply; guarded by inflight
 }
 
-// newRelayGroup returns a group of relays. They share a lock, and each waits for those before it. The flag over ends
+// newRelayGroup returns a group of relays. They share a lock, and each waits for the earlier ones. The flag over ends
 // their waits.
 func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	g := &relayGroup{owner: owner, relays: relays}
@@ -39,7 +39,7 @@ func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	return g
 }
 
-// downSince returns the time since which all relays are down, or zero if at least one works.
+// downSince returns since when all relays have been down, or zero if at least one works.
 func (g *relayGroup) downSince() (since time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +54,7 @@ func (g *relayGroup) downSince() (since time.Time) {
 	return since
 }
 
-// waitReason returns the reason why the group's jobs wait, or an empty string if they don't.
+// waitReason returns why the group's jobs are waiting, or an empty string if they aren't.
 func (g *relayGroup) waitReason(now time.Time) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -28,7 +28,7 @@ type relays struct {
 	groups map[string]*relayGroup
 }
 
-// newRelays returns the groups of a sender. At first they contain only the daemon's own.
+// newRelays returns a sender's groups. Initially, there is only the daemon's own.
 func newRelays(s *Sender, own *relay) *relays {
 	over := &s.dispatcher.ended
 	return &relays{
@@ -37,7 +37,7 @@ func newRelays(s *Sender, own *relay) *relays {
 	}
 }
 
-// of returns the relay group of a tenant's emails, and the tenant's own pace. A nil pace means no limit. Only the
+// of returns the relay group for a tenant's emails, and the tenant's own pace. A nil pace means no limit. Only the
 // claimer's goroutine may call it.
 func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, error) {
 	route, err := rs.store.TenantRelays(ctx, tenantID)
@@ -65,7 +65,7 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 	return g, p, err
 }
 
-// group returns the relay group of an owner, and replaces it if the relays have changed. The owner is a tenant or, if
+// group returns an owner's relay group, after replacing it if the relays have changed. The owner is a tenant or, if
 // empty, the daemon. Only the daemon's server has a sender address (from).
 func (rs *relays) group(owner string, from core.Email, all core.Relays, makes func(*core.Relay) smtp.Sender) (
 	*relayGroup, error,
@@ -100,15 +100,15 @@ func (rs *relays) group(owner string, from core.Email, all core.Relays, makes fu
 	return g, nil
 }
 
-// drop removes the group of an owner, if any.
+// drop removes an owner's group, if any.
 func (rs *relays) drop(owner string) {
 	if rs.groups[owner] != nil {
 		rs.replace(owner, nil)
 	}
 }
 
-// replace replaces a tenant's group. The connections of the old group finish the emails in flight. A nil group
-// removes the old one.
+// replace replaces a tenant's group. The old group's connections finish the emails in flight. A nil group removes the
+// old one.
 func (rs *relays) replace(tenantID string, g *relayGroup) {
 	if old := rs.groups[tenantID]; old != nil && old.cancel != nil {
 		old.cancel()
@@ -134,7 +134,7 @@ func (rs *relays) all() []*relayGroup {
 	return groups
 }
 
-// wake wakes the connections that wait for their relay.
+// wake wakes the connections that are waiting for their relay.
 func (rs *relays) wake() {
 	for _, g := range rs.all() {
 		g.relays[0].wake()
@@ -149,19 +149,19 @@ func (rs *relays) forgetConnections() {
 }
 
 // OwnServer is the daemon's own mail server from the database. A nil OwnServer means that the configuration sets the
-// server; the methods then return their arguments. It is safe for concurrent use.
+// server; its methods return their arguments. It is safe for concurrent use.
 type OwnServer struct {
 	Makes func(*core.Relay) smtp.Sender // creates the sender of a relay
 
 	store *store.Store
-	age   atomic.Int64 // counts the times that the server may have changed
+	age   atomic.Int64 // how often the server may have changed
 
 	mu     sync.Mutex
 	readAt int64 // 1 + the age at which server was read
 	server core.MailServer
 }
 
-// NewOwnServer returns the mail server of a store. makes returns a sender for it.
+// NewOwnServer returns the mail server in a store. makes returns a sender for it.
 func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServer {
 	o := &OwnServer{Makes: makes, store: s}
 	s.OnKick(db.TopicRecords, o.reread)
@@ -193,7 +193,7 @@ func (o *OwnServer) now(ctx context.Context) (core.MailServer, error) {
 	return server, err
 }
 
-// from returns the sender for tenants without their own. If no server is set, it returns by.
+// from returns the sender for tenants without one. If no server is set, it returns by.
 func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, error) {
 	server, err := o.now(ctx)
 	if server.From != "" {
@@ -202,7 +202,7 @@ func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, er
 	return by, err
 }
 
-// provider returns the kind of the server's email provider. If no server is set, it returns by.
+// provider returns the server's kind of email provider. If no server is set, it returns by.
 func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	server, err := o.now(ctx)
 	if server.Set() {
@@ -211,14 +211,14 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// oldServerFor is how long after a change notices about that change use the previous server.
+// oldServerFor is how long notices about a server change are first tried on the previous server.
 const oldServerFor = time.Hour
 
 // ownSender delivers transactional emails through the current server. It implements smtp.Sender.
 type ownSender struct {
 	*OwnServer
 	otherwise smtp.Sender // used if no server is set
-	// compose renders an email with a sender, for a relay that changes the header fields skips.
+	// compose renders an email with the sender from, for a relay that changes the header fields in skips.
 	compose func(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (*smtp.Envelope, error)
 
 	made   sync.Mutex
@@ -226,7 +226,7 @@ type ownSender struct {
 	client smtp.Sender
 }
 
-// sender returns the sender of a relay. It creates a new one only if the relay has changed.
+// sender returns a relay's sender. It creates a new one only if the relay has changed.
 func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	as, err := json.Marshal(r)
 	if err != nil {
@@ -240,8 +240,8 @@ func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	return s.client, nil
 }
 
-// Deliver implements smtp.Sender. It ends when another server is set, which then delivers the remaining emails.
-// Notices about the change are first tried on the previous server.
+// Deliver implements smtp.Sender. It ends when another server is set, which delivers the remaining emails. Notices
+// about the change are first tried on the previous server.
 func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 	age := s.age.Load()
 	server, err := s.now(ctx)
@@ -267,7 +267,7 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 			e, ok := src.Next(ctx, wait)
 			if ok && s.age.Load() != age {
 				if now, err := s.now(ctx); err != nil || now.ChangedAt != server.ChangedAt {
-					src.Done(e, smtp.Outcome{Result: smtp.Untouched}) // the mailer reads it again, for the new server
+					src.Done(e, smtp.Outcome{Result: smtp.Untouched}) // the mailer rereads it, for the new server
 					return nil, false
 				}
 			}

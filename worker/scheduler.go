@@ -13,14 +13,14 @@ import (
 // schedulerRetry is the pause after a database error.
 const schedulerRetry = time.Second
 
-// A job waits for earlier changes of its lists that are still on their way from the member service, so that it includes
-// subscribers who were just imported or confirmed. The wait is limited to changesMost.
+// A job waits for earlier changes to its lists that are still on their way from the member service, so that it includes
+// subscribers who were just imported or confirmed. It waits at most changesMost.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
 )
 
-// expandSteps is the number of expansion steps of a job before the other jobs continue.
+// expandSteps is the number of a job's expansion steps before the other jobs continue.
 const expandSteps = 4
 
 // scheduler starts due jobs, creates their recipients, and ends them when their delivery window closes. It also
@@ -59,7 +59,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 	return loop
 }
 
-// step does one round of all due work. more reports whether another round is due immediately.
+// step performs one round of all due work. more reports whether another round is due immediately.
 func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Instant, more bool, err error) {
 	if next, err = w.store.StartDueJobs(ctx, now); err != nil {
 		return 0, false, err
@@ -101,8 +101,8 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	return next, more || settling, nil
 }
 
-// look returns the running jobs that have changed or are due. They stay due until step has advanced them. It finds the
-// jobs that have ended.
+// look returns the running jobs that have changed or are due. They stay due until step has advanced them. It also finds
+// the jobs that have ended.
 func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob, error) {
 	var due []int64
 	for no, at := range w.running {
@@ -117,7 +117,7 @@ func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob,
 	var ended []int64
 	for no := range w.running {
 		if changes.Ended(no) {
-			w.running[no] = now // even after an error, the job is looked at again
+			w.running[no] = now // even after an error, the job is checked again
 			ended = append(ended, no)
 		}
 	}
@@ -127,7 +127,7 @@ func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob,
 	return changes.Running, w.noteEnded(ctx, ended)
 }
 
-// advance ends a job whose delivery window has closed, or creates recipients. next is when there is more to do; 0 means
+// advance ends a job whose delivery window has closed, or creates recipients. next is when to call it again; 0 means
 // after a kick.
 func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (next core.Instant, err error) {
 	switch {
@@ -154,13 +154,13 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 		if j.First() {
 			return now.Add(firstPoll), nil
 		}
-	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // a kill came between the last outcome and the end of the job
+	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // a kill happened between the last outcome and the end of the job
 		return 0, w.store.FinishSendJob(ctx, j.No, now)
 	}
 	return 0, nil
 }
 
-// changesUnderway reports whether changes of one of a job's lists are on their way.
+// changesUnderway reports whether changes to any of a job's lists are on their way.
 func (w *scheduler) changesUnderway(ctx context.Context, j *core.SendJob, now core.Instant) (yes bool, err error) {
 	lists, err := w.store.JobLists(ctx, j)
 	for i := 0; i < len(lists) && !yes && err == nil; i++ {
@@ -186,7 +186,7 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	w.log.Info("send: a job resumed", slog.String("job", j.ID))
 }
 
-// noteEnded marks ended jobs to be settled. At the start, it marks all unsettled jobs.
+// noteEnded marks ended jobs for settling. At startup, it marks all unsettled jobs.
 func (w *scheduler) noteEnded(ctx context.Context, ended []int64) error {
 	if !w.primed {
 		unsettled, err := w.store.UnsettledJobs(ctx)
@@ -216,7 +216,7 @@ func (w *scheduler) noteEnded(ctx context.Context, ended []int64) error {
 	return nil
 }
 
-// settle advances each ended job that the sender has released by one step.
+// settle advances, by one step, each ended job that the sender has released.
 func (w *scheduler) settle(ctx context.Context, now core.Instant) (more bool, err error) {
 	for no, after := range w.settling {
 		if w.sender.Holds(no) {

@@ -11,15 +11,15 @@ import (
 	"newsletterd/store"
 )
 
-// selfCheckSpread is the maximum random delay of a check, so that daemons don't all start together.
+// selfCheckSpread is a check's maximum random delay, so that daemons don't all start together.
 const selfCheckSpread = 30 * time.Minute
 
 // SelfCheck checks each list once a day. It requests a new full sync if the last one failed. If both sides share one
-// database, it compares them and requests a full sync to repair differences. It skips lists fed by another webhook
-// client.
+// database, it compares them and requests a full sync to repair differences. It skips lists that another webhook client
+// feeds.
 type SelfCheck struct {
 	store  *store.Store
-	at     time.Duration // time of day, as the duration since midnight, local time
+	at     time.Duration // time of day: duration since midnight, local time
 	remote bool          // the send side is another service
 	log    *slog.Logger
 	loop   *Loop
@@ -36,7 +36,7 @@ type SelfCheckFigures struct {
 }
 
 // NewSelfCheck returns a check that runs daily at the given time of day, such as 3 h for three in the morning. If
-// remote is true, the send side is another service, and the check only sees failed syncs.
+// remote is true, the send side is another service, and only failed syncs are detected.
 func NewSelfCheck(s *store.Store, at time.Duration, remote bool, log *slog.Logger) *SelfCheck {
 	c := &SelfCheck{store: s, at: at, remote: remote, log: log}
 	c.loop = &Loop{Name: "self-check", Step: c.step}

@@ -19,24 +19,24 @@ import (
 // SendOptions configures a Sender. Fields without a documented default are required.
 type SendOptions struct {
 	Connections int // connections to the daemon's own relay; 0: 16
-	// maximum number of messages whose final dot is written without a durable outcome; 0: 64
+	// maximum number of messages with their final dot written but no durable outcome; 0: 64
 	MaxUnrecorded int
 	Limits        core.SendLimits               // limits of the daemon's own relay; zero: none
 	DomainRates   map[string]float64            // messages per second per domain, "*" for all others; nil: no limit
 	Relay         func(*core.Relay) smtp.Sender // creates a tenant relay's sender; nil: all use the daemon's
 	Own           *OwnServer                    // the daemon's own server in the database; nil: use the configuration
-	Folder        bool                          // the sender of NewSender only writes files
+	Folder        bool                          // the sender passed to NewSender only writes files
 	GiveUpAfter   time.Duration                 // downtime of all relays after which a job fails; 0: 48 h
 	From          mail.Address                  // for tenants without their own
 	Provider      string                        // kind of the daemon relay's email provider; empty: none
 	BounceDomain  string                        // domain of VERP addresses; empty: MAIL FROM is the plain sender
-	PublicURL     string                        // origin of links for tenants without their own
+	PublicURL     string                        // link origin for tenants without one
 	Sealer        *auth.Sealer                  // for unsubscribe tokens
 	Ident         *mail.Ident                   // for Message-IDs and bounce addresses
 	Signers       *Signers                      // DKIM signers; nil: emails are unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
-	// ExtraThread permits one more thread than there are CPUs until release is called. The sender calls it while it
+	// ExtraThread permits one more thread than there are CPUs until release is called. The sender uses it while it
 	// sends emails. It may be nil.
 	ExtraThread func() (release func())
 }
@@ -62,8 +62,8 @@ type Sender struct {
 	connections *connectionSet // nil: the step opens no connections now
 }
 
-// NewSender returns a sender that uses r for tenants without their own relay. It wakes itself when jobs, relays or
-// limits change.
+// NewSender returns a sender that uses r for tenants without their own relay. It wakes up when jobs, relays or limits
+// change.
 func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	if o.Connections == 0 {
 		o.Connections = 16
@@ -110,10 +110,10 @@ func (s *Sender) look() {
 	s.loop.Kick()
 }
 
-// Holds reports whether recipients of a job are claimed. In that case an outcome may still arrive.
+// Holds reports whether any of a job's recipients are claimed, so that an outcome may still arrive.
 func (s *Sender) Holds(jobNo int64) bool { return s.dispatcher.has(jobNo) }
 
-// step sends all due emails, and returns the time at which the first deferred recipient is due.
+// step sends all due emails, and returns when the first deferred recipient is due.
 func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	defer s.kickScheduler()
 	defer s.dispatcher.reset()
@@ -188,7 +188,7 @@ type connectionSet struct {
 	sender *Sender
 }
 
-// open starts the connections of a group unless they run. On a nil set it does nothing.
+// open starts a group's connections if they aren't running. On a nil set it does nothing.
 func (set *connectionSet) open(g *relayGroup) {
 	if set == nil || g.cancel != nil {
 		return

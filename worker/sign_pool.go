@@ -6,7 +6,7 @@ import (
 )
 
 // signPool renders and signs emails in its own goroutines. A signature costs more than everything else, so it should
-// not run on a connection that waits for its relay.
+// not run on a connection that is waiting for its relay.
 type signPool struct {
 	work  chan *prepared
 	start sync.Once

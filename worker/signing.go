@@ -25,7 +25,7 @@ type keptSigner struct {
 	age    uint64
 }
 
-// NewSigners returns signers that read the keys of a store on demand.
+// NewSigners returns Signers that read the keys from a store on demand.
 func NewSigners(s *store.Store) *Signers {
 	g := &Signers{store: s, kept: map[signerKey]keptSigner{}}
 	s.OnKick(db.TopicRecords, func() { g.age.Add(1) })
@@ -70,7 +70,7 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	return k, nil
 }
 
-// signature caches the signer for the emails of one job. While no key changes, reading it costs two atomic loads.
+// signature caches the signer for one job's emails. While no key changes, reading it costs two atomic loads.
 type signature struct {
 	signers          *Signers
 	tenantID, domain string

@@ -13,7 +13,7 @@ import (
 // flag is a bool that is read without a lock.
 type flag = atomic.Bool
 
-// tally counts the outcomes of the messages of one relay.
+// tally counts the outcomes of one relay's messages.
 type tally struct {
 	sent   atomic.Int64
 	mu     sync.Mutex
@@ -21,8 +21,8 @@ type tally struct {
 	faults map[string]int64
 }
 
-// OutcomeKind classifies outcomes for the metrics. Class is the class and subject of the enhanced status code (RFC
-// 3463 section 2), such as "4.2". For a reply without one it is the class of the basic code, such as "4".
+// OutcomeKind classifies outcomes for the metrics. Class is the class and subject of the enhanced status code (RFC 3463
+// section 2), such as "4.2". For a reply without one, it is the class of the basic code, such as "4".
 type OutcomeKind struct{ Result, Class string }
 
 // count counts an outcome.
@@ -46,7 +46,7 @@ func (t *tally) count(o smtp.Outcome) {
 	t.others[k]++
 }
 
-// fault counts the end of a session.
+// fault counts a session that ended with f.
 func (t *tally) fault(f smtp.Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +56,7 @@ func (t *tally) fault(f smtp.Fault) {
 	t.faults[f.String()]++
 }
 
-// RelayFigures holds the figures of one relay since the start.
+// RelayFigures holds one relay's figures since the start.
 type RelayFigures struct {
 	Tenant, Name string    // Tenant is empty for the daemon's own relay
 	Fails        int       // consecutive failures
@@ -65,7 +65,7 @@ type RelayFigures struct {
 	Faults       map[string]int64
 }
 
-// Figures holds the sender's figures at one moment.
+// Figures holds the sender's figures at a point in time.
 type Figures struct {
 	Relays     []RelayFigures
 	Queued     int            // claimed recipients that are not handed out
@@ -104,7 +104,7 @@ func (s *Sender) Figures() Figures {
 	return f
 }
 
-// figures returns the figures of the relay.
+// figures returns the relay's figures.
 func (r *relay) figures() RelayFigures {
 	f := RelayFigures{
 		Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{},

@@ -25,10 +25,10 @@ type tenantMailer struct {
 	desks map[string]*desk
 }
 
-// desk is the mailer of one tenant. Its other fields are only used by the tenantMailer's goroutine.
+// desk is one tenant's mailer. Only the tenantMailer's goroutine uses its other fields.
 type desk struct {
 	*mailer
-	made    string // relay settings from which it was created
+	made    string // relay settings that it was created from
 	next    time.Time
 	running bool
 }
@@ -85,7 +85,7 @@ func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
 	}
 }
 
-// begin starts the mailers with due emails, and returns the time at which the next one is due.
+// begin starts the mailers with due emails, and returns when the next one is due.
 func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int) (next time.Time, err error) {
 	now := time.Now()
 	owners, err := t.Store.MailOwners(ctx, core.At(now))
@@ -126,7 +126,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	return next, nil
 }
 
-// desk returns the mailer of a tenant with its current relays. It returns nil if the tenant has no relays.
+// desk returns a tenant's mailer with its current relays, or nil if the tenant has no relays.
 func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error) {
 	d := t.desks[tenantID]
 	if d != nil && d.running {
@@ -164,14 +164,14 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 // failoverRest is how long a failed relay is skipped.
 const failoverRest = time.Minute
 
-// failover is an smtp.Sender that uses the first working relay of several.
+// failover is an smtp.Sender that uses the first working one of several relays.
 type failover struct {
 	relays []smtp.Sender
 	mu     sync.Mutex
-	down   []time.Time // time of the last failure of each relay
+	down   []time.Time // time of each relay's last failure
 }
 
-// Deliver implements smtp.Sender. Emails that a relay has not accepted go to the next relay when they are read again.
+// Deliver implements smtp.Sender. Emails that a relay has not accepted go to the next relay when they are reread.
 func (f *failover) Deliver(ctx context.Context, src *smtp.Source) (err error) {
 	f.mu.Lock()
 	order := make([]int, 0, len(f.relays))

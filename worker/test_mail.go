@@ -17,8 +17,8 @@ import (
 // testPrefix is the start of a test email's subject, so that no one mistakes it for the campaign.
 const testPrefix = "[Test] "
 
-// composeTest renders the content of a send job for one address, as the job would. If the address belongs to a
-// subscriber, it uses the subscriber's fields. A test email is not tracked and doesn't count in any figures.
+// composeTest renders a send job's content for one address, as the job would. If the address belongs to a subscriber,
+// it uses the subscriber's fields. A test email is not tracked and doesn't count in any figures.
 func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	var of core.TestMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -66,8 +66,8 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 }
 
 // testedContent reads the content of a test email, from a job or a version of a campaign. If several lists are
-// possible, it uses the one through which the campaign would reach the address. view is the token of the page for
-// viewing the email in a browser.
+// possible, it uses the one through which the campaign would reach the address. view is the token for viewing the email
+// in a browser.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
 	files []core.Attachment, err error,
 ) {

@@ -10,22 +10,22 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// A destination may refuse emails because of their number (4.7.x, RFC 3463 section 3.8). Its rate is then halved
-// until it accepts them, and later raised slowly to the original rate.
+// A destination may refuse emails because there are too many (4.7.x, RFC 3463 section 3.8). Its rate is halved until it
+// accepts them, and later raised slowly to the original rate.
 const (
 	throttleAfter  = 10               // minimum number of such refusals
 	throttleShare  = 10               // at least one in this many replies must be such a refusal
 	throttleSpan   = time.Minute      // period in which they are counted
 	throttleLeast  = time.Second      // minimum counting time to estimate a rate
-	throttleSettle = 10 * time.Second // time after a change in which replies still concern the old rate
+	throttleSettle = 10 * time.Second // time after a change during which replies still concern the old rate
 	raiseAfter     = 5 * time.Minute  // time without such a refusal
 	raiseBy        = 1.25
 	throttleFloor  = 0.1 // messages per second
-	throttleMost   = 256 // divisor of the original rate: the rate never falls below the result
+	throttleMost   = 256 // divisor of the original rate, for the minimum rate
 	maxThrottles   = 10_000
 )
 
-// throttle is a destination that has refused emails because of their number. Its replies are counted, and it is
+// throttle is a destination that has refused emails because there were too many. Its replies are counted, and it is
 // slowed down after many refusals.
 type throttle struct {
 	began            time.Time // start of the count
@@ -36,15 +36,15 @@ type throttle struct {
 	raiseAt          time.Time
 }
 
-// throttles reports whether a reply refuses an email because of the number of emails. Greylisting (RFC 6647) also
-// uses 4.7.1, but refuses each new sender once at any rate, so it does not count.
+// throttles reports whether a reply refuses an email because there are too many. Greylisting (RFC 6647) also uses
+// 4.7.1, but refuses each new sender once regardless of the rate, so it does not count.
 func throttles(o smtp.Outcome) bool {
 	return o.Result == smtp.Later && strings.HasPrefix(o.Enhanced, "4.7.") && !greylisting.MatchString(o.Text)
 }
 
 var greylisting = regexp.MustCompile(`(?i)gr[ae]y-?list|postgrey`)
 
-// reply counts a reply for a domain. slowed reports whether the domain's rate was halved, and to is the new rate in
+// reply counts a reply from a domain. slowed reports whether the domain's rate was halved, and to is the new rate in
 // messages per second.
 func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	t := d.throttled[domain]
@@ -78,7 +78,7 @@ func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed
 	return true, t.rate
 }
 
-// halve reduces the rate of a destination to half of its recent rate.
+// halve reduces a destination's rate to half of its recent rate.
 func (t *throttle) halve(now time.Time) {
 	seen := float64(t.replies) / now.Sub(t.began).Seconds()
 	if t.bucket != nil {

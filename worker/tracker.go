@@ -16,14 +16,14 @@ const (
 )
 
 // Tracker collects opens and clicks and counts them in batches. A burst of opens costs two database operations per
-// second, with lower priority than other writes. If the daemon is killed, unwritten engagements are lost.
+// second, which have a lower priority than other writes. If the daemon is killed, unwritten engagements are lost.
 type Tracker struct {
 	store   *store.Store
 	log     *slog.Logger
 	loop    *Loop
 	mu      sync.Mutex
 	held    map[trackKey]*core.Engagement
-	recent  map[trackKey]followed // clicks of the last seconds
+	recent  map[trackKey]followed // clicks in the last seconds
 	totals  map[totalKey][]totalClick
 	dropped int64
 	written time.Time
@@ -34,13 +34,13 @@ type trackKey struct {
 	program        core.Program
 }
 
-// followed is a recent click. It is kept to detect that another network follows the same link right after it.
+// followed is a recent click. It is kept to detect another network that follows the same link right afterwards.
 type followed struct {
 	network string
 	at      core.Instant
 }
 
-// NewTracker returns a tracker. The caller starts its loop, and calls Flush when no more requests arrive.
+// NewTracker returns a tracker. The caller must start its loop, and call Flush when no more requests arrive.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}, recent: map[trackKey]followed{}, totals: map[totalKey][]totalClick{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
@@ -80,8 +80,8 @@ func (t *Tracker) hold(e core.Engagement) {
 	}
 }
 
-// goesAfter reports whether a click comes from a machine that follows a subscriber's clicks: another network opened
-// the same link just before. Such a click counts as automated. Networks are kept for a few seconds and never written.
+// goesAfter reports whether a click comes from a machine that follows a subscriber's clicks: another network opened the
+// same link just before. Such a click counts as automated. Networks are kept for a few seconds and never stored.
 func (t *Tracker) goesAfter(e *core.Engagement) bool {
 	if e.LinkNo == 0 || e.Network == "" {
 		return false

@@ -2,7 +2,7 @@ package worker
 
 import "newsletterd/core"
 
-// totalKey identifies the source of anonymous clicks by its network. Networks are kept for seconds and never written.
+// totalKey identifies the source of anonymous clicks by its network. Networks are kept for seconds and never stored.
 type totalKey struct {
 	job     int64
 	network string
@@ -11,12 +11,12 @@ type totalKey struct {
 type totalClick struct {
 	link    int64
 	at      core.Instant
-	scanned bool // counted as the click of a link scanner
+	scanned bool // counted as a link scanner's click
 }
 
 // judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens: the
-// hidden link that no person sees, or many links within seconds. Earlier clicks of that network are then recounted as a
-// scanner's too.
+// hidden link that no person sees, or many links within seconds. If it detects one, earlier clicks from that network
+// are recounted as the scanner's, too.
 func (t *Tracker) judgeTotal(e *core.Engagement) {
 	if e.LinkNo == 0 || e.Network == "" {
 		return
@@ -49,7 +49,7 @@ func (t *Tracker) judgeTotal(e *core.Engagement) {
 	t.totals[key] = clicks
 }
 
-// totalMost is the maximum number of compared clicks per network and job.
+// totalMost is the maximum number of clicks compared per network and job.
 const totalMost = 200
 
 // forgetTotals drops the clicks that are too old to compare.

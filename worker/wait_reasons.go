@@ -12,7 +12,7 @@ import (
 // waitShownAfter is how long a relay must be down before its jobs are shown as waiting.
 const waitShownAfter = time.Minute
 
-// waitReasons records why running jobs wait, if the wait is long and ends automatically.
+// waitReasons records why running jobs are waiting, if the wait is long and ends automatically.
 type waitReasons struct {
 	store      *store.Store
 	dispatcher *dispatcher
@@ -25,7 +25,7 @@ func (w *waitReasons) look() {
 	w.dispatcher.signal()
 }
 
-// note records which running jobs wait and why, and which no longer do. Only the claimer's goroutine calls it.
+// note records which running jobs are waiting and why, and which no longer are. Only the claimer's goroutine calls it.
 func (w *waitReasons) note(ctx context.Context) error {
 	if !w.changed.Swap(false) {
 		return nil
@@ -50,7 +50,7 @@ func (w *waitReasons) note(ctx context.Context) error {
 	return nil
 }
 
-// waitReason returns the reason why a tenant's jobs wait, or an empty string if they don't. The caller holds the
+// waitReason returns why a tenant's jobs are waiting, or an empty string if they aren't. The caller holds the
 // dispatcher's lock.
 func (t *tenantQueue) waitReason(now time.Time) string {
 	if until := t.pace.spentUntil(now); !until.IsZero() {

@@ -1,15 +1,15 @@
-// Package pictures copies the pictures of imported issues from the servers of other tools to the tenant's images.
+// Package pictures copies the images in imported issues from other tools' servers to the tenant's images.
 //
 //	loop.go    Loop: tenants take turns, so that slow servers delay only their own tenant
-//	turn.go    a few pictures of an issue, and its new text
-//	shared.go  what the pictures of a turn have in common: memory, and hosts that don't respond
-//	fetch.go   one picture: from the web, from the uploaded archive, or from the text
+//	turn.go    a few of an issue's images, and its new text
+//	shared.go  what the images in a turn share: memory, and hosts that don't respond
+//	fetch.go   one image: from the web, from the uploaded archive, or from the text
 //
 // # Invariants
 //
-//   - A picture is stored by its bytes, never by its name. It passes the same checks as an uploaded image.
-//   - Its state changes in the commit that stores it. After a crash, nothing is stored twice, and nothing is lost.
-//   - Data that is fetched is counted as memory before it is read.
-//   - What a post contains can't stop the copying of others: errors and panics concern one picture, issue or turn.
-//   - A picture that can't be copied keeps its address in the issue.
+//   - An image is stored by its bytes, never by its name. It must pass the same checks as an uploaded image.
+//   - Its state changes in the commit that stores it. After a crash, nothing is stored twice or lost.
+//   - Fetched data is counted as memory before it is read.
+//   - A post's content can't prevent copying others: errors and panics affect only one image, issue or turn.
+//   - An image that can't be copied keeps its address in the issue.
 package pictures

@@ -42,7 +42,7 @@ func following(client *http.Client) *http.Client {
 	return &c
 }
 
-// webAddress returns an address of the web with a scheme.
+// webAddress returns a web address with a scheme.
 func webAddress(u *url.URL) (*url.URL, error) {
 	if u.Scheme == "" && u.Host != "" { // like the page
 		u.Scheme = "https"
@@ -53,7 +53,7 @@ func webAddress(u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// bytesOf returns the data of a picture. reason is the reason why that failed. err is an error of the disk.
+// bytesOf returns an image's data. reason says why that failed. err is a disk error.
 func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, reason string,
 	err error,
 ) {
@@ -85,7 +85,7 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *
 	return data, reason, nil
 }
 
-// packed returns the data of a picture of the uploaded archive, or nil if there is none. It takes memory for it.
+// packed returns an image's data from the uploaded archive, or nil if there is none. It takes memory for it.
 func (c *copier) packed(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, err error) {
 	if _, err = m.take(ctx, -1); err == nil {
 		data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
@@ -96,7 +96,7 @@ func (c *copier) packed(ctx context.Context, t *imports.PictureTurn, j job, m *m
 	return data, err
 }
 
-// inlined returns the data of a picture inside a text.
+// inlined returns the data of an image embedded in its address.
 func inlined(address string) (data []byte, reason string) {
 	_, text, ok := strings.Cut(address, ";base64,")
 	if !ok {
@@ -112,10 +112,10 @@ func inlined(address string) (data []byte, reason string) {
 	return data, ""
 }
 
-// pictureTypes are the media types that are fetched. What they contain decides whether it is stored.
+// pictureTypes are the media types to fetch. The data decides whether an image is stored.
 const pictureTypes = " image/png image/x-png image/apng image/jpeg image/jpg image/pjpeg image/gif image/webp "
 
-// fetch fetches a picture from the web. It takes memory before it reads the data.
+// fetch fetches an image from the web. It takes memory before it reads the data.
 func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte, reason string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte,
 	}
 	req.Header.Set("User-Agent", "newsletterd")
 	req.Header.Set("Accept", "image/webp, image/png, image/jpeg, image/gif")
-	req.Header.Set("Accept-Encoding", "identity") // so that no small body becomes a large one
+	req.Header.Set("Accept-Encoding", "identity") // so that a small body can't become a large one
 	res, err := c.client.Do(req)
 	if err != nil {
 		return nil, unfetched(err)
@@ -149,7 +149,7 @@ func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte,
 		return nil, core.PictureUnreachable
 	}
 	var b bytes.Buffer
-	b.Grow(int(room) + 1 + bytes.MinRead) // so that reading doesn't need more
+	b.Grow(int(room) + 1 + bytes.MinRead) // so that reading needs no more
 	_, err = b.ReadFrom(io.LimitReader(res.Body, room+1))
 	switch {
 	case err != nil:
@@ -160,7 +160,7 @@ func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte,
 	return b.Bytes(), ""
 }
 
-// unfetched returns the reason for an error of a request.
+// unfetched returns the reason for a failed request.
 func unfetched(err error) string {
 	switch {
 	case errors.Is(err, errRedirects):

@@ -22,9 +22,9 @@ import (
 
 const (
 	tenantsAtOnce = 3
-	every         = time.Minute // interval of searches for pictures that a command retries
-	retry         = time.Minute // delay after a disk that is full or fails
-	lookAgain     = time.Second // interval of searches for other tenants' pictures during a turn
+	every         = time.Minute // interval of searches for images that a command retries
+	retry         = time.Minute // delay if the disk is full or failing
+	lookAgain     = time.Second // interval of searches for other tenants' images during a turn
 )
 
 // Options are the dependencies of Loop.
@@ -32,13 +32,13 @@ type Options struct {
 	Store  *store.Store
 	Client *http.Client        // connects through the guard
 	Limits core.MediaLimits    // of images
-	Origin string              // public URL of tenants without their own
+	Origin string              // public URL for tenants without one
 	Memory *semaphore.Weighted // for decoding images
 	Text   func(ctx context.Context, title, body string) (campaigns.IssueText, error)
 	Log    *slog.Logger
 }
 
-// copier copies pictures.
+// copier copies images.
 type copier struct {
 	Options
 	client *http.Client
@@ -46,9 +46,9 @@ type copier struct {
 	loop   *worker.Loop
 }
 
-// Loop returns the loop that copies pictures and removes copies. At most three tenants are served concurrently. A turn
-// of a tenant is short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed
-// waits for the next search.
+// Loop returns the loop that copies images and removes copies. At most three tenants are served concurrently. Turns are
+// short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed waits for the next
+// search.
 func Loop(o Options) *worker.Loop {
 	c := &copier{Options: o, client: following(o.Client), decode: make(chan struct{}, 1)}
 	c.loop = &worker.Loop{Name: "pictures", Step: c.step}
@@ -114,13 +114,13 @@ func (c *copier) step(ctx context.Context, _ time.Time) time.Time {
 	return time.Now().Add(every)
 }
 
-// guarded does one turn of a tenant. It returns a panic as an error, so that other tenants' turns continue.
+// guarded performs one turn for a tenant. It returns a panic as an error, so that other tenants' turns continue.
 func (c *copier) guarded(ctx context.Context, t *imports.PictureTurn) (err error) {
 	defer caught(&err)
 	return c.turn(ctx, t)
 }
 
-// caught replaces an error by the panic that ends the function that defers it, if there is one.
+// caught recovers from a panic in the function that defers it, and stores it in *err.
 func caught(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
@@ -129,7 +129,7 @@ func caught(err *error) {
 
 var errPanic = errors.New("panic")
 
-// turn does one turn of a tenant.
+// turn performs one turn for a tenant.
 func (c *copier) turn(ctx context.Context, t *imports.PictureTurn) error {
 	if t.Removing {
 		return c.Store.RemovePictures(ctx, t.ImportID)

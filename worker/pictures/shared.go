@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	unreachableMax = 3                        // pictures of a host that can't be reached, after which the others fail too
-	turnMemory     = 32 << 20 / tenantsAtOnce // bytes of pictures before they are decoded
+	unreachableMax = 3                        // images that a host fails to deliver before its others fail, too
+	turnMemory     = 32 << 20 / tenantsAtOnce // bytes of images before they are decoded
 )
 
-// shared holds the memory and the unreachable hosts that all pictures of a turn share. No turn waits for another's
-// memory, so a slow server delays only its own tenant.
+// shared holds the memory and the unreachable hosts for all images in a turn. No turn waits for another's memory, so a
+// slow server delays only its own tenant.
 type shared struct {
 	memory *semaphore.Weighted
-	most   int64 // bytes of a picture
+	most   int64 // bytes of an image
 
 	mu      sync.Mutex
-	lost    map[string]int // pictures that could not be fetched because their host doesn't respond, by host
-	storage bool           // whether a picture did not fit into the tenant's images
+	lost    map[string]int // images that could not be fetched because their host doesn't respond, by host
+	storage bool           // whether an image did not fit into the tenant's images
 }
 
 func newShared(most int64) *shared {
@@ -41,7 +41,7 @@ func (s *shared) full() bool {
 	return s.storage
 }
 
-// note records the reason why a picture of a host could not be copied.
+// note records why an image could not be copied from a host.
 func (s *shared) note(host string, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,13 +53,14 @@ func (s *shared) note(host string, reason string) {
 	}
 }
 
-// memory is the memory for the data of one picture.
+// memory is the memory for one image's data.
 type memory struct {
 	of   *shared
 	held int64
 }
 
-// take waits for memory for n bytes, or for the largest picture if n is negative. It returns the number of bytes.
+// take waits for memory for n bytes, or for the largest possible image if n is negative. It returns the number of
+// bytes.
 func (m *memory) take(ctx context.Context, n int64) (int64, error) {
 	if n < 0 || n > m.of.most {
 		n = m.of.most

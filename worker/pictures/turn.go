@@ -20,7 +20,7 @@ const (
 	fetchesAtOnce = 4
 )
 
-// copy copies the next pictures of an issue. If none waits anymore, the issue shows the copies.
+// copy copies an issue's next images. When none are left, it makes the issue show the copies.
 func (c *copier) copy(ctx context.Context, t *imports.PictureTurn) error {
 	addresses := article.PostPictures(t.Body)
 	keys := make([]string, len(addresses))
@@ -59,7 +59,7 @@ type job struct {
 	no      int64
 }
 
-// copyAll copies pictures, a few at the same time.
+// copyAll copies images, a few at a time.
 func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +89,7 @@ func (c *copier) copyAll(ctx context.Context, t *imports.PictureTurn, jobs []job
 	return errors.Join(failures...)
 }
 
-// attempt is copyOne for pictures whose data may cause a panic. Such a picture is damaged.
+// attempt is like copyOne, but treats an image whose data causes a panic as damaged.
 func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
 	err := func() (err error) {
 		defer caught(&err)
@@ -103,7 +103,7 @@ func (c *copier) attempt(ctx context.Context, t *imports.PictureTurn, j job, s *
 	return err
 }
 
-// copyOne copies a picture, or records why that failed. It returns only errors of the disk and of ctx.
+// copyOne copies an image, or records why that failed. It returns only disk errors and those of ctx.
 func (c *copier) copyOne(ctx context.Context, t *imports.PictureTurn, j job, s *shared) error {
 	reason := core.PictureStorageFull
 	m := memory{of: s}
@@ -138,7 +138,7 @@ func (c *copier) full(ctx context.Context, t *imports.PictureTurn, s *shared) (b
 	return used >= c.Limits.BytesPerTenant, err
 }
 
-// store decodes a picture and stores it. reason is the reason why it can't be stored; empty: it was.
+// store decodes and stores an image. reason says why it can't be stored; empty: it was stored.
 func (c *copier) store(ctx context.Context, t *imports.PictureTurn, j job, data []byte) (reason string, err error) {
 	select {
 	case c.decode <- struct{}{}:
@@ -172,7 +172,7 @@ func (c *copier) store(ctx context.Context, t *imports.PictureTurn, j job, data 
 	return "", err
 }
 
-// reasonOf returns the reason that an error of an image gives, or the error itself.
+// reasonOf returns the reason for an image error, or the error itself if it is another one.
 func reasonOf(err error) (string, error) {
 	fault, ok := errors.AsType[*core.Error](err)
 	switch {
@@ -186,7 +186,7 @@ func reasonOf(err error) (string, error) {
 	return "", err
 }
 
-// settle makes an issue show the copies of its pictures.
+// settle makes an issue show the copies of its images.
 func (c *copier) settle(ctx context.Context, t *imports.PictureTurn, addresses []string,
 	known map[string]core.ImportedPicture,
 ) error {
@@ -224,7 +224,7 @@ func (c *copier) settle(ctx context.Context, t *imports.PictureTurn, addresses [
 	return c.Store.SettlePictures(ctx, t, body, &text)
 }
 
-// shown returns the body of an issue with copies of its pictures, and its text. It returns a panic as an error.
+// shown returns an issue's body with the copies of its images, and its text. It returns a panic as an error.
 func (c *copier) shown(ctx context.Context, t *imports.PictureTurn, copies map[string]article.Copy) (body string,
 	text campaigns.IssueText, err error,
 ) {

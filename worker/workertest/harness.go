@@ -21,7 +21,7 @@ import (
 	"newsletterd/worker"
 )
 
-// A Harness is a store with a list, and everything needed to send to it. Its fields may be changed before a loop
+// A Harness is a store with a list, and everything needed to send to the list. Its fields may be changed before a loop
 // starts.
 type Harness struct {
 	*storetest.Seeder
@@ -38,7 +38,7 @@ func New(t testing.TB, relay smtp.Sender) *Harness {
 	return NewOn(t, nil, relay)
 }
 
-// NewOn is like New, but uses an open store unless st is nil.
+// NewOn is like New, but uses the open store st if it isn't nil.
 func NewOn(t testing.TB, st *store.Store, relay smtp.Sender) *Harness {
 	t.Helper()
 	s := storetest.Seed(t, st)
@@ -92,7 +92,7 @@ func (h *Harness) MailerOptions() worker.MailerOptions {
 // Mailer returns a mailer loop with MailerOptions.
 func (h *Harness) Mailer() *worker.Loop { return worker.Mailer(h.MailerOptions()) }
 
-// DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its emails from now on.
+// DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its emails.
 func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	h.Helper()
 	h.ChangeTenant(h.List.TenantID, core.TenantInput{
@@ -112,8 +112,8 @@ func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	return k
 }
 
-// rsaKey returns the private and the public part of an RSA key. All tests share that key, because generating one takes
-// a quarter of a second.
+// rsaKey returns the private and public parts of an RSA key that all tests share, because generating one takes a
+// quarter of a second.
 var rsaKey = sync.OnceValues(func() (parts [2]string, err error) {
 	private, public, err := dkim.NewKey(core.DKIMRSA)
 	return [2]string{string(private), public}, err
@@ -154,8 +154,7 @@ func (h *Harness) Resume(j core.SendJob) core.SendJob {
 	return h.Wait(j)
 }
 
-// Paused waits for a minute, checks that the job is then paused for a reason with the given prefix, and returns the
-// job.
+// Paused waits for a minute, checks that the job is paused for a reason with the given prefix, and returns the job.
 func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	h.Helper()
 	time.Sleep(time.Minute)
@@ -167,7 +166,7 @@ func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	return j
 }
 
-// AddsUp checks the numbers of a job's recipients by outcome, and that they add up to all recipients.
+// AddsUp checks the numbers of a job's recipients by outcome, and that they add up to the total.
 func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {

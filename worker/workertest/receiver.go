@@ -17,11 +17,10 @@ import (
 )
 
 // A Receiver is an http.RoundTripper that accepts requests to any address, even in fake time. It acts as the send
-// service, where it verifies each signature, and as tenants' webhook endpoints. It responds with 200 unless configured
-// otherwise.
+// service, verifying each signature, and as tenants' webhook endpoints. By default, it responds with 200.
 type Receiver struct {
-	// On returns the status of the response to each request, and takes precedence over Say. If On is nil or returns 0,
-	// Say applies. On may block.
+	// On returns the response status for each request, and takes precedence over Say. If On is nil or returns 0, Say
+	// applies. On may block.
 	On func(p *Post) (status int)
 
 	s       *storetest.Seeder
@@ -61,7 +60,7 @@ func (r *Receiver) EndpointPoster() *worker.EndpointPoster {
 	return worker.NewEndpointPoster(r.s.Store, &http.Client{Transport: r})
 }
 
-// Say sets the response to requests to a path from now on, with header names and values. Status 0 means no response.
+// Say sets the response to later requests to a path. header alternates names and values. Status 0 means no response.
 func (r *Receiver) Say(path string, status int, header ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// These are the paths at which the services accept requests.
+// These are the paths of the services.
 const (
 	EventPath   = "/webhooks/subscriptions"
 	SyncPath    = "/webhooks/lists/full-sync"
@@ -22,7 +22,7 @@ const (
 )
 
 // Services are a member service and a send service, with one store or two. They implement http.RoundTripper for the
-// requests between them, and do the same as the handlers of the real services.
+// requests between them, and act like the real services' handlers.
 type Services struct{ Member, Send *store.Store }
 
 // RoundTrip implements http.RoundTripper.
@@ -35,7 +35,7 @@ func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
 	return coretest.Response(status, "{}"), nil
 }
 
-// Accept handles a request. It returns the status of the response, and the error that led to the status.
+// Accept handles a request. It returns the response status and the error that caused it.
 func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
 	now := core.At(time.Now())
 	nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}

@@ -30,7 +30,7 @@ const (
 	none    = "none"
 	pending = "pending"
 	active  = "active"
-	gone    = "gone" // unsubscribed by the person or by an operator
+	gone    = "gone" // unsubscribed by the person or an administrator
 )
 
 // person is the expected state of one address on one list.
@@ -61,8 +61,8 @@ type confirmToken struct {
 }
 
 // A World is a member service and a send service in one database or two, with the link between them and a model of
-// the people that they know. Either rapid draws the actions (Actions), or a test chooses them. The loops run single
-// steps when rapid draws them, or on their own (Run).
+// their subscribers. Either rapid draws the actions (Actions), or a test chooses them. The loops run single steps when
+// rapid draws them, or continuously (Run).
 type World struct {
 	Member, Send *store.Store  // the same if there is one database; replaced after a daemon was killed
 	Lists        []core.List   // two of the first tenant, one of the second
@@ -86,10 +86,10 @@ type World struct {
 	complained []map[string]bool // by email: tenants
 	reports    int
 	backup     func() // restores the send service to an earlier state
-	unsynced   bool   // the send service was restored, so only a full sync makes both sides agree
+	unsynced   bool   // the send service was restored, so that only a full sync makes both sides agree
 }
 
-// Failer reports the failures of a story. It is rapid's T, or the T of a test.
+// Failer reports a story's failures. It is rapid's T or a test's.
 type Failer interface {
 	Helper()
 	Fatal(args ...any)
@@ -150,7 +150,7 @@ func memoryDir(t testing.TB) string {
 	return t.TempDir()
 }
 
-// open opens a copy of a database in its current state on disk. If send is true, it is for a separate send service.
+// open opens a copy of a database in its current state on disk. send means that it is for a separate send service.
 func (w *World) open(from string, send bool) *store.Store {
 	w.files++
 	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
@@ -273,14 +273,14 @@ func (w *World) disabledNow(email int, tenant string) {
 }
 
 func (w *World) activated(p *person) {
-	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // for imports not applied yet
+	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // for imports that are not applied yet
 	if sub, err := w.Member.Subscription(w.ctx(), w.Lists[p.list].ID, w.emails[p.email]); err == nil &&
 		sub.Status == core.SubscriptionActive {
 		p.activeSince = max(sub.ChangedAt, sub.EventAt)
 	}
 }
 
-// heard reports whether the send service already knows that the person is active. A message on its way lifts a
+// heard reports whether the send service already knows that the person is active. An undelivered message would lift a
 // bounce.
 func (w *World) heard(p *person) bool {
 	sub, err := w.Send.Subscriber(w.ctx(), w.Lists[p.list].ID, w.emails[p.email])
@@ -302,7 +302,7 @@ func (w *World) step(l *worker.Loop) {
 	w.bury()
 }
 
-// bury starts the daemon again with the database that the killed one has left.
+// bury restarts the daemon with the database that the killed one has left.
 func (w *World) bury() {
 	from := w.link.corpse
 	if from == "" {
@@ -364,7 +364,7 @@ func (w *World) wait(rt *rapid.T) {
 	}).Draw(rt, "time"))
 }
 
-// crash ends a daemon without a clean stop, and starts it again.
+// crash ends a daemon without a clean stop, and restarts it.
 func (w *World) crash(rt *rapid.T) {
 	if w.split && rapid.Bool().Draw(rt, "the send service") {
 		old := w.Send
@@ -400,7 +400,7 @@ func (w *World) restoreSend(*rapid.T) {
 		w.must(old.Close())
 		w.wire()
 		w.unsynced = true
-		for i, p := range w.people { // later reports of providers are lost with the file
+		for i, p := range w.people { // providers' later reports are lost with the file
 			p.blocked, p.bounced = p.blocked && then[i].blocked, p.bounced && then[i].bounced
 			p.wasBounced = p.wasBounced || then[i].wasBounced || then[i].blocked
 		}

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// Actions returns all possible actions by name. rapid picks one after the other.
+// Actions returns all possible actions by name. rapid picks one after another.
 func (w *World) Actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
 		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe,
@@ -137,8 +137,8 @@ func (w *World) left(p *person) {
 	p.status, p.leftAt = gone, sub.ChangedAt
 }
 
-// leaveThere unsubscribes through the link of an email from the send service, which has no record of the
-// subscription. It sends no further emails, and reports the unsubscribe to the member service.
+// leaveThere unsubscribes through the link in an email from the send service, which has no record of the subscription.
+// It sends no further emails, and reports the unsubscribe to the member service.
 func (w *World) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.Lists[p.list].ID, w.emails[p.email]
@@ -154,8 +154,8 @@ func (w *World) leaveThere(*rapid.T) {
 	}
 }
 
-// expire deletes subscriptions that were not confirmed within an hour. A person who was unsubscribed before is
-// unsubscribed again.
+// expire deletes subscriptions that were not confirmed within an hour. A previously unsubscribed person is unsubscribed
+// again.
 func (w *World) expire(*rapid.T) {
 	now := core.At(time.Now())
 	for _, p := range w.people {
@@ -214,7 +214,7 @@ func (w *World) disable(rt *rapid.T) {
 	w.disabledNow(email, tenant)
 }
 
-// suppress is the operator's command, which takes effect on both sides immediately.
+// suppress is the suppression command, which takes effect on both sides immediately.
 func (w *World) suppress(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
@@ -231,7 +231,7 @@ func (w *World) suppress(rt *rapid.T) {
 	}
 }
 
-// lift lifts a block as an operator, a few seconds later. After that time, it no longer matters whether the member
+// lift lifts a block as an administrator, a few seconds later. By then, it no longer matters whether the member
 // service's clock went back.
 func (w *World) lift(*rapid.T) {
 	time.Sleep(5 * time.Second)
@@ -275,7 +275,7 @@ func (w *World) report(rt *rapid.T) {
 		for _, q := range hit {
 			q.bounced, q.wasBounced = q.bounced || kind == "hard_bounced" && w.heard(q), true
 		}
-	case "complaint", "suppression": // for all lists of the tenant
+	case "complaint", "suppression": // for all of the tenant's lists
 		if kind == "complaint" {
 			w.complained[p.email][w.tenantOf(p)] = true
 		}

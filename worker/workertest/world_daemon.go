@@ -10,13 +10,13 @@ import (
 	"newsletterd/worker"
 )
 
-// Run starts the outbox of the member service.
+// Run starts the member service's outbox.
 func (w *World) Run() {
 	w.Group = worker.NewGroup(quiet, w.outbox)
 	w.Group.Start()
 }
 
-// Kill ends the daemon of the member service like kill -9, and starts it again with the current state on disk.
+// Kill ends the member service's daemon like kill -9, and restarts it with the current state on disk.
 func (w *World) Kill() {
 	w.link.mu.Lock() // no request is in transit now
 	corpse := filepath.Join(w.dir, "killed"+strconv.Itoa(w.link.posts))
@@ -37,8 +37,8 @@ func (w *World) Kill() {
 	w.Run()
 }
 
-// SetWeather sets the fate of requests from now on: "fair" (they arrive), "cut", "answer lost", "every other answer
-// lost", "killed" (the daemon is killed between the other side's commit and the response), or a status to respond with.
+// SetWeather sets the fate of later requests: "fair" (they arrive), "cut", "answer lost", "every other answer lost",
+// "killed" (the daemon is killed between the other side's commit and the response), or a response status.
 func (w *World) SetWeather(weather string) {
 	w.link.mu.Lock()
 	defer w.link.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// These are the paths at which the member service accepts an unsubscribe through an email from the send service.
+// These are the member service's paths for an unsubscribe through an email from the send service.
 const (
 	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
 	unsubscribePath      = "/api/newsletter/unsubscribe"
@@ -74,7 +74,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// accept is the receiving side. It also updates the model.
+// accept is the receiving side of the link. It also updates the model.
 func (l *link) accept(path string, body []byte) (status int) {
 	w := l.w
 	switch path {

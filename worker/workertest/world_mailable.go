@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// checkNow checks an invariant that holds at any moment. With a shared database, a person gets no email after the
-// response to their unsubscribe.
+// checkNow checks an invariant that always holds: with a shared database, a person gets no email after the response to
+// their unsubscribe.
 func (w *World) checkNow(*rapid.T) {
 	if w.split {
 		return
