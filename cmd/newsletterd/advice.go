@@ -14,7 +14,7 @@ import (
 	"newsletterd/store"
 )
 
-// advise logs warnings once at the start about settings that are allowed but rarely intended.
+// advise logs warnings at startup about settings that are allowed but rarely intended.
 func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) error {
 	if readableByOthers(cfg) {
 		log.Warn("others can read the configuration file, but it contains secrets; run chmod 600 on it",
@@ -52,7 +52,7 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 	return nil
 }
 
-// liveLists counts the lists that return a confirming token in the response, and returns the names of the first ones.
+// liveLists counts the lists whose responses contain the confirmation token, and returns the names of the first ones.
 func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
 	lists, err := cli.Pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)
@@ -74,8 +74,8 @@ func public(cfg *config.Config) bool {
 	return !config.IsLoopback(host)
 }
 
-// unlistedProxy reports whether the daemon probably runs behind a proxy but trusts none. That is the case if it listens
-// only on loopback or doesn't speak https itself.
+// unlistedProxy reports whether the daemon probably runs behind a proxy but trusts none. It assumes this if the daemon
+// listens only on loopback, or if public_url is https but the listener isn't.
 func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false

@@ -32,7 +32,7 @@ import (
 	"newsletterd/worker"
 )
 
-// daemon holds everything that serves, after it is built and before it runs.
+// daemon holds the parts of a daemon that is built but not yet running.
 type daemon struct {
 	cfg       *config.Config
 	log       *slog.Logger
@@ -40,7 +40,7 @@ type daemon struct {
 	standby   *standby // until the daemon takes over the listener; nil: no replica
 	listener  net.Listener
 	clients   *connections
-	certs     *certificates // of the listener; nil: plain http
+	certs     *certificates // of the listener; nil: plain HTTP
 	certWatch *worker.Loop  // nil: as above
 	redirect  *redirector   // nil: off
 	auth      *auth.Provider
@@ -163,7 +163,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	return d.wireWorkers(ctx)
 }
 
-// abandon closes what a failed build opened.
+// abandon closes everything that a failed build opened.
 func (d *daemon) abandon() {
 	d.standby.abandon()
 	if d.listener != nil {

@@ -16,7 +16,7 @@ on the database directly, even while the daemon runs.
    Run it:       newsletterd serve
    Check it:     newsletterd status, newsletterd doctor`
 
-// app is the tree of commands.
+// app returns the command tree.
 func (p *program) app() *cli.App {
 	return p.Tree(&cli.App{
 		Name:        "newsletterd",

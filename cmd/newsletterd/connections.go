@@ -20,11 +20,11 @@ import (
 // relays and webhook endpoints.
 const ownFiles = 512
 
-// connections limits how many clients are connected at the same time, so that a crowd can't use unlimited memory, or
-// the files that the database and the relay need. Beyond the limit, it closes the connection that has been idle
-// longest, which RFC 9112 section 9.3 allows at any time. If all connections are busy, new ones wait in the kernel's
-// queue. The limit per address is lower, so that one client can't make all others wait. A connection beyond that limit
-// is refused before anything is read.
+// connections limits how many clients are connected at the same time, so that a crowd can't exhaust the memory, or the
+// files that the database and the relay need. At the limit, it closes the connection that has been idle longest, which
+// RFC 9112 section 9.3 allows at any time. If all connections are busy, new ones wait in the kernel's queue. The limit
+// per address is lower, so that one client can't make all others wait. A connection beyond that limit is closed before
+// anything is read.
 type connections struct {
 	most    int
 	each    int              // per address; 0: no limit
@@ -51,8 +51,7 @@ func newConnections(most int) *connections {
 	return c
 }
 
-// configuredConnections limits connections as configured, or to proportionally fewer if the limit of open files
-// requires it.
+// configuredConnections applies the configured limits, lowered in proportion if the open file limit requires it.
 func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	c := newConnections(mostConnections(cfg.MaxConnections, log))
 	c.proxies = proxies(cfg.TrustedProxies)
@@ -66,7 +65,7 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	return c
 }
 
-// mostConnections returns the configured number, or fewer if the limit of open files requires it.
+// mostConnections returns the configured number, or fewer if the open file limit requires it.
 func mostConnections(configured int, log *slog.Logger) int {
 	files := maxFiles()
 	if left := max(files-ownFiles, files/2); left < configured {
@@ -86,7 +85,7 @@ func maxFiles() int {
 	return int(min(uint64(limit.Cur), 1<<30))
 }
 
-// state follows a connection through its life; it is http.Server.ConnState, which is called before the next Accept.
+// state tracks a connection's state. It is the http.Server.ConnState hook, which is called before the next Accept.
 func (c *connections) state(conn net.Conn, now http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,7 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// count adds n, 1 or -1, to the number of open connections, and to that of conn's address.
+// count adds n, which is 1 or -1, to the number of open connections in total and for conn's address.
 func (c *connections) count(conn net.Conn, n int) {
 	c.open += n
 	key := c.key(conn)
@@ -123,7 +122,7 @@ func (c *connections) count(conn net.Conn, n int) {
 	}
 }
 
-// key returns the address that a connection counts for. It is invalid if the connection has no limit per address.
+// key returns the address that a connection is counted under. It is invalid if no per-address limit applies.
 func (c *connections) key(conn net.Conn) netip.Addr {
 	peer, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if c.each == 0 || !ok {
@@ -209,7 +208,7 @@ func (c *connections) register(reg *prometheus.Registry) {
 	)
 }
 
-// boundedListener accepts a connection when there is room for it. The server's ConnState must be connections.state.
+// boundedListener accepts connections only while there is room. The server's ConnState must be connections.state.
 type boundedListener struct {
 	net.Listener
 	*connections

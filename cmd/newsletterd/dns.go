@@ -97,8 +97,8 @@ func spfWhy(cfg *config.Config) string {
 	return "the machines that send for the domain"
 }
 
-// dmarcRecord requests reports if they can be delivered: to an address in the same domain or in a domain above it (RFC
-// 7489 section 7.1).
+// dmarcRecord requests reports if they can be delivered: to an address in the same domain or a parent domain (RFC 7489
+// section 7.1).
 func dmarcRecord(domain string, reports core.Email) string {
 	at := reports.Domain()
 	if at == domain || strings.HasSuffix(domain, "."+at) {
@@ -107,7 +107,7 @@ func dmarcRecord(domain string, reports core.Email) string {
 	return "v=DMARC1; p=none"
 }
 
-// dkimRecords returns the records of the keys that sign emails from a domain.
+// dkimRecords returns the records for the keys that sign a domain's emails.
 func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
 	keys, err := cli.Pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
 		return db.DKIMKeys(ctx, nil, true, page)

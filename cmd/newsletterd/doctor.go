@@ -64,14 +64,14 @@ func (d *doctor) add(check, level, advice, format string, args ...any) {
 	d.all = append(d.all, core.NewFinding(check, level, core.Say(format, args...), core.Sentence{Text: advice}))
 }
 
-// advise sets the advice of the last finding. Unlike the other functions, it accepts values.
+// advise sets the last finding's advice. Unlike the other functions, it accepts values.
 func (d *doctor) advise(format string, args ...any) {
 	last := &d.all[len(d.all)-1]
 	text, _ := last.Sentences()
 	*last = core.NewFinding(last.Check, last.Level, text, core.Say(format, args...))
 }
 
-// aged returns the age of an instant, like age, but in days as a sentence that can be translated.
+// aged is like age, but returns days, as a translatable sentence.
 func aged(at core.Instant) core.Sentence {
 	text := age(at, time.Now())
 	if n, ok := strings.CutSuffix(text, " days"); ok {
@@ -80,7 +80,7 @@ func aged(at core.Instant) core.Sentence {
 	return core.Sentence{Text: text}
 }
 
-// counted returns a number of things, like cli.Counted, but as a sentence that can be translated.
+// counted is like cli.Counted, but returns a translatable sentence.
 func counted[N int | int64](n N, thing string) core.Sentence {
 	if n == 1 {
 		return core.Sentence{Text: "1 " + thing}

@@ -23,7 +23,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// permissions checks which users can read the files that hold secrets or addresses.
+// permissions checks who can read the files with secrets or addresses.
 func (d *doctor) permissions() {
 	open := []string{}
 	for _, f := range []string{
@@ -67,7 +67,7 @@ func (d *doctor) clock() {
 	}
 }
 
-// database checks the file, its disk, the snapshot and the records in it.
+// database checks the database file, its disk, its records and the snapshot.
 func (d *doctor) database() {
 	o, err := d.store.Overview(d.ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *doctor) database() {
 			"%d events could not be delivered to webhook endpoints", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
-		last, _ := d.store.LastRefusal(d.ctx) // the number alone is worth a finding
+		last, _ := d.store.LastRefusal(d.ctx) // the number alone justifies a finding
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
 			"%s failed in the last 30 days, most recently: %s",
 			counted(o.Mails.Failed, "transactional email"), last)
@@ -119,7 +119,7 @@ func (d *doctor) database() {
 	d.origins()
 }
 
-// origins looks for a proxy that is not trusted. All its clients count as one address.
+// origins looks for an untrusted proxy, whose clients all count as one address.
 func (d *doctor) origins() {
 	if d.cfg.Limits.SubscribePerAddress == 0 {
 		return
@@ -166,7 +166,7 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 		d.cfg.Send.MaxUnrecorded, sendCeiling(d.cfg.Send.MaxUnrecorded, fsync))
 }
 
-// fsyncTime returns the median time of a few small synced writes in a folder.
+// fsyncTime returns the median time of a few small synced writes to a folder.
 func fsyncTime(folder string) (time.Duration, error) {
 	f, err := os.CreateTemp(folder, ".doctor.*")
 	if err != nil {
@@ -189,9 +189,9 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// sendCeiling returns how many emails a second a window allows. A window is sent once in the time of about 2.2 commits
-// plus the work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of 0.15, 1.15
-// and 4.15 ms.
+// sendCeiling returns the maximum number of emails per second for a window. Sending a window once takes about 2.2
+// commits plus the work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of
+// 0.15, 1.15 and 4.15 ms.
 func sendCeiling(window int, fsync time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail
@@ -286,7 +286,7 @@ func (d *doctor) listens(key, addr string) {
 	d.ok("ports", "%s: %s is free", key, addr)
 }
 
-// reachable returns an address at which to reach the daemon, given the address that it listens on.
+// reachable returns an address for connecting to the daemon, given its listen address.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -357,7 +357,7 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 	}
 }
 
-// passkeys looks for passkeys that were created for a different host than public_url's. Browsers no longer offer them.
+// passkeys looks for passkeys that were created for a host other than public_url's. Browsers no longer offer them.
 func (d *doctor) passkeys() {
 	hosts, err := d.store.PasskeyHosts(d.ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// ownServer makes d use the mail server from the database, if the configuration doesn't set one.
+// ownServer makes d use the mail server from the database if the configuration doesn't set one.
 func (d *doctor) ownServer() {
 	if d.store == nil || !d.cfg.ServerInDatabase() {
 		return
@@ -103,7 +103,7 @@ func (d *doctor) sendingDomains() (domains []string) {
 	return domains
 }
 
-// tenants returns all tenants. If that fails, it adds a finding with the name check.
+// tenants returns all tenants. If that fails, it adds a finding named check.
 func (d *doctor) tenants(check string) []core.Tenant {
 	if d.store == nil {
 		return nil
@@ -186,7 +186,7 @@ func (d *doctor) proof(s core.SenderDomain) {
 	}
 }
 
-// dns checks the records that receiving mail servers look at.
+// dns checks the records that receiving mail servers look up.
 func (d *doctor) dns() {
 	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
 	defer cancel()
@@ -211,7 +211,7 @@ func (d *doctor) dns() {
 	d.ptr(ctx)
 }
 
-// texts returns the TXT records of a name that start with begin.
+// texts returns a name's TXT records that start with begin.
 func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error) {
 	all, err := d.resolver.LookupTXT(ctx, name)
 	if notFound(err) {
@@ -357,8 +357,8 @@ func dnsError(err error) core.Sentence {
 	return core.Say("no name server responded (%s)", fault.Err)
 }
 
-// cause returns the reason of a failure as a sentence that the console can translate. After a common reason, it quotes
-// the error, which may name a file, a host or an address.
+// cause returns the reason for a failure as a translatable sentence. After a common reason, it adds the error in
+// parentheses, because that may name a file, a host or an address.
 func cause(err error) core.Sentence {
 	text := terminal.Message(err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)

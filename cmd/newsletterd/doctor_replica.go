@@ -21,7 +21,7 @@ import (
 // drillEvery is the interval between the daemon's restore tests of the replica.
 const drillEvery = 7 * 24 * time.Hour
 
-// replica checks the bucket, its contents, and what the daemon can do with it.
+// replica checks the bucket, its contents, and the daemon's access to it.
 func (d *doctor) replica() {
 	address := d.cfg.Replica.URL
 	if address == "" {
@@ -142,7 +142,7 @@ func (d *doctor) replicaState(s replica.State) {
 }
 
 const (
-	// probedWrites is how many objects of probedSize bytes are written to measure the speed of the bucket.
+	// probedWrites is how many objects of probedSize bytes are written to measure the bucket's speed.
 	probedWrites = 9
 	probedSize   = 4096
 )
@@ -186,7 +186,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
 }
 
-// writeTime returns the median time of a few writes of the size of a commit.
+// writeTime returns the median time of a few commit-sized writes.
 func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error) {
 	var keys []string
 	defer func() { _ = bucket.Delete(context.WithoutCancel(ctx), keys...) }()
@@ -205,15 +205,16 @@ func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error
 	return took[len(took)/2], nil
 }
 
-// campaignCeiling returns how many emails a second a window allows, by Little's law: the size of the window divided by
-// the time in which it is sent once. That takes the time on disk that sendCeiling uses, plus a write to the bucket.
+// campaignCeiling returns the maximum number of emails per second for a window, by Little's law: its size divided by
+// the time to send it once. That is the time on disk in sendCeiling plus a write to the bucket.
 func campaignCeiling(window int, fsync, put time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail + put
 	return hundreds(float64(window) / turn.Seconds())
 }
 
-// callersCeiling returns how many operations a second callers complete if each waits for its response, by Little's law.
+// callersCeiling returns the maximum number of operations per second if each caller waits for its response, by Little's
+// law.
 func callersCeiling(callers int, fsync, put time.Duration) int {
 	const perOperation = 80 * time.Microsecond
 	turn := fsync + time.Duration(callers)*perOperation + put
@@ -228,7 +229,7 @@ func hundreds(rate float64) int {
 	return int(rate/100) * 100
 }
 
-// idleRequests returns how many writes a month an idle daemon needs to keep its lease.
+// idleRequests returns how many writes per month an idle daemon needs to keep its lease.
 func idleRequests(ttl time.Duration) int64 {
 	const month = 30 * 24 * time.Hour
 	return int64(month / (ttl / 3))
@@ -237,7 +238,7 @@ func idleRequests(ttl time.Duration) int64 {
 // lagLimit is the longest lag of the replica that doctor accepts.
 const lagLimit = 5 * time.Second
 
-// replicaLag checks the lag between the database that is served here and its replica.
+// replicaLag checks the lag between this daemon's database and its replica.
 func (d *doctor) replicaLag(ctx context.Context) {
 	if d.store == nil || !d.runs {
 		return

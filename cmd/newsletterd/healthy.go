@@ -14,10 +14,10 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// healthTimeout limits the request. The daemon responds within a second, even if a part of it hangs.
+// healthTimeout limits the request. The daemon responds within a second, even if part of it hangs.
 const healthTimeout = 5 * time.Second
 
-// health is a daemon's response at /healthz.
+// health is a daemon's response to GET /healthz.
 type health struct {
 	Code     int      `json:"-"`
 	Status   string   `json:"status"`
@@ -79,7 +79,7 @@ func (h health) String() string {
 	return line
 }
 
-// askHealth requests the health of the daemon that runs with a configuration.
+// askHealth requests the health of the daemon with the given configuration.
 func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	scheme := "http://"
 	if cfg.HTTPS() {
@@ -100,7 +100,7 @@ func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err == nil {
-		_ = json.Unmarshal(body, &h) // another program may have responded; the status is then enough
+		_ = json.Unmarshal(body, &h) // another program may have responded; if so, the status is enough
 	}
 	h.Code = res.StatusCode
 	return h, err

@@ -16,24 +16,22 @@ import (
 	"newsletterd/store/replica"
 )
 
-// setup holds the answers that were given to init, and the paths of the files that init writes.
+// setup holds the answers given to init, and the paths of the files that it writes.
 type setup struct {
 	Domain string // "localhost": for a trial on one machine
 	Relay  config.SMTP
-	Email  core.Email // of the first operator; empty: the account is created in the browser
+	Email  core.Email // of the first administrator; empty: the account is created in the browser
 	ACME   bool
 	// ACMEEmail is the contact address for the certificate authority; empty: none.
 	ACMEEmail core.Email
 	Listen    string
 	// Test is the result of the test email; nil: none was sent.
 	Test *core.RelayTest
-	// Registration is "open" if anyone can create an account, or "closed" if only operators can.
+	// Registration is "open" if anyone can create an account, or "closed" if only server administrators can.
 	Registration string
-	// SecondFactor selects the users who need a second factor to sign in in a browser: "off", "operators", "staff" or
-	// "all".
+	// SecondFactor selects which users need a second factor in a browser: "off", "operators", "staff" or "all".
 	SecondFactor string
-	// Replica is the address of the replica that the environment names, which also goes into the configuration; empty:
-	// none.
+	// Replica is the replica's address from the environment, which is also written to the configuration; empty: none.
 	Replica string
 
 	// Config and the following fields are absolute paths. Unit is the unit file to write; empty: Packaged is used.
@@ -42,8 +40,8 @@ type setup struct {
 	Packaged *packagedUnit
 }
 
-// smtpPasswordVariable is the environment variable with the relay's password. A flag would show the password to every
-// user of the machine.
+// smtpPasswordVariable is the environment variable with the relay's password. A flag would show it to every user of the
+// machine.
 const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
@@ -112,7 +110,7 @@ func (p *program) init(c *cli.Context) error {
 	return printSetup(p.Out, s, made)
 }
 
-// replicaUnused returns an error if the replica at url has a database: it would replace a new one.
+// replicaUnused returns an error if the replica at url already has a database, which would replace the new one.
 func (p *program) replicaUnused(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -128,7 +126,7 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 	return nil
 }
 
-// setup collects the answers, from flags or by asking.
+// setup collects the answers from flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
 	s := &setup{
 		ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff",
@@ -152,7 +150,7 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	return s, ask.all(s)
 }
 
-// place sets the paths of the files. unit is the path where a package installs its unit.
+// place sets the paths of the files. unit is the path at which a package installs its unit.
 func (s *setup) place(c *cli.Context, unit string) (err error) {
 	packaged, err := readPackagedUnit(unit)
 	if err != nil {
@@ -243,7 +241,7 @@ func (s *setup) readDomain(word string) error {
 	return nil
 }
 
-// noEmail is the answer of people who don't give an address.
+// noEmail is the answer that declines to give an address.
 const noEmail = "none"
 
 func (s *setup) readEmail(word string) (err error) {
@@ -306,7 +304,7 @@ func (a *asker) all(s *setup) error {
 	return nil
 }
 
-// account asks for the address of the first operator.
+// account asks for the address of the first server administrator.
 func (a *asker) account(s *setup) error {
 	return a.Answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]",
 		noEmail,
@@ -341,8 +339,8 @@ func (a *asker) https(s *setup) (err error) {
 		s.readACMEEmail)
 }
 
-// localNames are the top-level labels of names that no public authority certifies (RFC 6761, 6762, 8375 and 9476, and
-// lan).
+// localNames lists top-level labels for which no public authority issues certificates (RFC 6761, 6762, 8375 and 9476,
+// and lan).
 var localNames = []string{"localhost", "local", "internal", "lan", "arpa", "test", "invalid", "example", "alt", "onion"}
 
 // certifiable reports whether a public authority can issue a certificate for a host name.
@@ -350,7 +348,7 @@ func certifiable(domain string) bool {
 	return !slices.Contains(localNames, domain[strings.LastIndexByte(domain, '.')+1:])
 }
 
-// rules asks which people can have an account, and how people sign in.
+// rules asks who can have an account, and how people sign in.
 func (a *asker) rules(s *setup) error {
 	err := a.Answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
 		"[closed]",

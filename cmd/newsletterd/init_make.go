@@ -29,14 +29,14 @@ var initText string
 
 var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": config.Quote}).Parse(initText))
 
-// setupResult is the result of init, in the form that it prints.
+// setupResult is the result that init prints.
 type setupResult struct {
 	Config   string      `json:"config"`
 	Database string      `json:"database"`
 	KeyFile  string      `json:"key_file"`
 	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
-	Link     string      `json:"setup_link,omitempty"` // for the first operator; only if Operator is nil
+	Link     string      `json:"setup_link,omitempty"` // for the first administrator; only if Operator is nil
 	Password string      `json:"password,omitempty"`   // only if init generated it
 	DNS      []dnsRecord `json:"dns"`
 
@@ -62,8 +62,8 @@ func (s *setup) Bounces() string { return "bounces." + s.Domain }
 // Password returns the relay's password. Only the configuration file contains it.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes all files or none: if a later part fails, it removes what it has written. It doesn't touch a file
-// that another process created after the check by free.
+// makeSetup writes all files or none: if a later step fails, it removes what it has written. It doesn't touch files
+// that another process created after free checked them.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	var written []string
 	defer func() {
@@ -121,7 +121,7 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 	return made, s.handOver(unitUser(c.String("user")))
 }
 
-// fillSetup creates the database with the first operator.
+// fillSetup creates the database with the first server administrator.
 func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *setupResult) error {
 	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text"}, p.Err))
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 	return err
 }
 
-// makeDKIM creates the key that signs the emails of the domain.
+// makeDKIM creates the key that signs the domain's emails.
 func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	k, err := core.NewDKIMKey(core.DKIMKey{Domain: domain}, now())
 	if err != nil {
@@ -189,7 +189,7 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	return db.AddDKIMKey(c.Context, k, private, cli.Actor())
 }
 
-// handOver makes the unit's user the owner of the files, if root created them and that user exists.
+// handOver makes the unit's user the owner of the files if root created them and that user exists.
 func (s *setup) handOver(name string) error {
 	if os.Geteuid() != 0 || name == "root" {
 		return nil
@@ -267,8 +267,8 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	return err
 }
 
-// firstSteps returns a text with the link where the first operator creates an account. If an operator exists, it
-// returns an empty text.
+// firstSteps returns instructions with the setup link for the first server administrator. If one exists, it returns an
+// empty string.
 func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
 	link, err := parts.SetupLink(ctx, cfg, s, now())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/tenants"
 )
 
-// noRelay is the answer of people who want to set up the mail server later.
+// noRelay is the answer that postpones setting up the mail server.
 const noRelay = "none"
 
 // mailServerLater explains how to set up a mail server after init.
@@ -60,7 +60,7 @@ func parseRelay(word string) (config.SMTP, error) {
 	return c, nil
 }
 
-// relayWord formats a relay in the form that parseRelay reads.
+// relayWord formats a relay so that parseRelay can read it.
 func relayWord(c *config.SMTP) string {
 	word := net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
 	if c.Username != "" {
@@ -138,7 +138,7 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 	return to, err
 }
 
-// afterFault asks what to do about a mail server that failed the test. It reports whether the settings were kept.
+// afterFault asks what to do if the mail server failed the test. It reports whether the settings were kept.
 func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
 	const question = "Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]"
@@ -210,7 +210,7 @@ func (a *asker) askRelayPassword(s *setup) error {
 	}
 }
 
-// testRelay sends an email through the mail server of a setup, in the same way as the daemon will.
+// testRelay sends an email through the setup's mail server, in the same way as the daemon will.
 func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	cfg := config.Default()
 	cfg.Server.PublicURL, cfg.Mail.Transport, cfg.Mail.From = s.Origin(), "smtp", s.From()

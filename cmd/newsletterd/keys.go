@@ -49,7 +49,7 @@ newsletterd config.`
 		"tokens", Subcommands: []*cli.Command{show, rotate}}
 }
 
-// keyRow is a key in the form that `keys` prints.
+// keyRow is a key as `keys` prints it.
 type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`

@@ -15,8 +15,8 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// newLog creates the logger that the section [log] configures. Without a configured format it writes text to a terminal
-// and JSON elsewhere.
+// newLog creates the logger according to the [log] section. By default, it writes text to a terminal and JSON
+// elsewhere.
 func newLog(c config.Log, w io.Writer) *slog.Logger {
 	mask := masker{pii: c.PII}
 	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
@@ -27,7 +27,7 @@ func newLog(c config.Log, w io.Writer) *slog.Logger {
 }
 
 // masker filters every log line. The program doesn't log tokens, passwords or secrets; masker also catches any that end
-// up in the text of an error.
+// up in an error message.
 type masker struct{ pii bool }
 
 var secretNames = map[string]bool{
@@ -66,7 +66,7 @@ func (m masker) text(s string) string {
 	if strings.IndexByte(s, '=') >= 0 {
 		s = secretParam.ReplaceAllString(s, "${1}"+config.Mask)
 	}
-	// Searching for words first costs much less than the regular expression, which has no fixed start.
+	// Search for words first: that costs much less than the regular expression, which has no fixed start.
 	if len(s) > 12 && (strings.Contains(s, " ") || strings.Contains(s, "eyJ") || strings.Contains(s, "whsec_")) {
 		s = secretWord.ReplaceAllString(s, config.Mask)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	// This must come before anything opens the database: SQLite's default locks are lost when the process closes any
+	// This must happen before anything opens the database: SQLite's default locks are lost when the process closes any
 	// descriptor of the file.
 	if err := db.PrepareProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, "newsletterd:", err)
@@ -27,7 +27,7 @@ func main() {
 // program is one run of the command line, with the commands that work on this machine.
 type program struct {
 	*cli.Program
-	unit string // the unit file of the package; empty: packagedUnitFile
+	unit string // the package's unit file; empty: packagedUnitFile
 }
 
 func newProgram(in io.Reader, out, errs io.Writer, env []string) *program {

@@ -19,7 +19,7 @@ import (
 	"newsletterd/worker"
 )
 
-// newRegistry creates the registry for all metrics, with those of the process and of the database.
+// newRegistry creates the registry for all metrics, including those of the process and the database.
 func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	v := versionOf()
@@ -60,7 +60,7 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	return reg
 }
 
-// registerSelfCheck adds the metrics of the self-check, which compares both sides of the lists.
+// registerSelfCheck adds metrics for the self-check, which compares both sides of the lists.
 func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -107,7 +107,7 @@ func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) 
 	}}, nil
 }
 
-// onlyLoopback responds with 403 to callers on other machines, because a profile shows the contents of memory.
+// onlyLoopback responds with 403 to callers on other machines, because profiles reveal memory contents.
 func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)

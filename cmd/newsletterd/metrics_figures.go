@@ -54,7 +54,7 @@ type figuresCollector struct {
 	cfg   *config.Config
 }
 
-// figureDescs holds the metrics by name. The counts of recipients are sums over the jobs that are kept.
+// figureDescs holds the metrics by name. Recipient counts are sums over the stored jobs.
 var figureDescs = map[string]*prometheus.Desc{}
 
 func figure(name, help string, labels ...string) string {
@@ -156,7 +156,7 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// currentSnapshot returns the latest time at which the snapshot had all changes, at most now; 0 if there is no
+// currentSnapshot returns the latest time, up to now, at which the snapshot had all changes, or 0 if there is no
 // snapshot.
 func currentSnapshot(cfg *config.Config, now core.Instant) core.Instant {
 	s := snapshotOf(cfg)
@@ -174,7 +174,7 @@ func secondsSince(at core.Instant) float64 {
 	return max(0, now().Sub(at).Seconds())
 }
 
-// registerHashes adds the metrics of how many passwords are being hashed, and of how many wait for that.
+// registerHashes adds metrics for the passwords that are being hashed or waiting for it.
 func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
 	reg.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

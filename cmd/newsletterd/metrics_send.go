@@ -9,8 +9,8 @@ import (
 	"newsletterd/worker"
 )
 
-// sendCollector collects the figures of sending: by relay (label route; the label tenant is empty for the daemon's own
-// relay), by the result of messages, and for waiting recipients.
+// sendCollector collects metrics about sending: by relay (label route; the label tenant is empty for the daemon's own
+// relay), by message result, and for waiting recipients.
 type sendCollector struct{ sender *worker.Sender }
 
 var (

@@ -49,7 +49,7 @@ Nothing leaves this machine. Exits with 1 if a check fails.
 	}
 }
 
-// migrationRow is a migration in the form that `migrate` prints.
+// migrationRow is a migration as `migrate` prints it.
 type migrationRow struct {
 	Number int    `json:"number"`
 	Name   string `json:"name"`
@@ -145,7 +145,7 @@ run it while the daemon runs. Exits with 1 if it finds a problem.`,
 	}
 }
 
-// routeRow is a route in the form that `routes` prints.
+// routeRow is a route as `routes` prints it.
 type routeRow struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`

@@ -14,7 +14,7 @@ import (
 	"newsletterd/worker"
 )
 
-// poster returns the poster of events to the send service, which is this daemon or a remote one.
+// poster returns the Poster for events to the send service, in this daemon or a remote one.
 func (d *daemon) poster() (*worker.Poster, error) {
 	hooks := &d.cfg.Webhooks
 	p := worker.NewPoster(d.store, d.sendURL(), d.loopTransport(hooks.SendURL == ""))
@@ -29,7 +29,7 @@ func (d *daemon) poster() (*worker.Poster, error) {
 	return p, nil
 }
 
-// disabler returns the options for reporting addresses to the member service, which is this daemon or a remote one.
+// disabler returns the options for reporting addresses to the member service, in this daemon or a remote one.
 func (d *daemon) disabler() worker.DisablerOptions {
 	o := worker.DisablerOptions{
 		Store: d.store, Base: d.ownURL(), Transport: d.loopTransport(true), Log: d.log,
@@ -48,8 +48,8 @@ func (d *daemon) disabler() worker.DisablerOptions {
 // memberTimeout limits a request for a token.
 const memberTimeout = 15 * time.Second
 
-// memberTokens returns a function that requests access tokens from a remote member service and keeps each until it
-// expires.
+// memberTokens returns a function that requests access tokens from a remote member service and caches them until they
+// expire.
 func memberTokens(send *config.Send) func(context.Context, string, core.Instant) (string, error) {
 	client := &http.Client{
 		Timeout:       memberTimeout,

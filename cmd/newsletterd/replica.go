@@ -83,7 +83,7 @@ func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
 	return cfg, err
 }
 
-// replicaRow is the state of a replica in the form that `replica status` prints.
+// replicaRow is the state of a replica as `replica status` prints it.
 type replicaRow struct {
 	URL        string       `json:"url"`
 	State      string       `json:"state"` // held, lapsed, released, unused
@@ -271,7 +271,7 @@ type restoredRow struct {
 	Gap  string       `json:"gap,omitempty"`
 }
 
-// restoreAdvice adds advice to an error of Copy.
+// restoreAdvice adds advice to an error from Copy.
 func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
 	switch {
 	case errors.Is(err, replica.ErrGap):
@@ -351,8 +351,8 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	return p.Done(c, "The replica now has this machine's database.")
 }
 
-// drillHere runs a restore test. If a daemon of this machine serves the database, the test compares the replica with it
-// and stores the result. Otherwise it only checks the replica, for which it needs no lease.
+// drillHere runs a restore test. If a daemon on this machine serves the database, the test compares the replica with
+// the database and stores the result. Otherwise it only checks the replica, which needs no lease.
 func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
 	r := &drill{cfg: cfg, env: p.Lookup}
 	if r.serves, err = servedHere(c.Context, cfg, p.Lookup); err != nil || !r.serves {
@@ -406,7 +406,7 @@ func replicaSeen(
 	return r, nil
 }
 
-// replicaText describes the state of the replica in one line.
+// replicaText describes the replica's state in one line.
 func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	text := fmt.Sprintf("generation %d, up to transaction %d", r.Generation, r.TXID)
 	switch {
@@ -433,6 +433,6 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	return text
 }
 
-// nodeEnd returns the last part of a node's name, which distinguishes it from others. The first part is its creation
-// time.
+// nodeEnd returns the last part of a node's name, which distinguishes the node from others. The first part is its
+// creation time.
 func nodeEnd(node string) string { return node[max(0, len(node)-8):] }

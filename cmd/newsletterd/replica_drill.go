@@ -26,11 +26,11 @@ const (
 	drillArrives = 20 * time.Second
 	// drillRoom is the number of bytes that must stay free on the disk besides the restored file.
 	drillRoom = 256 << 20
-	// drillLeft is the age at which the folder of a killed restore test is removed.
+	// drillLeft is the age at which a killed restore test's folder is removed.
 	drillLeft = 24 * time.Hour
 )
 
-// drill restores the replica to a temporary file next to the database, checks it, and compares it.
+// drill restores the replica to a temporary file next to the database, checks it, and compares it with the database.
 type drill struct {
 	cfg     *config.Config
 	env     func(string) string
@@ -40,7 +40,7 @@ type drill struct {
 	mends   bool                        // this process ships the database, so it can repair the replica
 }
 
-// servedHere reports whether a daemon of this machine serves the database and no other machine does.
+// servedHere reports whether a daemon on this machine serves the database and no other machine does.
 func servedHere(ctx context.Context, cfg *config.Config, env func(string) string) (bool, error) {
 	if !db.DaemonRuns(cfg.Database.Path) {
 		return false, nil
@@ -106,10 +106,10 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	return os.RemoveAll(path)
 }
 
-// errNotMade means that the replica could not be tested. It is not a finding.
+// errNotMade is returned if the replica could not be tested. It is not a finding.
 var errNotMade = errors.New("the restore test could not run")
 
-// mend ships the whole database again if it is undamaged, and then tests the replica again.
+// mend ships the whole database again if it is undamaged, and tests the replica again.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	faults, err := r.store.Check(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	return r.try(ctx, folder, d)
 }
 
-// restoreInto restores the database to path, checks it and compares it. Its error is a finding, unless ctx is done.
+// restoreInto restores the database to path, checks it and compares it. If ctx isn't done, an error is a finding.
 func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (err error) {
 	var text string
 	var before core.DrillCounts

@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/replica"
 )
 
-// replicate sets the options of a store that keep the database in the configured replica, if there is one. It calls
-// waiting while another machine serves; an error of waiting ends the wait.
+// replicate sets the store options that keep the database in the configured replica, if there is one. It calls waiting
+// while another machine serves the database; an error from waiting ends the wait.
 func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
 	change ...func(*replica.Options),
 ) error {
@@ -28,7 +28,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 		Log: log, Waiting: waiting,
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		Made:  madeAt(cfg.Database.Path),
-		// The other machine already responds and sends, so don't spend time on finishing the writes of this one.
+		// The other machine already responds and sends, so don't spend time on finishing this one's writes.
 		Failed: func(error) { os.Exit(cli.ExitLost) },
 	}
 	for _, fn := range change {
@@ -42,8 +42,8 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 	return nil
 }
 
-// madeAt returns a function that returns when the database in a file was created. If there is no database, that
-// function returns the zero time.
+// madeAt returns a function that returns when the database in a file was created, or the zero time if there is no
+// database.
 func madeAt(path string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (at time.Time, err error) {
 		made, err := db.MadeAt(ctx, path)
@@ -81,20 +81,20 @@ var errStandby = errors.New("the daemon on this machine is a standby or starting
 
 var errLooks = errors.New("this command can only read the database")
 
-// errNotKept means that a database file may be a copy: the replica has a database, but this machine has never kept a
-// file of this name in it.
+// errNotKept means that a database file may be a copy: the replica has a database, but this machine has never
+// replicated a file with this name to it.
 var errNotKept = errors.New("this file was never replicated, so it may be a copy and can't be changed. If " +
 	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
 	"" + config.EnvPrefix + "REPLICA_URL to an empty value. newsletterd serve continues with the replica's " +
 	"database")
 
-// leaseWait limits how long a command tries to reach the replica and waits for the lease of a machine that has died.
+// leaseWait limits how long a command tries to reach the replica and waits for a dead machine's lease.
 const leaseWait = 90 * time.Second
 
 // openForCommand opens the database for a command. With a replica, the command changes the database that this machine's
-// daemon serves. If no daemon runs, it takes the lease as a daemon would. If another machine serves, the command can
-// only read the file of this machine. The same applies to a file that may be a copy. look is true for a command that
-// only looks at this machine's file and changes nothing.
+// daemon serves. If no daemon runs, it takes the lease like a daemon. If another machine serves the database, or this
+// machine's file may be a copy, the command can only read the file. look is true for a command that only reads this
+// machine's file.
 func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, look bool) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -137,11 +137,11 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	return openWithLease(ctx, cfg, log)
 }
 
-// usedLimit is how long a command waits to learn whether a replica has a database.
+// usedLimit is how long a command waits to find out whether a replica has a database.
 const usedLimit = 10 * time.Second
 
 // mayBeCopy reports whether there is a database file that this machine has never kept in the replica, and the replica
-// has a database or can't be reached. With a lease, the replica's contents would replace such a copy.
+// has a database or can't be reached. Taking the lease would replace such a copy with the replica's contents.
 func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	fi, err := os.Stat(cfg.Database.Path)
 	if err != nil || fi.Size() == 0 || replica.Noted(cfg.Database.Path) {
@@ -153,8 +153,8 @@ func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	return used || err != nil
 }
 
-// openWithLease takes the lease and opens the database that the replica has. If another machine serves, it opens this
-// machine's file read-only.
+// openWithLease takes the lease and opens the replica's database. If another machine serves it, openWithLease opens
+// this machine's file read-only.
 func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -180,8 +180,8 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 	return s, err
 }
 
-// bringNewest replaces the database file with the replica's contents, so a restore moves the newest version aside. A
-// replica that can't be restored doesn't prevent the restore of a backup.
+// bringNewest replaces the database file with the replica's contents, so that a restore sets the newest version aside.
+// If the replica can't be restored, a backup can still be.
 func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" || db.DaemonRuns(cfg.Database.Path) {
 		return nil // Restore reports that the daemon runs

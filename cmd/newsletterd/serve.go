@@ -18,7 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/parts"
 )
 
-// These are the time limits for each part of the stop. Their sum is below the 45 s after which an operator may kill the
+// These are the time limits for the steps of a shutdown. Their sum is below 45 s, after which a supervisor may kill the
 // daemon.
 const (
 	workersDrain = 30 * time.Second
@@ -54,7 +54,7 @@ prints a link to create the first account.
 			signals := make(chan os.Signal, 2)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
-			// The first signal also cancels c.Context. That must stop a start, but not interrupt a running daemon.
+			// The first signal also cancels c.Context. That must abort startup, but not interrupt a running daemon.
 			d, err := build(c.Context, cfg, log)
 			if cfg.Replica.URL != "" && errors.Is(err, context.Canceled) && c.Context.Err() != nil {
 				log.Info("stopped before this machine started serving")
@@ -65,7 +65,7 @@ prints a link to create the first account.
 			}
 			switch text := firstSteps(c.Context, cfg, d.store); {
 			case text == "":
-			case cli.IsTerminal(p.Out): // never in a log, because anyone who reads the link can become the operator
+			case cli.IsTerminal(p.Out): // never in a log, because anyone who reads the link can become the administrator
 				_, _ = io.WriteString(p.Out, text)
 			default:
 				log.Info("no server administrator: newsletterd admin setup-link prints a link to create one")
@@ -90,8 +90,8 @@ prints a link to create the first account.
 	}
 }
 
-// sameSignal is the time within which a second signal counts as the same one: timeout(1) and some supervisors send a
-// signal both to the process and to its group.
+// sameSignal is the time in which a second signal counts as the first one: timeout(1) and some supervisors signal both
+// the process and its group.
 const sameSignal = 500 * time.Millisecond
 
 // run starts the daemon that build returned, serves until stop is closed, and then stops in the documented order.
@@ -116,7 +116,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	return d.stop()
 }
 
-// reload reads the certificate again at each SIGHUP. Nothing else in the configuration changes while the daemon runs.
+// reload rereads the certificate on each SIGHUP. Nothing else in the configuration changes while the daemon runs.
 func (d *daemon) reload(hangup <-chan os.Signal) {
 	for range hangup {
 		if d.certWatch == nil || d.certs.manager != nil {
@@ -128,8 +128,8 @@ func (d *daemon) reload(hangup <-chan os.Signal) {
 	}
 }
 
-// stop stops everything in the order of the architecture: it refuses new requests, finishes claimed work, sends the
-// responses, and leaves the database as one complete file.
+// stop shuts down in the documented order: it refuses new requests, finishes claimed work, sends the responses, and
+// leaves the database as one complete file.
 func (d *daemon) stop() error {
 	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
 	begin := time.Now()
@@ -170,15 +170,15 @@ func (d *daemon) closeListener() error {
 	return nil
 }
 
-// drainClients lets requests and bounce messages finish in parallel, so that both have their full time.
+// drainClients lets requests and bounce messages finish in parallel, so that both have their full time limit.
 func (d *daemon) drainClients() error {
 	bounces := make(chan error, 1)
 	go func() { bounces <- d.bounces.stop() }()
 	return errors.Join(d.drainHTTP(), <-bounces)
 }
 
-// drainHTTP lets the requests in flight finish. If some take too long, it cuts their connections and logs that, but
-// returns no error.
+// drainHTTP lets requests in flight finish. If some take too long, it cuts their connections and logs that, but returns
+// no error.
 func (d *daemon) drainHTTP() error {
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby responds at the daemon's address until the daemon can serve. It responds to every request, even at /healthz,
+// standby responds at the daemon's address until the daemon can serve. It responds to every request, even for /healthz,
 // with 503, so that a load balancer sends no requests to this machine. When it ends, it closes its connections and
 // hands the listener to the daemon.
 type standby struct {
@@ -34,7 +34,7 @@ type standby struct {
 	status string // starting, standby
 }
 
-// newStandby listens. If certificates come from ACME, it speaks plain http because they are in the database.
+// newStandby listens. If certificates come from ACME, it uses plain HTTP, because they are in the database.
 func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 	certs := &certificates{cert: cfg.Server.TLSCert, key: cfg.Server.TLSKey, log: log}
 	if certs.cert != "" {

@@ -53,7 +53,7 @@ func snapshotOf(cfg *config.Config) (s handlers.SnapshotState) {
 	return s
 }
 
-// changedSince reports whether a database was written to after an instant. If it wasn't, it needs no new snapshot.
+// changedSince reports whether a database was written to after an instant, so that it needs a new snapshot.
 func changedSince(path string, at core.Instant) bool {
 	for _, end := range []string{"", "-wal"} {
 		if fi, err := os.Stat(path + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {

@@ -27,22 +27,22 @@ import (
 	"newsletterd/worker"
 )
 
-// loopName is the server name that the daemon uses when it posts to its own https listener. No certificate authority
-// would issue a certificate for this name, so the daemon creates its own certificate and compares it byte for byte.
+// loopName is the server name for the daemon's requests to its own HTTPS listener. No certificate authority would issue
+// a certificate for this name, so the daemon creates its own and compares it byte for byte.
 const loopName = "loop.newsletterd.invalid"
 
-// certificates provides the listener's certificates: from files, which are read again when they change, or from ACME.
+// certificates provides the listener's certificates: from files, which are reread when they change, or from ACME.
 type certificates struct {
 	cert, key string
 	loop      *tls.Certificate
 	files     atomic.Pointer[tls.Certificate]
-	read      time.Time         // newest modification time of the files that were read; only used by the loop
-	again     atomic.Bool       // whether to read the files again even if they haven't changed
+	read      time.Time         // newest modification time of the files when they were read; only used by the loop
+	again     atomic.Bool       // whether to reread the files even if they haven't changed
 	manager   *autocert.Manager // nil: files
 	log       *slog.Logger
 }
 
-// newCertificates reads the files or prepares ACME. It returns nil if the listener speaks plain http.
+// newCertificates reads the files or prepares ACME. It returns nil if the listener uses plain HTTP.
 func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*certificates, error) {
 	if !cfg.HTTPS() {
 		return nil, nil
@@ -66,7 +66,7 @@ func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*cer
 	return c, c.load()
 }
 
-// load reads the files. If they can't be used, the current certificate stays.
+// load reads the files. If they can't be used, the current certificate is kept.
 func (c *certificates) load() error {
 	changed := c.changedAt()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
@@ -91,7 +91,7 @@ func (c *certificates) changedAt() (at time.Time) {
 // certificateEvery is the interval between checks of the files.
 const certificateEvery = time.Minute
 
-// watch reads the files again when they change or a reload is requested.
+// watch rereads the files when they change or a reload is requested.
 func (c *certificates) watch() *worker.Loop {
 	return &worker.Loop{Name: "certificate", Step: func(_ context.Context, at time.Time) time.Time {
 		if c.manager == nil && (c.again.Swap(false) || !c.changedAt().Equal(c.read)) {
@@ -127,7 +127,7 @@ func (c *certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return cert, err
 }
 
-// loopCertificate creates a certificate for the daemon's requests to itself. It is valid while this process runs.
+// loopCertificate creates a certificate for the daemon's requests to itself, for the life of this process.
 func loopCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -144,7 +144,7 @@ func loopCertificate() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// acmeCache keeps certificates in the database.
+// acmeCache stores certificates in the database.
 type acmeCache struct{ store *store.Store }
 
 func (a acmeCache) Get(ctx context.Context, name string) ([]byte, error) {
@@ -163,8 +163,8 @@ func (a acmeCache) Delete(ctx context.Context, name string) error {
 	return a.store.DeleteACMEData(ctx, name)
 }
 
-// redirector is the plain http listener that ACME needs. It responds to http-01 challenges (RFC 8555 section 8.3) and
-// redirects all other requests to https. It is nil if it is off.
+// redirector is the plain HTTP listener that ACME needs. It responds to http-01 challenges (RFC 8555 section 8.3) and
+// redirects all other requests to HTTPS. It is nil if it is off.
 type redirector struct {
 	listener net.Listener
 	server   *http.Server

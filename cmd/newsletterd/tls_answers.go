@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// maxACMEAnswer is how many bytes of a certificate authority's response are read at most. A certificate chain has a few
-// thousand bytes.
+// maxACMEAnswer is the maximum number of bytes read from a certificate authority's response. A certificate chain has a
+// few thousand bytes.
 const maxACMEAnswer = 1 << 20
 
 var errLongAnswer = errors.New("the certificate authority's response is too long")
 
-// shortAnswers is a transport that cuts off responses which are longer than those of any certificate authority. The
-// ACME client would read them completely into memory.
+// shortAnswers is a transport that truncates responses longer than maxACMEAnswer, because the ACME client reads whole
+// responses into memory.
 type shortAnswers struct{ http.RoundTripper }
 
 func (s shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -24,10 +24,10 @@ var unitText string
 // unitTemplate is the unit file. A test passes its output to systemd-analyze if that is installed.
 var unitTemplate = template.Must(template.New("unit").Parse(unitText))
 
-// stateRoot is the folder in which systemd creates each StateDirectory.
+// stateRoot is the folder where systemd creates each StateDirectory.
 const stateRoot = "/var/lib/"
 
-// unit holds the values that the template of a unit file needs.
+// unit holds the values for the unit file's template.
 type unit struct {
 	Binary, Config, User string
 	WorkingDirectory     string
@@ -119,7 +119,7 @@ func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// acmeHTTP returns the address of ACME's plain http listener; empty if there is none.
+// acmeHTTP returns the address of ACME's plain HTTP listener; empty if there is none.
 func acmeHTTP(cfg *config.Config) string {
 	if len(cfg.Server.ACMEDomains) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func (u *unit) place(folders []string) {
 	}
 }
 
-// writableFolders returns the folders that the daemon writes to, without those inside another one.
+// writableFolders returns the folders that the daemon writes to, except those inside another one.
 func writableFolders(cfg *config.Config) ([]string, error) {
 	files := []string{filepath.Dir(cfg.Database.Path)}
 	if cfg.Backup.Every != 0 {
@@ -195,7 +195,7 @@ func unitUser(name string) string {
 	return "newsletterd"
 }
 
-// unitQuote returns a path in the form of a word in a unit file (systemd.syntax, systemd.service "Command lines").
+// unitQuote quotes a path as a word in a unit file (systemd.syntax, systemd.service "Command lines").
 func unitQuote(s string) string {
 	s = strings.ReplaceAll(s, "%", "%%")
 	if !strings.ContainsAny(s, " \t\"'\\$;") {
@@ -254,7 +254,7 @@ type packagedUnit struct {
 	Config, User string // the unit's configuration file and user
 }
 
-// start returns the command that starts the unit now and after a reboot.
+// start returns the command that starts the unit, now and after each reboot.
 func (u *packagedUnit) start() string {
 	if os.Geteuid() == 0 {
 		return "systemctl enable --now newsletterd"
@@ -262,7 +262,7 @@ func (u *packagedUnit) start() string {
 	return "sudo systemctl enable --now newsletterd"
 }
 
-// readPackagedUnit reads the unit of a package. It returns nil if there is no file or it doesn't name a configuration.
+// readPackagedUnit reads a package's unit. It returns nil if the file doesn't exist or doesn't name a configuration.
 func readPackagedUnit(file string) (*packagedUnit, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -50,7 +50,7 @@ func versionOf() versionInfo {
 	return v
 }
 
-// versions returns the version information that the console shows to operators.
+// versions returns the version information that the console shows to server administrators.
 func versions() handlers.Versions {
 	v := versionOf()
 	return handlers.Versions{Program: v.Version, Commit: v.Commit, Go: v.Go, SQLite: v.SQLite}

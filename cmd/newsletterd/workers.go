@@ -26,7 +26,7 @@ import (
 	"newsletterd/worker/pictures"
 )
 
-// wireWorkers creates the loops that run without a request.
+// wireWorkers creates the background loops.
 func (d *daemon) wireWorkers(ctx context.Context) error {
 	cfg, s, log := d.cfg, d.store, d.log
 	route, err := parts.Transport(cfg)
@@ -98,11 +98,11 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
-// picturesAllow lists the addresses that are not public from which pictures are copied. Only tests have some: posts come
-// from tenants, and [webhooks] allow lists the server administrator's own services.
+// picturesAllow lists the private addresses from which images may be copied. It is empty except in tests: posts come
+// from tenants, and [webhooks] allow is for the server administrator's own services.
 var picturesAllow []string
 
-// picturesLoop creates the loop that copies pictures of imported issues.
+// picturesLoop creates the loop that copies the images in imported issues.
 func (d *daemon) picturesLoop() *worker.Loop {
 	return pictures.Loop(pictures.Options{
 		Store: d.store, Client: (&netguard.Guard{Allow: picturesAllow}).Client(), Limits: parts.MediaLimits(d.cfg),
@@ -143,7 +143,7 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// relayProvider returns the kind of the mail provider whose relay sends the emails. It is empty if there is none.
+// relayProvider returns the kind of mail provider whose relay sends the emails, or an empty string if there is none.
 func relayProvider(cfg *config.Config) string {
 	switch c := cfg.Mail.SMTP; {
 	case cfg.Mail.Transport != "smtp" || c.Provider == "none":
@@ -177,8 +177,8 @@ func (d *daemon) ownURL() string {
 	return "http://" + addr
 }
 
-// loopTransport lets the daemon post to its own https listener. The listener's certificate doesn't name that address,
-// so the transport requests a separate one and compares it byte for byte.
+// loopTransport lets the daemon post to its own HTTPS listener. The listener's certificate doesn't name that address,
+// so the transport requests a separate certificate and compares it byte for byte.
 func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	if d.certs == nil || !own {
 		return nil

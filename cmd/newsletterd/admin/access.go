@@ -112,7 +112,7 @@ func (p commands) printWebhookClient(c *cli.Context, s *store.Store, secret stri
 	return p.Printer(c).Record(newWebhookClient{w, secret})
 }
 
-// newToken is an access token for scripts. Its id revokes it.
+// newToken is an access token for scripts. Use its id to revoke it.
 type newToken struct {
 	ID          string       `json:"id"`
 	AccessToken string       `json:"access_token"`
@@ -192,9 +192,9 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	return err
 }
 
-// daemonIssuer returns the issuer with which the daemon runs, or last ran, because the daemon accepts only tokens of
-// that issuer. Before the first start of the daemon, it returns own. If the issuer differs from own, daemonIssuer
-// reports that on standard error.
+// daemonIssuer returns the issuer of the daemon's current or last run, because the daemon accepts only that issuer's
+// tokens. Before the daemon's first start, it returns own. If the issuer differs from own, daemonIssuer reports that on
+// standard error.
 func (p commands) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
 	issuer, err := s.Issuer(c.Context)
 	if err != nil || issuer == "" || issuer == own {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// commands creates and runs the commands. Two areas have types of their own: accounts and belongings.
+// commands creates and runs the commands. Two areas have their own types: accounts and belongings.
 type commands struct{ *cli.Program }
 
 const adminHelp = `Works on the database with the same operations as the HTTP API, even while
@@ -43,7 +43,7 @@ func Commands(program *cli.Program) *cli.Command {
 	}
 }
 
-// deleteCommand returns a command that deletes the record with an ID. subject is the noun at the start of the message.
+// deleteCommand returns a command that deletes a record by ID. The message starts with subject.
 func (p commands) deleteCommand(usage string, noun people.Noun, subject string,
 	del func(s *store.Store, ctx context.Context, id, actor string, now core.Instant) error,
 ) *cli.Command {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store"
 )
 
-// mostAudited limits how many entries one command lists. auditPage is the number of entries per read.
+// mostAudited is the maximum number of entries that one command lists. auditPage is the number of entries per read.
 const (
 	mostAudited = 100000
 	auditPage   = 1000

@@ -83,7 +83,7 @@ show --id ID
 	}
 }
 
-// printBulk prints a bulk action, and a note if it waits for the daemon.
+// printBulk prints a bulk action, with a note if it is waiting for the daemon.
 func (p commands) printBulk(c *cli.Context, s *store.Store, a core.BulkAction) error {
 	if a.Open() && !s.DaemonRuns() {
 		fmt.Fprintln(p.Err, "newsletterd isn't running. The bulk action waits until you start it.")
@@ -160,7 +160,7 @@ func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bul
 	return "about ", nil
 }
 
-// bulkQuestion returns the question that asks to confirm a bulk action. about is put before the number of people.
+// bulkQuestion returns the confirmation question for a bulk action. about precedes the number of people.
 func bulkQuestion(r *bulk.Request, about, list string) string {
 	many := about + "1 person"
 	if r.Of != 1 {
@@ -178,7 +178,7 @@ func bulkQuestion(r *bulk.Request, about, list string) string {
 	return "You can undo this for a week. " + question
 }
 
-// readIDs sets the IDs of subscribers in r, and their number, from the file name.
+// readIDs reads subscriber IDs from the file name, and sets them and their number in r.
 func readIDs(p commands, name string, r *bulk.Request) error {
 	in, err := p.openInput(name)
 	if err != nil {

@@ -113,10 +113,10 @@ func (p commands) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 	return cli.List(p.Printer(c), rows, campaignColumns...)
 }
 
-// campaignColumns are the columns of the list.
+// campaignColumns are the columns of the campaign list.
 var campaignColumns = []string{"id", "state", "transport", "subject", "version", "updated_by", "updated_at"}
 
-// campaignRow is a campaign in the list.
+// campaignRow is a row of the campaign list.
 type campaignRow struct {
 	core.CampaignView
 	// Transport is where the campaign's emails went, as in core.SendJob. Emails in a folder reached no one.
@@ -147,7 +147,7 @@ func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts
 	return drafts.Drafts{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin(), Checks: parts.CampaignChecks(cfg)}, err
 }
 
-// compiled compiles the campaign of --id with by, a method of Drafts, and prints warnings about probable mistakes.
+// compiled uses by, a method of Drafts, to compile the campaign in --id, and prints warnings about probable mistakes.
 func (p commands) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
@@ -232,8 +232,8 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	return to, nil
 }
 
-// queueTests queues test emails of a draft and returns the addresses they go to: those in to, or those of the
-// campaign's test group if to is empty.
+// queueTests queues a draft's test emails and returns their addresses: to or, if that is empty, the campaign's test
+// group.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
 		d := drafts.Drafts{Store: s}
@@ -370,7 +370,7 @@ func testingFlag() cli.Flag {
 	return cli.Bool("testing", "send even if no mail server is set up; emails are saved to a folder")
 }
 
-// sendDraft creates the job of a draft and prints it. At a terminal it asks for confirmation first.
+// sendDraft creates a draft's job and prints it. At a terminal it asks for confirmation first.
 func (p commands) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, draft *campaigns.Draft,
 	at core.Instant,
 ) error {
@@ -406,7 +406,7 @@ func timeZoneFlag() cli.Flag {
 }
 
 // notPast reads a flag with a time that is not in the past. The time zone is the named one or, without a name, the
-// tenant's or that of this machine.
+// tenant's or this machine's.
 func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instant, err error) {
 	zone, err := t.ZoneOf(named)
 	if err == nil {

@@ -17,14 +17,14 @@ import (
 	"newsletterd/store/people"
 )
 
-// belongings has the commands for what users own: devices, agents and models.
+// belongings has the commands for the devices, agents and models that users own.
 type belongings struct{ commands }
 
 func ownerFlag() cli.Flag {
 	return cli.Reference("owner", people.NounUser, "owner: `USER` by email address, ID or name")
 }
 
-// ofOwner returns a command about the records of one user.
+// ofOwner returns a command about one user's records.
 func (p belongings) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
 ) *cli.Command {
@@ -188,13 +188,13 @@ func (p belongings) agentCommands() *cli.Command {
 	}}
 }
 
-// modelRow is a model in the form that commands print, with its owner's name.
+// modelRow is a model as commands print it, with its owner's name.
 type modelRow struct {
 	core.Model
 	Owner string `json:"owner"`
 }
 
-// asOwner reads a model with its owner's permissions, because a command can read everything.
+// asOwner reads a model with its owner's permissions, because commands may read everything.
 func asOwner(c *cli.Context, s *store.Store, id, owner string) (modelRow, error) {
 	m, err := s.Model(c.Context, core.Caller{UserID: owner}, id)
 	return modelRow{m.Model, m.OwnerName}, err

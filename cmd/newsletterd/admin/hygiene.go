@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// monthsFlag is the minimum length of the inactivity.
+// monthsFlag returns the flag for the minimum length of inactivity.
 func monthsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "months", Value: core.MaxSilence, Usage: "inactive for this many `MONTHS`, 3 to 12"}
 }

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// postCommands returns the commands for the posts of an export.
+// postCommands returns the commands for an export's posts.
 func (p commands) postCommands() []*cli.Command {
 	posts := p.Command("posts", "import the posts of an export into the archive of a list", []cli.Flag{
 		cli.Reference("list", people.NounList, "list (`ID` or name)"),
@@ -61,13 +61,13 @@ type postsRow struct {
 	Pages   int64  `json:"pages"`   // not in the archive: pages of the old site
 	Paid    int64  `json:"paid"`    // not in the archive: for a limited audience
 	Present int64  `json:"present"` // in the archive from an earlier import
-	Skipped int64  `json:"skipped"` // without content that can be shown
+	Skipped int64  `json:"skipped"` // without displayable content
 
-	Relative int64        `json:"relative"` // with links or images that lack the address of the site
+	Relative int64        `json:"relative"` // with links or images that lack the site's address
 	Site     core.OldSite `json:"site"`
 }
 
-// count counts a post by what an import does with it.
+// count counts a post by the import's outcome.
 func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
 	r.Posts++
 	switch {
@@ -162,7 +162,7 @@ func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInpu
 	return nil
 }
 
-// hasAll returns an error if a post that the flags name is not among the posts of the export.
+// hasAll returns an error if the flags name a post that the export doesn't contain.
 func hasAll[P any](in core.PostsInput, posts []P, number func(P) int64) error {
 	if in.Posts == nil {
 		return nil
@@ -175,7 +175,7 @@ func hasAll[P any](in core.PostsInput, posts []P, number func(P) int64) error {
 	return nil
 }
 
-// askSite says that posts need the address of their site, unless it is known. do is what to do with the flag.
+// askSite asks for the address of the posts' site if it is unknown. do says how to use the flag.
 func (p commands) askSite(posts int64, site core.OldSite, do string) {
 	if posts > 0 && site == "" {
 		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, "+
@@ -183,7 +183,7 @@ func (p commands) askSite(posts int64, site core.OldSite, do string) {
 	}
 }
 
-// publishPosts stores the posts of an export and adds them to the archive.
+// publishPosts stores an export's posts and adds them to the archive.
 func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export, in core.PostsInput) error {
 	up, err := s.NewImportUpload(c.Context, core.ImportJob{
 		ID: core.NewID(), ListID: c.String("list"), Name: filepath.Base(c.String("file")), CreatedBy: cli.Actor(),

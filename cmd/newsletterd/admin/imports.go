@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// importCommands returns the commands for uploaded files. `admin subscriber import` reads a file itself.
+// importCommands returns the commands for uploaded files. `admin subscriber import` reads its file directly.
 func (p commands) importCommands() *cli.Command {
 	id := cli.ID(people.NounImport)
 	all := p.Command("list", "list imports, newest first", []cli.Flag{
@@ -97,7 +97,7 @@ Imports by newsletterd admin subscriber import can't be undone.
 	return c
 }
 
-// undoQuestion returns the question that asks to confirm an undo. If the plan checked only a sample of the people, the
+// undoQuestion returns the confirmation question for an undo. If the plan checked only a sample of the people, the
 // number is the maximum.
 func undoQuestion(plan *core.ImportUndoPlan) string {
 	many := "up to " + cli.Grouped(plan.Brought)
@@ -107,7 +107,7 @@ func undoQuestion(plan *core.ImportUndoPlan) string {
 	return fmt.Sprintf("Undo the import? This removes %s of the people that it added. You can't reverse this.", many)
 }
 
-// importImages returns the command that lists the images of posts.
+// importImages returns the command that lists the images in posts.
 func (p commands) importImages() *cli.Command {
 	c := p.Command("images", "list the images in the posts of an import", []cli.Flag{
 		cli.ID(people.NounImport),
@@ -149,7 +149,7 @@ func (p commands) retryImages() *cli.Command {
 	return c
 }
 
-// importJobRow is an import in the form that commands print.
+// importJobRow is an import as commands print it.
 type importJobRow struct {
 	core.ImportJob
 	Rows int64 `json:"rows"` // lines processed

@@ -20,7 +20,7 @@ import (
 const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags, full_name or a custom field " +
 	"(empty: skip the column; repeatable)"
 
-// surveyed opens the file of --file, scans it, and returns it rewound to its beginning.
+// surveyed opens the file in --file, scans it, and returns it rewound to the beginning.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
 	dir := filepath.Dir(s.Path())
 	var sources []subscribercsv.Source
@@ -55,8 +55,8 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// peopleOf returns the people of an export, or of a list without a header, as an unnamed CSV file in dir, with the
-// sources of its lines. If f is neither, it returns f. Otherwise it closes f.
+// peopleOf converts an export, or a list without a header, to an unnamed CSV file of people in dir, and returns it with
+// the sources of its lines. If f is neither, it returns f; otherwise it closes f.
 func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -124,7 +124,7 @@ func (p commands) openTwice(name, dir string) (*os.File, error) {
 	return unnamed(in, dir)
 }
 
-// unnamed copies in to a file in dir, and removes the name of the file immediately.
+// unnamed copies in to a file in dir and immediately removes the file's name.
 func unnamed(in io.Reader, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".import-*")
 	if err != nil {

@@ -200,8 +200,8 @@ func (p commands) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	return p.printJob(c, s, j.ID)
 }
 
-// confirmJob asks for confirmation at a terminal before a job to more than one recipient. It returns an error if the
-// answer is no.
+// confirmJob asks for confirmation at a terminal before creating a job with more than one recipient. It returns an
+// error if the answer is no.
 func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	l, err := s.CountedList(c.Context, n.ListID)
 	if core.KindOf(err) == core.NotFound {
@@ -234,7 +234,7 @@ func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 			return err
 		}
 		names[i] = strconv.Quote(l.Name)
-		if late := l.Counts.Active - a.Active; len(names) == 1 && late > 0 { // the job waits for the sync of these
+		if late := l.Counts.Active - a.Active; len(names) == 1 && late > 0 { // the job waits for these to be synced
 			a.Active, a.Recipients = a.Active+late, a.Recipients+late
 		}
 	}
@@ -249,7 +249,7 @@ func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 		cli.Counted(a.Recipients, "recipient"), of, sum, whenSent(n)))
 }
 
-// confirm asks for confirmation at a terminal before an email to more than one recipient. It returns an error if the
+// confirm asks for confirmation at a terminal before emailing more than one recipient. It returns an error if the
 // answer is no.
 func (p commands) confirm(c *cli.Context, readers int64, question string) error {
 	if readers <= 1 {
@@ -262,7 +262,7 @@ func (p commands) confirm(c *cli.Context, readers int64, question string) error 
 	return err
 }
 
-// whenSent describes when a new job starts to send.
+// whenSent describes when a new job starts sending.
 func whenSent(n *core.NewJob) string {
 	when := "now"
 	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
@@ -274,7 +274,7 @@ func whenSent(n *core.NewJob) string {
 	return when
 }
 
-// newJob returns the job that the flags, and the files named by them, describe.
+// newJob returns the job described by the flags and the files that they name.
 func newJob(c *cli.Context) (n core.NewJob, err error) {
 	n = core.NewJob{
 		ListID: c.String("list"), SegmentID: c.String("segment"), Name: c.String("name"), Subject: c.String("subject"),
@@ -305,7 +305,7 @@ func newJob(c *cli.Context) (n core.NewJob, err error) {
 	return n, err
 }
 
-// readBody reads a part of an email from a file with a limited size.
+// readBody reads part of an email from a file of limited size.
 func readBody(name string, to *string) error {
 	if name == "" {
 		return nil
@@ -322,7 +322,7 @@ func readBody(name string, to *string) error {
 	return err
 }
 
-// printJob prints the current state of a job.
+// printJob prints a job's current state.
 func (p commands) printJob(c *cli.Context, s *store.Store, id string) error {
 	v, err := s.JobView(c.Context, id)
 	if err != nil {
@@ -352,7 +352,7 @@ func (p commands) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 	return cli.List(p.Printer(c), jobs, jobColumns...)
 }
 
-// jobColumns are the columns of the list.
+// jobColumns are the columns of the job list.
 var jobColumns = []string{
 	"id", "status", "transport", "subject", "recipients", "sent", "failed", "skipped", "deferred", "next_attempt_at",
 	"created_at",

@@ -121,11 +121,11 @@ To see what can be restored:
 	return del, restore
 }
 
-// errNotDeleted is the error of a command whose question was not answered with yes.
+// errNotDeleted is returned if the answer to the confirmation question isn't yes.
 var errNotDeleted = errors.New("canceled; nothing was deleted")
 
-// confirmDelete asks for confirmation before a record is deleted, and lists what is deleted with it. end is the last
-// sentence of the question, for example canRestore.
+// confirmDelete asks for confirmation before a record is deleted, and lists what else is deleted. The question ends
+// with end, for example canRestore.
 func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
 	a, err := s.Affected(c.Context, noun, id, now())
 	if err != nil {
@@ -161,10 +161,10 @@ func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun,
 	return err
 }
 
-// canRestore is the end of the question about a record that can be restored.
+// canRestore ends the question about a record that can be restored.
 const canRestore = "You can restore it for 30 days."
 
-// leftOutWords describes a part that a restored record did not get back.
+// leftOutWords describes part of a record that was not restored.
 func leftOutWords(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:
@@ -204,7 +204,7 @@ func deletedFlag(records string) cli.Flag {
 	return cli.Bool("deleted", "list deleted "+records+" that can still be restored")
 }
 
-// printDeleted lists what can be restored.
+// printDeleted lists the records that can be restored.
 func printDeleted(p commands, c *cli.Context, read func(core.Page) ([]core.Deleted, error), columns ...string) error {
 	rows, err := cli.Pages(func(d core.Deleted) string { return d.ID }, read)
 	if err != nil {

@@ -30,7 +30,7 @@ func mediaInput(c *cli.Context) core.MediaInput {
 	}
 }
 
-// mediaOrigin returns the origin that serves the images of a tenant.
+// mediaOrigin returns the origin that serves a tenant's images.
 func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID string) (string, error) {
 	t, err := s.Tenant(c.Context, tenantID)
 	if err != nil {
@@ -125,7 +125,7 @@ With --video, the image gets a play mark.
 	return add
 }
 
-// addedMedia returns the fields and the files of the image that the flags name.
+// addedMedia returns the fields and files of the image that the flags name.
 func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, full, mail core.MediaFile, err error) {
 	in = mediaInput(c)
 	path, video := c.String("file"), c.String("video")
@@ -157,7 +157,7 @@ func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, fu
 	return in, full, mail, err
 }
 
-// thumbnail fetches the thumbnail of a video. title is the title of the video.
+// thumbnail fetches a video's thumbnail. title is the video's title.
 func thumbnail(ctx context.Context, video string, limits core.MediaLimits) (data []byte, title string, err error) {
 	body, title, err := parts.Videos().Thumbnail(ctx, video)
 	if err != nil {
@@ -168,7 +168,7 @@ func thumbnail(ctx context.Context, video string, limits core.MediaLimits) (data
 	return data, title, err
 }
 
-// videoMedia is like mediaIn, for the thumbnail of a video: it gets a play mark.
+// videoMedia is like mediaIn, for a video's thumbnail, and adds a play button.
 func videoMedia(ctx context.Context, data []byte, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	if int64(len(data)) > limits.Bytes {
 		return full, mail, limits.TooLarge()
@@ -183,7 +183,7 @@ func videoMedia(ctx context.Context, data []byte, limits core.MediaLimits) (full
 	return opened.Make(ctx, int(limits.Bytes))
 }
 
-// readMedia converts the file of an image or document to the form that is stored.
+// readMedia converts an image or document file to its stored form.
 func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	file, err := os.Open(path)
 	if err != nil {

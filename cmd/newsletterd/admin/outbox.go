@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// outboxRow is an event of the outbox in the form that commands print.
+// outboxRow is an outbox event as commands print it.
 type outboxRow struct {
 	core.OutboxEvent
 	State string `json:"state"`
@@ -137,7 +137,7 @@ func (p commands) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 }
 
-// retried holds the number of events that are sent again.
+// retried holds the number of events to resend.
 type retried struct {
 	Retried int64 `json:"retried"`
 }

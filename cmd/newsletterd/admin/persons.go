@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/people"
 )
 
-// personFlag returns the flag that names a person by address or by the ID of a user.
+// personFlag returns the flag that names a person by address or user ID.
 func personFlag() cli.Flag {
 	return cli.Reference("id", people.NounUser, "`PERSON`: any email address, or the ID or name of a user",
 		"user", "email")
 }
 
-// personOf returns the person that the flag names, with the account.
+// personOf returns the person that the flag names, including the account.
 func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	if word := c.String("id"); strings.Contains(word, "@") {
 		email, err := core.ParseEmail(word)
@@ -27,7 +27,7 @@ func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	return core.Person{Email: u.Email, Account: true}, err
 }
 
-// subscriberOf returns the person with the address of --email, as known to tenants' lists.
+// subscriberOf returns the person with the address in --email, as known to tenants' lists.
 func subscriberOf(c *cli.Context) (core.Person, error) {
 	email, err := cli.GivenEmail(c)
 	return core.Person{Email: email, TenantID: c.String("tenant")}, err

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// pollRow is an option of a poll. Answers is absent before the campaign is sent.
+// pollRow is an option in a poll. Answers is absent before the campaign is sent.
 type pollRow struct {
 	Number   int    `json:"number"`
 	Question string `json:"question"`

@@ -100,7 +100,7 @@ func (p commands) previewTemplateCommand() *cli.Command {
 		})
 }
 
-// printPreview shows an email in the form that the flags ask for.
+// printPreview shows an email in the requested form.
 func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) error {
 	if c.Bool("open") {
 		return p.openPage(c, bulk, r)
@@ -130,8 +130,8 @@ func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipien
 	return err
 }
 
-// openPage writes an email to a file and opens it in a browser if there is one. The file stays, because the browser
-// reads it after the command has ended.
+// openPage writes an email to a file and opens it in a browser if there is one. The file is kept, because the browser
+// may read it after the command has ended.
 func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) error {
 	page, err := bulk.Page(r)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// providerRow is a provider in the form that commands print. Its ID is its name.
+// providerRow is a provider as commands print it. Its ID is its name.
 type providerRow struct {
 	ID string `json:"id"`
 	core.Provider
@@ -110,7 +110,7 @@ func (p commands) providerListCommand() *cli.Command {
 			for _, record := range kept {
 				byName[record.Name] = newProviderRow(cfg, record, "database")
 			}
-			for name, record := range parts.Providers(cfg) { // they override those of the database
+			for name, record := range parts.Providers(cfg) { // they override those in the database
 				byName[name] = newProviderRow(cfg, record.Provider, "configuration")
 			}
 			rows := []providerRow{}
@@ -144,14 +144,14 @@ func (p commands) oneProvider(
 	})
 }
 
-// keptProviders returns the providers of the database.
+// keptProviders returns the providers in the database.
 func keptProviders(c *cli.Context, s *store.Store) ([]core.Provider, error) {
 	return cli.Pages(func(p core.Provider) string { return p.Name },
 		func(page core.Page) ([]core.Provider, error) { return s.Providers(c.Context, page) })
 }
 
-// findProvider returns the name of the provider that word names: its name in any case, or a prefix of it. It searches
-// the providers of the configuration and of the database.
+// findProvider returns the name of the provider that word refers to: by its name, in any case, or by a prefix. It
+// searches the configuration and the database.
 func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
 	kept, err := keptProviders(c, s)
 	if err != nil {

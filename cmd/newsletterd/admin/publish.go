@@ -78,7 +78,7 @@ list.`
 	return publish
 }
 
-// issueSegmentFlag returns the flag that names the segment for a file, or everyone.
+// issueSegmentFlag returns the flag for a file's segment, or everyone.
 func issueSegmentFlag() cli.Flag {
 	f := cli.Reference("segment", people.NounSegment,
 		"only send to subscribers in this segment (`ID` or name); everyone means the whole list")
@@ -89,7 +89,7 @@ func issueSegmentFlag() cli.Flag {
 // listsOfHead is a context key. It marks a file whose lists come from its front matter.
 type listsOfHead struct{}
 
-// readIssue reads the file of a newsletter.
+// readIssue reads a newsletter's file.
 func readIssue(name string) (m frontmatter.Matter, err error) {
 	var source string
 	if err := readBody(name, &source); err != nil {
@@ -191,8 +191,8 @@ func (p publisher) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Dr
 		testsTo(to), draft.Campaign.ID)
 }
 
-// keptIssue returns the campaign that was saved from a file before. If a new one has to be created, it returns a
-// campaign with its id and without a number. It returns an error if the file was sent already.
+// keptIssue returns the campaign that was previously saved from a file. If there is none, it returns a campaign with
+// only its id and no number. It returns an error if the file was already sent.
 func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (core.Campaign, error) {
 	kept, err := s.Campaign(c.Context, issueID(l, file, id))
 	switch {
@@ -208,8 +208,8 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 		kept.ID)
 }
 
-// saveIssue saves a file as a campaign: the same one as before, or a new one. A draft keeps its segment unless the file
-// names another one, or everyone. The segment may have been set by a flag that is now absent.
+// saveIssue saves a file as a campaign: the same one as before, or a new one. If the file names neither a segment nor
+// everyone, a draft keeps its segment, which may come from an earlier run's flag.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
@@ -278,19 +278,19 @@ func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	return c.Set("time-zone", zone)
 }
 
-// readers are the recipients of a file.
+// readers are a file's recipients.
 type readers struct {
 	lists    []string
 	everyone bool // all subscribers of the lists, even if the campaign has a segment
 	core.Narrowing
 }
 
-// everyone is the segment in a file that removes the segment of the campaign. An absent or empty segment doesn't remove
-// it, because that could be a mistake.
+// everyone is the segment in a file that removes the campaign's segment. An absent or empty segment doesn't, because it
+// could be a mistake.
 const everyone = "everyone"
 
-// noneIsEveryone returns an error if a segment of the tenant has the name everyone, because the file or flag could mean
-// that segment.
+// noneIsEveryone returns an error if the tenant has a segment named everyone, because the file or flag could mean that
+// segment.
 func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
 	for i := range all {
@@ -301,7 +301,7 @@ func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	return err
 }
 
-// readersOf looks up the lists and campaigns that the front matter of a file names. The first list is l.
+// readersOf looks up the lists and campaigns in a file's front matter. The first list is l.
 func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue *frontmatter.Matter) (r readers,
 	err error,
 ) {
@@ -398,7 +398,7 @@ func inFile(file string, issue *frontmatter.Matter, err error) error {
 	return err
 }
 
-// keyOf returns the key of the front matter that sets a field of a campaign.
+// keyOf returns the front matter key that sets a campaign field.
 func keyOf(issue *frontmatter.Matter, field string) string {
 	switch field {
 	case "list_ids":
@@ -422,7 +422,7 @@ func keyOf(issue *frontmatter.Matter, field string) string {
 	return strings.Replace(field, "utm.", "utm_", 1)
 }
 
-// message returns the text of an error without its code.
+// message returns an error's message without its code.
 func message(err error) string {
 	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return fault.Message

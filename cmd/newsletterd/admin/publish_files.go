@@ -19,7 +19,8 @@ import (
 	"newsletterd/store"
 )
 
-// keepPictures stores the images whose paths a source contains. It returns the source with the paths replaced by URLs.
+// keepPictures stores the images that a source refers to by path. It returns the source with URLs in place of the
+// paths.
 func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (source string, err error) {
@@ -49,8 +50,8 @@ func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Sto
 	return markup.PlacePictures(source, addresses), nil
 }
 
-// keepAttachments stores the attachments that the front matter names, and returns their IDs. As for images, the paths
-// are relative to the folder of the file.
+// keepAttachments stores the attachments that the front matter names, and returns their IDs. As for images, paths are
+// relative to the file's folder.
 func (p publisher) keepAttachments(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (ids []string, err error) {
@@ -64,7 +65,7 @@ func (p publisher) keepAttachments(c *cli.Context, cfg *config.Config, s *store.
 	return ids, nil
 }
 
-// keepPicture stores the file of an image.
+// keepPicture stores an image file.
 func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string, pic markup.Picture) (
 	m core.Media, err error,
 ) {
@@ -75,11 +76,11 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 	return keepFile(c, cfg, s, tenantID, file, path, pic.Alt)
 }
 
-// errOutside is returned if a newsletter names a file outside of its folder, also through a symbolic link. Otherwise a
-// newsletter that another person wrote could send a private file.
+// errOutside is returned if a newsletter names a file outside its folder, even through a symbolic link. Otherwise a
+// newsletter written by another person could send a private file.
 var errOutside = errors.New("it is outside the newsletter's folder. To allow this, pass --allow-outside")
 
-// openNextTo opens a file that a newsletter names by a path relative to the newsletter's file.
+// openNextTo opens a file by its path relative to the newsletter's file.
 func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	folder, name := filepath.Dir(file), filepath.Join(".", filepath.FromSlash(name))
 	if c.Bool("allow-outside") {

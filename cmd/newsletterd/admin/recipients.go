@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// recipientRecord is the result for one recipient of a job.
+// recipientRecord is the result for one of a job's recipients.
 type recipientRecord struct {
 	Seq           int64        `json:"seq"`
 	Email         string       `json:"email"`

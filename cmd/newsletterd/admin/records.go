@@ -11,12 +11,12 @@ import (
 	"newsletterd/store/people"
 )
 
-// knownID returns the flag that sets the ID of a new record, to use the same ID as another service.
+// knownID returns the flag that sets a new record's ID, for example to match another service.
 func knownID() cli.Flag {
 	return cli.String("id", "`ID` that another service uses for this record (default: a new one)")
 }
 
-// newID returns the id for a new record: the given one, or fresh if none is given.
+// newID returns the ID for a new record: the given one or, without one, fresh.
 func newID(c *cli.Context, fresh string) (string, error) {
 	if !c.IsSet("id") {
 		return fresh, nil

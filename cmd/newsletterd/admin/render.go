@@ -16,7 +16,7 @@ import (
 	"newsletterd/store"
 )
 
-// sourceFlags returns the flags that set the source and the theme of an email.
+// sourceFlags returns the flags for an email's source and theme.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("markdown", "Markdown `FILE` to generate both parts from"),
@@ -30,8 +30,7 @@ func themeFlag() cli.Flag {
 		strings.Join(core.BuiltInThemes, ", ")+" or one of the tenant's themes")
 }
 
-// writtenContent sets the content of a job from Markdown or blocks. It uses the names and the postal address of the
-// job's tenant.
+// writtenContent sets a job's content from Markdown or blocks, with the names and postal address of the job's tenant.
 func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	if !c.IsSet("markdown") && !c.IsSet("blocks") {
 		if c.IsSet("theme") || c.IsSet("allow-html") {
@@ -64,7 +63,7 @@ func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	return nil
 }
 
-// looks returns the design options for the theme that --theme names, for the emails of a tenant.
+// looks returns the design options for a tenant's emails with the theme in --theme.
 func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, err error) {
 	own, err := s.ThemeNamed(c.Context, t.ID, c.String("theme"))
 	if err != nil {
@@ -73,7 +72,7 @@ func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, er
 	return markup.LooksOf(c.String("theme"), own, t)
 }
 
-// compile compiles the file of --markdown or --blocks and prints warnings about probable mistakes.
+// compile compiles the file in --markdown or --blocks and prints warnings about probable mistakes.
 func (p commands) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
 	kind, source, err := sourceOf(c)
 	if err != nil {
@@ -108,7 +107,7 @@ func (p commands) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 	return r, nil
 }
 
-// sourceOf reads the file of --markdown or --blocks without its front matter, and returns its kind.
+// sourceOf reads the file in --markdown or --blocks without its front matter, and returns its kind.
 func sourceOf(c *cli.Context) (kind, source string, err error) {
 	kind = markup.KindMarkdown
 	if c.IsSet("blocks") {
@@ -184,7 +183,7 @@ func (p commands) render(c *cli.Context) error {
 	return err
 }
 
-// renderLooks is like looks, for the command render. It opens the database only for a theme of a tenant.
+// renderLooks is like looks, for the command render. It opens the database only for a tenant's theme.
 func (p commands) renderLooks(c *cli.Context) (o markup.Options, err error) {
 	theme := c.String("theme")
 	if core.IsBuiltInTheme(theme) {

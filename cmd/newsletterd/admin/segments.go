@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/people"
 )
 
-// ruleFlag returns the flag that takes a rule as JSON, or a file that contains one. usage describes its purpose and can
-// be empty.
+// ruleFlag returns the flag for a rule as JSON, or a file that contains one. usage describes its purpose and can be
+// empty.
 func ruleFlag(usage string) cli.Flag {
 	if usage != "" {
 		usage += ": "
@@ -23,7 +23,7 @@ func ruleFlag(usage string) cli.Flag {
 	return cli.String("rule", usage+"`RULE` as JSON, a file that contains it, or - for standard input")
 }
 
-// givenRule returns the rule of --rule, or an empty text if there is none.
+// givenRule returns the rule in --rule, or an empty string if there is none.
 func givenRule(p commands, c *cli.Context) (core.RuleText, error) {
 	given := strings.TrimSpace(c.String("rule"))
 	if given == "" || strings.HasPrefix(given, "{") {
@@ -111,10 +111,10 @@ func segmentCommands(p commands) *cli.Command {
 	}
 }
 
-// segmentListFlag returns the flag that names the list whose subscribers are matched with a segment.
+// segmentListFlag returns the flag for the list whose subscribers are matched against a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
-// segmentQuestion returns the question about the segment of --id or the rule of --rule, and the list of --list.
+// segmentQuestion returns the question about the segment in --id or the rule in --rule, and the list in --list.
 func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
@@ -123,7 +123,7 @@ func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Que
 	return questionOf(p, c, s, &l, c.String("id"))
 }
 
-// matchingQuestion returns the question about the segment of --segment or the rule of --rule, and a list.
+// matchingQuestion returns the question about the segment in --segment or the rule in --rule, and a list.
 func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) (q audience.Question, err error) {
 	if c.IsSet("segment") && c.IsSet("rule") {
 		return q, cli.UsageError(c, "pass either --segment or --rule")
@@ -131,7 +131,7 @@ func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) 
 	return questionOf(p, c, s, l, c.String("segment"))
 }
 
-// questionOf returns the question about a segment or the rule of --rule, and a list.
+// questionOf returns the question about a segment or the rule in --rule, and a list.
 func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id string) (q audience.Question, err error) {
 	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
 	if id == "" {
@@ -155,7 +155,7 @@ func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id str
 	return q, err
 }
 
-// unsaved rewords an error from evaluating --rule, because that rule doesn't belong to a segment.
+// unsaved rewords an error from evaluating --rule, whose rule doesn't belong to a segment.
 func unsaved(c *cli.Context, err error) error {
 	if c.IsSet("rule") {
 		return core.UnsavedRule(err)
@@ -273,7 +273,7 @@ func segmentWhyCommand(p commands) *cli.Command {
 	})
 }
 
-// unreached explains why campaigns don't reach a person, by the status in core.SegmentMembership.
+// unreached explains, for each status in core.SegmentMembership, why campaigns don't reach a person.
 var unreached = map[string]string{
 	string(core.StatusRemoved):   "isn't on this list",
 	core.SubscriptionPending:     "hasn't confirmed the subscription",

@@ -7,8 +7,7 @@ import (
 	"newsletterd/store"
 )
 
-// setupLinkCommand returns the command that prints a link with which the first operator creates an account in a
-// browser.
+// setupLinkCommand returns the command that prints the setup link for the first server administrator.
 func (p commands) setupLinkCommand() *cli.Command {
 	cmd := p.Command("setup-link", "print a link to create the first server administrator's account",
 		nil, nil,

@@ -153,7 +153,7 @@ func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 
 var errNobody = errors.New("no row was imported. Correct the errors above, then import the file again")
 
-// finish runs an import to its end and prints the result.
+// finish completes an import and prints the result.
 func (p commands) finish(c *cli.Context, run *importing) (err error) {
 	run.reader.Now = now()
 	if name := c.String("errors"); name != "" {
@@ -223,7 +223,7 @@ type importRow struct {
 	Typos core.DomainTypos `json:"typos"`
 }
 
-// hintAtFile prints what to check in a file that was read.
+// hintAtFile prints hints about a file that was read.
 func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
 		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so "+
@@ -238,8 +238,8 @@ func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	}
 }
 
-// hintAtFirstName explains how a column of names becomes the preference that templates use for the greeting, unless the
-// list has its own field for the name.
+// hintAtFirstName explains how to import a name column as the preference that templates use for the greeting. It prints
+// nothing if the list has its own name field.
 func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
 	column, preference := r.NameColumn()
 	if column == "" {
@@ -288,8 +288,8 @@ func (p commands) openInput(name string) (io.ReadCloser, error) {
 	}{io.TeeReader(f, bar), f}, nil
 }
 
-// all reads the whole file, and writes its rows in sorted order. In the order of the file, each row would touch other
-// pages of the database.
+// all reads the whole file and writes its rows in sorted order. In file order, each row would touch different database
+// pages.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
 	if err := run.flushed(run.reader.Load(c.Context, run.Import, run.report)); err != nil {
@@ -304,7 +304,7 @@ func (run *importing) all(c *cli.Context) error {
 	return unfinished(run.flushed(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) })))
 }
 
-// flushed writes the remaining lines with errors to their file. It joins that error with err.
+// flushed writes the remaining lines with errors to their file, and joins err with any error from that.
 func (run *importing) flushed(err error) error {
 	if run.faulty == nil {
 		return err
@@ -312,7 +312,7 @@ func (run *importing) flushed(err error) error {
 	return errors.Join(err, run.faulty.Flush())
 }
 
-// unfinished adds to an error during an import how to continue.
+// unfinished adds to an import's error how to continue.
 func unfinished(err error) error {
 	if err == nil {
 		return nil
@@ -351,13 +351,13 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	})
 }
 
-// exportFile returns the flag that names the file of an export.
+// exportFile returns the flag that names an export's file.
 func exportFile() cli.Flag {
 	return &cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"}
 }
 
-// exportTo calls write with the file of exportFile or with standard output. write returns the number of rows, which
-// noun names. The file is CSV, and standard output is JSON if --json asks for it.
+// exportTo calls write with the file from exportFile or with standard output. write returns the number of rows; noun
+// says what they are. The file is CSV; standard output is JSON with --json.
 func exportTo(p commands, c *cli.Context, noun string,
 	write func(out io.Writer, asJSON bool) (int, error),
 ) (err error) {
@@ -377,7 +377,7 @@ func exportTo(p commands, c *cli.Context, noun string,
 	return p.Done(c, "%s: %s.", name, cli.Counted(n, noun))
 }
 
-// writeSubscriptions streams subscriptions with their tags as CSV or as lines of JSON.
+// writeSubscriptions streams subscriptions with their tags as CSV or JSON lines.
 func writeSubscriptions(ctx context.Context, s *store.Store, asJSON bool, out io.Writer, rows subscriptionReader) (
 	n int, err error,
 ) {

@@ -17,8 +17,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// shownStatuses lists the statuses of a subscription: its own states, and the reasons why an active subscriber gets no
-// email.
+// shownStatuses lists a subscription's states, and the reasons why an active subscriber gets no email.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
 	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),
@@ -78,10 +77,10 @@ func matchingFlag() cli.Flag {
 	return cli.Reference("segment", people.NounSegment, "only subscribers in this segment (`ID` or name)")
 }
 
-// subscriptionReader calls take with subscriptions, page by page, because a list can have millions.
+// subscriptionReader passes subscriptions to take, page by page, because a list can have millions.
 type subscriptionReader func(take func(*core.Subscription) error) error
 
-// subscriptionRows returns a reader of a list's subscriptions. --status, and either --segment or --rule, filter them.
+// subscriptionRows returns a reader for a list's subscriptions, filtered by --status, and by --segment or --rule.
 func subscriptionRows(p commands, c *cli.Context, s *store.Store, listID string) (subscriptionReader, error) {
 	l, err := s.List(c.Context, listID)
 	if err != nil {
@@ -119,8 +118,7 @@ func subscriptionRows(p commands, c *cli.Context, s *store.Store, listID string)
 	}, nil
 }
 
-// allSubscriptions calls take with the subscriptions of a list that have the given status. An empty status means all
-// subscriptions.
+// allSubscriptions calls take with a list's subscriptions that have the given status. An empty status means all.
 func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
 	take func(*core.Subscription) error,
 ) error {
@@ -269,7 +267,7 @@ func (p commands) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 	return shown.print(out)
 }
 
-// onList returns the rows of a list, or all rows if listID is empty.
+// onList returns a list's rows, or all rows if listID is empty.
 func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	found := []T{}
 	for i := range rows {
@@ -280,7 +278,7 @@ func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	return found
 }
 
-// print writes a table for each kind of row that isn't empty.
+// print writes a table for each non-empty kind of row.
 func (d *shownSubscriber) print(out cli.Printer) error {
 	var consents []core.Consent
 	for i := range d.Subscriptions {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportSuppressions returns the command that writes the suppression list of a tenant to a file.
+// exportSuppressions returns the command that writes a tenant's suppression list to a file.
 func (p commands) exportSuppressions() *cli.Command {
 	exp := p.Command("export", "export a tenant's suppression list as CSV", []cli.Flag{
 		cli.Tenant("tenant (`ID` or name)"),
@@ -38,7 +38,7 @@ newsletterd admin suppression import
 	return exp
 }
 
-// writeSuppressions streams the suppression list of a tenant as CSV or as lines of JSON.
+// writeSuppressions streams a tenant's suppression list as CSV or JSON lines.
 func writeSuppressions(c *cli.Context, s *store.Store, tenant string, asJSON bool, out io.Writer) (n int, err error) {
 	w, after := subscribercsv.NewBlockWriter(out, asJSON, 0), ""
 	for {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// importSuppressions returns the command that adds the addresses of a file to a suppression list.
+// importSuppressions returns the command that adds a file's addresses to a suppression list.
 func (p commands) importSuppressions() *cli.Command {
 	imp := p.Command("import", "add addresses from a CSV file to a tenant's suppression list", []cli.Flag{
 		cli.Tenant("tenant (`ID` or name)"),
@@ -60,7 +60,7 @@ newsletterd admin suppression delete
 	return imp
 }
 
-// allFaulty returns an error if every line of the file had an error.
+// allFaulty returns an error if every line had an error.
 func allFaulty(counts core.ImportCounts) error {
 	if n := counts.Rows(); n > 0 && counts.Failed == n {
 		return errNobody

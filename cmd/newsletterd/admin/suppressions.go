@@ -74,7 +74,7 @@ tenant's entries. The consent history keeps the original reason.
 	}
 }
 
-// emailOf returns the address of --email, and checks that the tenant of --tenant exists.
+// emailOf returns the address in --email, after checking that the tenant in --tenant exists.
 func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	if _, _, err := cli.TenantOf(c, s); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	return cli.GivenEmail(c)
 }
 
-// emailAndReason is like emailOf, and also returns the text of --reason.
+// emailAndReason is like emailOf, but also returns the value of --reason.
 func emailAndReason(c *cli.Context, s *store.Store) (email core.Email, reason string, err error) {
 	reason = c.String("reason")
 	if email, err = emailOf(c, s); err == nil && len(reason) > core.MaxOrigin {
@@ -121,7 +121,7 @@ func (p commands) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 	return p.Printer(c).Record(suppressionRow{email, true, n})
 }
 
-// suppressionRow is also the response of the HTTP operation.
+// suppressionRow is also the HTTP operation's response.
 type suppressionRow struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`

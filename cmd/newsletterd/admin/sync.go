@@ -42,7 +42,7 @@ active there), unknown (active there, unconfirmed or gone here), different
 	return c
 }
 
-// syncState is a full sync in the form that commands print.
+// syncState is a full sync as commands print it.
 type syncState struct {
 	core.Sync
 	State string `json:"state"` // waiting, running, finished, failed

@@ -76,7 +76,7 @@ func tagFlags(more ...cli.Flag) []cli.Flag {
 	}, more...)
 }
 
-// tagOf reads the tag of --id. If --tenant names another tenant, it returns core.ErrTagNotFound.
+// tagOf reads the tag in --id. If --tenant names another tenant, it returns core.ErrTagNotFound.
 func tagOf(c *cli.Context, s *store.Store) (core.Tag, error) {
 	if _, _, err := cli.TenantOf(c, s); err != nil {
 		return core.Tag{}, err
@@ -94,10 +94,10 @@ type personTag struct {
 	Tags  tagNames   `json:"tags"`
 }
 
-// tagNames are the names of a person's tags.
+// tagNames holds the names of a person's tags.
 type tagNames []string
 
-// Words returns the names as a line of text.
+// Words returns the names on one line.
 func (n tagNames) Words() string {
 	if len(n) == 0 {
 		return "none"
@@ -105,7 +105,7 @@ func (n tagNames) Words() string {
 	return cli.Printable(strings.Join(n, ","))
 }
 
-// personTagCommand returns a command that adds or removes a tag of a person.
+// personTagCommand returns a command that tags a person or removes a tag.
 func personTagCommand(p commands, name, usage string, adds bool) *cli.Command {
 	flags := tagFlags(cli.String("email", "email `ADDRESS` of the person"))
 	return p.Command(name, usage, flags, []string{"id", "email"}, func(c *cli.Context, _ *config.Config,

@@ -323,8 +323,8 @@ func (p accounts) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	return p.printUser(c, u)
 }
 
-// tellUnproved prints that a change has removed the password of a user. This is the case if epoch, the epoch before the
-// change, differs from the current one.
+// tellUnproved reports that a change has removed the user's password, if epoch, from before the change, differs from
+// the current one.
 func (p accounts) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
 		fmt.Fprintf(p.Err,
@@ -341,7 +341,7 @@ func (p accounts) reprintUser(c *cli.Context, s *store.Store, id string) error {
 	return p.printUser(c, u)
 }
 
-// userRow is a user with the roles as text, for tables.
+// userRow is a user with the roles as one string, for tables.
 type userRow struct {
 	core.User
 	Words string `json:"role"`
@@ -379,8 +379,8 @@ func (p accounts) printUser(c *cli.Context, u core.User) error {
 	return out.Record(row)
 }
 
-// disableClients returns a flag for commands that end the sessions of a user. With the flag, the user's clients and
-// webhook endpoints are disabled; without it, they stay active.
+// disableClients returns a flag for commands that end a user's sessions. It also disables the user's clients and
+// webhook endpoints, which otherwise stay active.
 func disableClients() cli.Flag {
 	return cli.Bool("disable-clients", "also disable OAuth clients and webhook endpoints that the user created or "+
 		"changed")

@@ -70,7 +70,7 @@ func pausedError(j *core.JobView) error {
 		"it", j.PauseReason)
 }
 
-// onlyDeferred reports whether a running job has only recipients that have a result or wait for another try.
+// onlyDeferred reports whether all recipients of a running job have a result or are waiting for a retry.
 func onlyDeferred(j *core.JobView) bool {
 	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
 }
@@ -126,7 +126,7 @@ func (w *watch) look(j *core.JobView, at time.Time) {
 // done counts the recipients with a result.
 func done(j *core.JobView) int64 { return j.Sent + j.Failed + j.Skipped }
 
-// rate returns how many recipients per second got a result.
+// rate returns the number of results per second.
 func (w *watch) rate() float64 {
 	first, last := w.seen[0], w.seen[len(w.seen)-1]
 	if span := last.at.Sub(first.at).Seconds(); span > 0 {
@@ -135,7 +135,7 @@ func (w *watch) rate() float64 {
 	return 0
 }
 
-// line describes the progress of a job in one line.
+// line describes a job's progress in one line.
 func (w *watch) line(j *core.JobView) string {
 	n := done(j)
 	line := string(j.Status) + "  " + cli.Grouped(n) + " of " + cli.Grouped(j.Recipients)

@@ -42,7 +42,7 @@ func (b *Browser) NewAuthenticator(keys ...*webauthn.Credential) *Authenticator 
 	return a
 }
 
-// Keys returns the keys of the authenticator, with their counters.
+// Keys returns the authenticator's keys with their counters.
 func (a *Authenticator) Keys() []*webauthn.Credential {
 	a.b.Helper()
 	return call(a.b, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id}).Credentials
@@ -62,7 +62,7 @@ func (b *Browser) ForgetCookies() {
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 }
 
-// call runs a command of the DevTools protocol.
+// call runs a DevTools protocol command.
 func call[P, R any](b *Browser, command cdp.Command[P, R], params P) (result R) {
 	b.Helper()
 	b.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) (err error) {

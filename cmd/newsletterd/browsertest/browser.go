@@ -1,4 +1,4 @@
-// Package browsertest drives a real browser for tests of pages, and checks them with axe-core.
+// Package browsertest drives a real browser to test pages, and checks them with axe-core.
 package browsertest
 
 import (
@@ -76,8 +76,8 @@ func Another(t testing.TB, hosts ...string) *Browser {
 // In returns the browser for a subtest.
 func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx} }
 
-// patience limits the time of the steps of one Do. If an element never appears, only that test fails, and the next one
-// can use the browser.
+// patience limits the duration of one Do. If an element never appears, only that test fails, and the next one can use
+// the browser.
 const patience = 2 * time.Minute
 
 // Do runs steps in order. If one fails, or all of them take longer than two minutes, the test ends and shows the page.
@@ -145,7 +145,7 @@ func Language(tag string) Step {
 	})
 }
 
-// OnEachPage returns a step that makes a script run at the start of every page from now on.
+// OnEachPage returns a step that makes a script run at the start of every later page.
 func OnEachPage(script string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,
@@ -199,7 +199,7 @@ func ask[T any](b *Browser, step chromedp.Action[T]) T {
 }
 
 // Look checks a page with axe-core in light and dark colors. If SCREENSHOTS names a folder, it also takes screenshots
-// in both, at phone and desktop width. Scripts are on afterwards if axe-core ran.
+// in both, at phone and desktop width. If axe-core ran, scripts are on afterwards.
 func (b *Browser) Look(name string) {
 	b.Helper()
 	dir := os.Getenv("SCREENSHOTS")
@@ -229,7 +229,7 @@ func (b *Browser) Look(name string) {
 	}
 }
 
-// axe returns the script of the accessibility checker axe-core (axe.min.js) if AXE names its file. `make pages`
+// axe returns the script axe.min.js of axe-core, an accessibility checker, if AXE names its file. `make pages`
 // downloads it if npm is installed. Without it the pages are still tested.
 var axe = sync.OnceValues(func() (string, error) {
 	name := os.Getenv("AXE")
@@ -247,8 +247,8 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond returns how far any element extends beyond the page or its card, after a new layout, in pixels. Toolbars and
-// tabs are excluded because they scroll sideways.
+// beyond returns how many pixels any element extends beyond the page or its card, after a new layout. Toolbars and tabs
+// are excluded because they scroll sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
 	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *, .tabs *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
@@ -274,7 +274,7 @@ func (b *Browser) Fits(name string) {
 	}
 }
 
-// Overflow returns by how many pixels the page exceeds a window of the given width.
+// Overflow returns how many pixels wider the page is than a window of the given width.
 func (b *Browser) Overflow(width int64) float64 {
 	b.Helper()
 	b.Do(chromedp.EmulateViewport(width, 600))

@@ -5,11 +5,11 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// Line is the network connection of a browser.
+// Line is a browser's network connection.
 type Line struct {
 	Offline            bool    `json:"offline"`
 	Latency            float64 `json:"latency"`            // milliseconds
-	DownloadThroughput float64 `json:"downloadThroughput"` // bytes a second; -1: no limit
+	DownloadThroughput float64 `json:"downloadThroughput"` // bytes per second; -1: no limit
 	UploadThroughput   float64 `json:"uploadThroughput"`
 }
 

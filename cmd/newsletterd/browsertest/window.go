@@ -26,7 +26,7 @@ func (b *Browser) Window(colors string, width, height int64) image.Image {
 	return shown
 }
 
-// NextToEachOther returns an image that shows pictures side by side, with space between them.
+// NextToEachOther returns one image with all the given images side by side, with space between them.
 func NextToEachOther(pictures ...image.Image) image.Image {
 	const room = 24
 	size := image.Point{}

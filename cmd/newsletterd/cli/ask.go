@@ -28,8 +28,8 @@ func (a *Asker) Person() bool {
 }
 
 // Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. If the
-// answer is empty or no person can be asked, it calls read with the text in otherwise. If that is empty too and no
-// person can be asked, it returns a usage error that asks for the flag.
+// answer is empty or no person can be asked, it calls read with otherwise. If otherwise is also empty and no person can
+// be asked, it returns a usage error that asks for the flag.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
@@ -45,7 +45,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	return read(otherwise)
 }
 
-// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with the text in otherwise.
+// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with otherwise.
 func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.Err, "%s: ", question)
@@ -85,7 +85,7 @@ func (a *Asker) Yes(question string) (yes bool, err error) {
 // Yes returns the flag that skips the question that Sure asks.
 func Yes() Flag { return Bool("yes", "don't ask for confirmation") }
 
-// Sure asks a person at a terminal a question. It returns true for --yes, and if standard input is not a terminal.
+// Sure asks a person at a terminal a question. It returns true with --yes or if standard input is not a terminal.
 func (p *Program) Sure(c *Context, question string) (yes bool, err error) {
 	if c.Bool("yes") || !p.atTerminal() {
 		return true, nil
@@ -105,8 +105,8 @@ func (p *Program) Hidden(ctx context.Context, question string) (string, error) {
 	return string(b), err
 }
 
-// Password reads a password from the first line of standard input. At a terminal it prompts for the password, and names
-// it with the text in what.
+// Password reads a password from the first line of standard input. At a terminal it prompts for the password; what
+// names it.
 func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	if !p.atTerminal() {
 		return oneLine(p.In)
@@ -114,7 +114,7 @@ func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	return p.Hidden(ctx, what)
 }
 
-// oneLine reads one line. Passwords are read in this way, so that they don't appear in a process list.
+// oneLine reads one line. Passwords are read this way to keep them out of process lists.
 func oneLine(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// CommandPath is a command of the tree with the words that can follow it.
+// CommandPath is a command in the tree with the words that can follow it.
 type CommandPath struct {
 	Path  string // such as "newsletterd admin tenant"
 	Words []Word // subcommands
@@ -21,7 +21,7 @@ type Word struct {
 	File, Value bool // the next word is a file; the next word is any other value
 }
 
-// CompletionCommand returns the command that prints a script for a shell. tree returns the tree of commands.
+// CompletionCommand returns the command that prints a shell's completion script. tree returns the command tree.
 func (p *Program) CompletionCommand(tree func() *App) *Command {
 	c := &Command{
 		Name: "completion", Usage: "print a completion script for a shell",
@@ -45,7 +45,7 @@ func (p *Program) CompletionCommand(tree func() *App) *Command {
 	return c
 }
 
-// Paths returns the tree of commands as a list, parents first.
+// Paths returns the command tree as a list, parents first.
 func Paths(a *App) []CommandPath {
 	top := CommandPath{Path: a.Name, Flags: flagWords(a.Flags)}
 	var below []CommandPath

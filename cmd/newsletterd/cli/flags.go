@@ -79,7 +79,7 @@ func Given(c *Context, flag string) *string {
 	return &v
 }
 
-// GivenEmail returns the address of --email.
+// GivenEmail returns the address in --email.
 func GivenEmail(c *Context) (core.Email, error) { return AddressIn(c, "email", c.String("email")) }
 
 // AddressIn parses address, the value of a flag. Its error names the flag.
@@ -123,7 +123,7 @@ func GivenWords(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenInstant returns the value of a flag with a time in RFC 3339 format, or 0 if it isn't set.
+// GivenInstant returns the value of a flag with an RFC 3339 time, or 0 if it isn't set.
 func GivenInstant(c *Context, flag string) (core.Instant, error) {
 	if c.String(flag) == "" {
 		return 0, nil
@@ -200,7 +200,7 @@ func KnownList(c *Context, s *store.Store, flag string) error {
 	return Missing(err, "list", id)
 }
 
-// Limit returns a flag that limits how many records are listed. LimitOf reads it.
+// Limit returns a flag that limits the number of records listed. LimitOf reads it.
 func Limit(usage string, value int) Flag {
 	return &IntFlag{Name: "limit", Usage: usage, Value: value}
 }

@@ -14,7 +14,7 @@ const (
 	nameWidth  = 28 // columns of names next to their descriptions; the description of a longer name starts below it
 )
 
-// These are the groups of commands in the help of the program and of admin. The help shows them in the order of their
+// These are the command groups in the help for the program and for admin. The help shows them in the order of their
 // first command.
 const (
 	GroupStart   = "Get started"
@@ -28,7 +28,7 @@ const (
 	GroupDevices = "Devices and models"
 )
 
-// InGroup puts commands into a group of the help.
+// InGroup puts commands into a help group.
 func InGroup(name string, commands ...*Command) []*Command {
 	for _, c := range commands {
 		c.Category = name
@@ -36,7 +36,7 @@ func InGroup(name string, commands ...*Command) []*Command {
 	return commands
 }
 
-// PrintHelp replaces the library's templates for the help of the program or of a command. It groups commands and wraps
+// PrintHelp replaces the library's templates for the help of the program or a command. It groups commands and wraps
 // lines to helpWidth.
 func PrintHelp(w io.Writer, _ string, data any) {
 	var b strings.Builder
@@ -144,7 +144,7 @@ func flowed(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapped breaks a text at its spaces into lines of at most width columns. A longer word gets a line of its own.
+// wrapped breaks text at spaces into lines of at most width columns. A longer word gets its own line.
 func wrapped(text string, width int) []string {
 	var lines []string
 	line := ""

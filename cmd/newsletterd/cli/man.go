@@ -7,7 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// ManCommand returns the command that prints the man page. tree returns the tree of commands.
+// ManCommand returns the command that prints the man page. tree returns the command tree.
 func (p *Program) ManCommand(tree func() *App) *Command {
 	return &Command{
 		Name: "man", Usage: "print the man page",
@@ -78,7 +78,7 @@ func manCommand(b *strings.Builder, parent string, c *Command) {
 	manFlags(b, c.Flags, commonFlags())
 }
 
-// manFlags lists flags, except those in without, which every command has.
+// manFlags lists flags, except the common ones in without.
 func manFlags(b *strings.Builder, flags, without []Flag) {
 	for _, f := range flags {
 		d, ok := f.(urfave.DocGenerationFlag)

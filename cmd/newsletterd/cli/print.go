@@ -63,8 +63,8 @@ func Counted[N int | int64](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// List writes records as a JSON array with all fields, or as a table. columns lists the columns of the table by the
-// JSON names of their fields.
+// List writes records as a JSON array with all fields, or as a table. columns lists the table's columns by the JSON
+// names of their fields.
 func List[T any](p Printer, rows []T, columns ...string) error {
 	all := make([]any, len(rows))
 	for i := range rows {
@@ -115,7 +115,7 @@ func (p Printer) list(rows []any, columns []string) error {
 
 type column struct{ name, text string }
 
-// columnsOf returns the fields of a record by JSON name, in their order. It includes those of embedded records.
+// columnsOf returns a record's fields by JSON name, in order, including those of embedded records.
 func columnsOf(v any) []column { return columnsOfValue(reflect.Indirect(reflect.ValueOf(v))) }
 
 func columnsOfValue(rv reflect.Value) []column {
@@ -127,7 +127,7 @@ func columnsOfValue(rv reflect.Value) []column {
 		f := rv.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous: // as columns of its own, even if it has a name in JSON
+		case f.Anonymous: // as separate columns, even if it has a name in JSON
 			out = append(out, columnsOfValue(rv.Field(i))...)
 		case f.IsExported() && name != "" && name != "-":
 			out = append(out, column{name, cell(rv.Field(i))})

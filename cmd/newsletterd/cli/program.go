@@ -23,8 +23,7 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      []string
-	// Open opens the database for a command. look is true for a command that only looks at this machine's file and
-	// changes nothing.
+	// Open opens the database for a command. look is true for a command that only reads this machine's file.
 	Open func(ctx context.Context, cfg *config.Config, look bool) (*store.Store, error)
 }
 
@@ -37,7 +36,7 @@ var configFlags = map[string]string{
 	"log-format": "log.format",
 }
 
-// Config reads the configuration with the flags of the command.
+// Config reads the configuration, including the command's flags.
 func (p *Program) Config(c *Context) (*config.Config, error) {
 	src := config.Sources{Env: p.Env, Flags: map[string]string{}}
 	src.File, _ = Nearest(c, "config")
@@ -123,7 +122,7 @@ func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	}
 }
 
-// Actor returns the name under which the audit log lists the operator who runs a command.
+// Actor returns the name in the audit log for the person who runs a command.
 func Actor() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "command:" + u.Username
@@ -138,7 +137,7 @@ func (p *Program) Once(c *Context, what string) {
 	}
 }
 
-// Done reports the result of a command without a record.
+// Done reports the result of a command that returns no record.
 func (p *Program) Done(c *Context, format string, args ...any) error {
 	if JSONWanted(c) {
 		return p.Printer(c).Value(map[string]bool{"done": true})

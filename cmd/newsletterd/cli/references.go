@@ -17,9 +17,9 @@ import (
 type ReferenceFlag struct {
 	*StringFlag
 	noun people.Noun
-	// byName means that the command needs the name of the record, and accepts one that no record has yet.
+	// byName is set if the command needs the record's name, and accepts one that no record has yet.
 	byName bool
-	// Also is a value that stays unchanged and doesn't refer to a record; empty: none.
+	// Also is a value that is left unchanged and doesn't refer to a record; empty: none.
 	Also string
 	// Whole reports whether an absent flag means the only tenant, even if the command doesn't require the flag. It may
 	// be nil.
@@ -108,11 +108,11 @@ func CheckChoices(c *Context) error {
 	return nil
 }
 
-// maxCandidates is how many records are listed at most if a reference is ambiguous.
+// maxCandidates is the maximum number of records listed for an ambiguous reference.
 const maxCandidates = 10
 
-// Resolve replaces the references in a command's flags with IDs. It sets --tenant to the only tenant if the command
-// needs one and none is given. It resolves tenants first and lists second, because they narrow the other flags.
+// Resolve replaces the references in a command's flags with IDs. If the command needs a tenant and none is given, it
+// sets --tenant to the only tenant. It resolves tenants first and lists second, because they narrow the other flags.
 func Resolve(c *Context, s *store.Store, needed []string) error {
 	var flags []ReferenceFlag
 	for _, f := range c.Command.Flags {
@@ -184,7 +184,7 @@ func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (pe
 	if f.noun == people.NounUser && strings.Contains(word, "@") {
 		return people.Reference{ID: word}, nil
 	}
-	if f.noun == people.NounEvent && onlyDigits(word) { // the row number that the list of the outbox prints
+	if f.noun == people.NounEvent && onlyDigits(word) { // the row number in the printed outbox list
 		return people.Reference{ID: word}, nil
 	}
 	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
@@ -242,7 +242,7 @@ func Candidates(noun people.Noun, found []people.Reference) string {
 	return b.String() + more
 }
 
-// withoutTenant returns the flags of needed that Resolve can't set.
+// withoutTenant returns the flags in needed that Resolve can't set.
 func withoutTenant(needed []string) []string {
 	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
 }

@@ -61,7 +61,7 @@ type usageError struct {
 
 func (e usageError) Error() string { return e.text }
 
-// UsageError returns an error for a mistake in the flags of a command.
+// UsageError returns an error for a mistake in a command's flags.
 func UsageError(c *Context, text string) error { return usageError{c.Command.HelpName, text} }
 
 // UsageErrorf is like UsageError, with a format and arguments.
@@ -69,8 +69,8 @@ func UsageErrorf(c *Context, format string, args ...any) error {
 	return UsageError(c, fmt.Sprintf(format, args...))
 }
 
-// inOrder moves the files of a command to the end, after its flags, where the library expects them. Words after "--"
-// are not flags.
+// inOrder moves a command's file arguments to the end, after its flags, where the library expects them. Words after
+// "--" are not flags.
 func inOrder(app *App, args []string) []string {
 	commands, flags := app.Commands, app.Flags
 	for i := 1; i < len(args); i++ {

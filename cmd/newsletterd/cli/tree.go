@@ -9,7 +9,7 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Tree adds the shared parts of all commands to the command tree: the common flags, --version, our usage errors, and
+// Tree adds the parts that all commands share to the command tree: the common flags, --version, our usage errors, and
 // the program's streams.
 func (p *Program) Tree(a *App, printVersion urfave.ActionFunc) *App {
 	a.HideVersion, a.HideHelpCommand = true, true

@@ -190,7 +190,7 @@ func (r *loader) checkMail() {
 	}
 }
 
-// that records an error for a key, with the source that set the key. It records only the first error for each key.
+// that records an error for a key, with the source that set the key. Only the first error for each key is recorded.
 func (r *loader) that(key string, err error) {
 	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
 		return
@@ -207,7 +207,7 @@ func (r *loader) pair(keyA, a, keyB, b string) {
 	}
 }
 
-// origin checks scheme://host[:port] and removes a trailing slash.
+// origin checks an origin, scheme://host[:port], and removes a trailing slash.
 func (r *loader) origin(p *string) error {
 	if *p == "" {
 		return nil
@@ -224,7 +224,7 @@ func (r *loader) origin(p *string) error {
 	return nil
 }
 
-// CheckAddress returns an error unless s is host:port. The host may be empty.
+// CheckAddress returns an error if s isn't host:port. The host may be empty.
 func CheckAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -314,7 +314,7 @@ func relayHost(s string) error {
 	return nil
 }
 
-// sender checks the address of a sender. It permits newsletterd@localhost, the default.
+// sender checks a sender address. It permits newsletterd@localhost, the default.
 func sender(s string) error {
 	if local, ok := strings.CutSuffix(s, "@localhost"); ok {
 		s = local + "@localhost.localdomain"
@@ -345,7 +345,7 @@ func IsLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// SelfCheckAt returns the time of day of the self-check, as a duration since midnight. If it is off, ok is false.
+// SelfCheckAt returns the self-check's time of day as a duration since midnight. If the self-check is off, ok is false.
 func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	if w.SelfCheck == "" {
 		return 0, false, nil
@@ -357,7 +357,7 @@ func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true, nil
 }
 
-// checkRemoteServices checks the keys for a send service or member service that runs in another daemon.
+// checkRemoteServices checks the keys for a send or member service in another daemon.
 func (r *loader) checkRemoteServices() {
 	c := r.cfg
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// Config holds the configuration, with one field for each section of the file. newsletterd.example.toml documents
-// each key with its unit and default.
+// Config holds the configuration, with one field for each section in the file. newsletterd.example.toml documents each
+// key with its unit and default.
 type Config struct {
 	Server     Server     `toml:"server"`
 	Database   Database   `toml:"database"`
@@ -37,7 +37,7 @@ type Config struct {
 	Searched []string `toml:"-"`
 	// From maps each key that was set to its source: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
-	// TakeOver is the flag of serve that resumes the jobs of a restored or copied database.
+	// TakeOver is the serve flag that resumes the jobs of a restored or copied database.
 	TakeOver bool `toml:"-"`
 }
 
@@ -63,13 +63,13 @@ type Database struct {
 	Checkpoints string `toml:"checkpoints"` // own or external
 }
 
-// Backup configures the snapshot, a file that can be copied at any moment.
+// Backup configures the snapshot, a file that can be copied at any time.
 type Backup struct {
 	Every Duration `toml:"every"` // 0: off
 	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
 }
 
-// Replica configures the copy of the database that survives a loss of this machine.
+// Replica configures the copy of the database that survives the loss of this machine.
 type Replica struct {
 	URL         string   `toml:"url"` // bucket or folder; empty: off
 	TTL         Duration `toml:"ttl"` // lifetime of the lease
@@ -77,7 +77,7 @@ type Replica struct {
 	Keep        Duration `toml:"keep"` // how far back the database can be restored
 }
 
-// Mail configures the sending of emails.
+// Mail configures how emails are sent.
 type Mail struct {
 	Transport     string   `toml:"transport"` // smtp or directory
 	Console       bool     `toml:"console"`   // the mail server may be set in the console if no key sets it
@@ -90,7 +90,7 @@ type Mail struct {
 	DKIM          DKIM     `toml:"dkim"`
 }
 
-// DKIM configures the signatures of emails.
+// DKIM configures how emails are signed.
 type DKIM struct {
 	Enabled bool `toml:"enabled"` // sign if there is a key
 }
@@ -107,7 +107,7 @@ func (c *Config) ServerInFile() bool {
 }
 
 // ServerInDatabase reports whether the mail server comes from the database, where server administrators set it in the
-// console. If Mail.Console is false, a server that is already set remains in use and can only be removed.
+// console. If Mail.Console is false, an existing setting stays in effect and can only be removed.
 func (c *Config) ServerInDatabase() bool { return !c.ServerInFile() }
 
 // SMTP configures the relay.
@@ -131,7 +131,7 @@ type SMTP struct {
 
 // Send configures send jobs.
 type Send struct {
-	MaxUnrecorded  int      `toml:"max_unrecorded"`  // emails, over all connections together
+	MaxUnrecorded  int      `toml:"max_unrecorded"`  // emails, for all connections together
 	GiveUpAfter    Duration `toml:"give_up_after"`   // how long a relay may be down before its jobs fail
 	KeepRecipients Duration `toml:"keep_recipients"` // retention of recipients of ended jobs
 	KeepTracking   Duration `toml:"keep_tracking"`   // retention of opens and clicks of ended jobs
@@ -263,7 +263,7 @@ func Default() *Config {
 	}
 }
 
-// Origin returns public_url, or its default: the scheme and address of the listener.
+// Origin returns public_url, or its default: the listener's scheme and address.
 func (c *Config) Origin() string {
 	if c.Server.PublicURL != "" {
 		return c.Server.PublicURL

@@ -50,7 +50,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Faults holds all errors in the configuration, so that one start reports them all.
+// Faults holds all errors in the configuration, so that they are reported together.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -62,14 +62,14 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// Sources holds everything from which Load reads a configuration. Flags override the environment, which overrides the
+// Sources holds everything that Load reads a configuration from. Flags override the environment, which overrides the
 // file.
 type Sources struct {
 	File  string            // must exist; empty: the file named by EnvFile, or else DefaultFile if it exists
 	Env   []string          // in the form of os.Environ
 	Flags map[string]string // by path of the key
 
-	// Installed are files to search if DefaultFile does not exist and database.path is not set otherwise. They are
+	// Installed lists the files to try if DefaultFile does not exist and database.path is not set elsewhere. They are
 	// ignored if the current folder has a database with the default name.
 	Installed []string
 }
@@ -96,8 +96,8 @@ func (s *Sources) files() (names []string, must bool) {
 	return append([]string{DefaultFile}, s.Installed...), false
 }
 
-// Load merges all sources with the defaults and checks the result. The error is of type Faults unless the file can't
-// be read.
+// Load merges all sources with the defaults and checks the result. If the file can be read, any error is of type
+// Faults.
 func Load(src Sources) (*Config, error) {
 	names, must := src.files()
 	name, text, err := readFirst(names, must)
@@ -140,7 +140,7 @@ func readFirst(names []string, must bool) (name, text string, err error) {
 	return "", "", nil
 }
 
-// loader sets the values of a Config by their paths, and collects faults.
+// loader sets values in a Config by path, and collects faults.
 type loader struct {
 	cfg    *Config
 	keys   map[string]reflect.Value
@@ -158,7 +158,7 @@ func newLoader() *loader {
 	return r
 }
 
-// walk calls fn for every key of a struct, in the order of its fields.
+// walk calls fn for every key of a struct, in field order.
 func walk(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("toml")
@@ -260,7 +260,7 @@ func envName(key string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// text sets a key from a string in the environment or in a flag. Lists are separated by commas.
+// text sets a key from an environment variable or a flag. Lists are separated by commas.
 func (r *loader) text(key, value, kind, from string) {
 	v, ok := r.keys[key]
 	if !ok {

@@ -172,7 +172,7 @@ func (p *Provider) RevealedSecrets() []string {
 	return out
 }
 
-// writeProviders writes the tables of the providers for WriteTOML.
+// writeProviders writes the providers' tables for WriteTOML.
 func (c *Config) writeProviders(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p, path := c.Providers[name], providersSection+"."+name

@@ -125,7 +125,7 @@ func (p Percent) String() string {
 // Share returns the percentage as a number between 0 and 1.
 func (p Percent) Share() float64 { return float64(p) / 100 }
 
-// Secret is a value that is never shown. All ways of printing it result in Mask.
+// Secret is a value that is never shown. Printing it in any way shows Mask.
 type Secret string
 
 // Mask is shown instead of a secret.

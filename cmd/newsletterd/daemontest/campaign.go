@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// MaxUnrecorded is how many recipients of a Campaign can get a second copy after a crash, by default.
+// MaxUnrecorded is how many of a Campaign's recipients can get a second copy after a crash, by default.
 const MaxUnrecorded = 64
 
 // Campaign is a daemon with one job, and the SMTP server that receives its emails. People who subscribe to its list
@@ -75,8 +75,8 @@ func (w *Campaign) Finish() (j core.SendJob) {
 	return j
 }
 
-// Duplicates checks the emails at the sink, and the job, after the job has ended: no recipient may be missing, and all
-// copies of an email must be the same message. It returns the number of second copies.
+// Duplicates checks a finished job and the emails at the sink: no recipient may be missing, and all copies of an email
+// must be identical. It returns the number of second copies.
 func (w *Campaign) Duplicates(j core.SendJob) (n int) {
 	w.Helper()
 	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) ||

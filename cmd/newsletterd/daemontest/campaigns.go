@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	campaignMark    = "mark-" // prefix of the words that show from which versions an email was made
+	campaignMark    = "mark-" // prefix of the words that show which versions an email was created from
 	campaignTeam    = "@team.example"
 	campaignReaders = 4
-	campaignOthers  = 2                      // readers only of the other list
-	campaignCrowd   = core.FirstFewFrom + 20 // readers of lists that send to the first recipients before the rest
+	campaignOthers  = 2                      // subscribers only of the other list
+	campaignCrowd   = core.FirstFewFrom + 20 // subscribers of lists that send to the first recipients before the rest
 	campaignGrace   = 2 * time.Second        // time for emails in flight when a job was paused or canceled
 )
 
@@ -42,7 +42,7 @@ type Campaigns struct {
 type campaignTenant struct {
 	id          string
 	list, crowd string
-	other       string // a list that shares some readers with list
+	other       string // a list that shares some subscribers with list
 	people      []*webtest.Client
 }
 
@@ -77,7 +77,7 @@ type campaignState struct {
 	revision int64
 }
 
-// stopped reports whether the campaign is in a state in which no email can be sent.
+// stopped reports whether the campaign is in a state where no email can be sent.
 func (s campaignState) stopped() bool {
 	return s.State == core.CampaignDraft || s.State == core.CampaignApproved
 }
@@ -89,7 +89,7 @@ func (s campaignState) settled() bool {
 	}, s.State)
 }
 
-// span is a period in which no email of a campaign may arrive. until is zero if it hasn't ended.
+// span is a period in which none of a campaign's emails may arrive. until is zero if it hasn't ended.
 type span struct {
 	from, until time.Time
 	why         string
@@ -129,7 +129,7 @@ func NewCampaigns(t testing.TB) *Campaigns {
 	return l
 }
 
-// ask repeats a request until it gets a response, so the request must be repeatable.
+// ask repeats a request until it gets a response, so the request must be idempotent.
 func (l *Campaigns) ask(c *webtest.Client, method, path string, body any) (r webtest.Reply) {
 	l.Every(10*time.Millisecond, func() (done bool) {
 		var err error
@@ -139,7 +139,7 @@ func (l *Campaigns) ask(c *webtest.Client, method, path string, body any) (r web
 	return r
 }
 
-// try sends a request once. done reports whether it succeeded, and sure whether the result is known.
+// try sends a request once. done reports whether it succeeded, and sure whether that is known.
 func (l *Campaigns) try(c *webtest.Client, method, path string, body any, headers ...string) (done, sure bool) {
 	r, err := c.Try(method, path, body, headers...)
 	if err != nil || r.StatusCode == 503 {
@@ -160,7 +160,7 @@ func (l *Campaigns) try(c *webtest.Client, method, path string, body any, header
 	return false, true
 }
 
-// Write creates a campaign and does random steps with it.
+// Write creates a campaign and performs random steps on it.
 func (l *Campaigns) Write(no int, random *rand.Rand) {
 	one := &campaign{no: no, writers: map[int]bool{0: true}, second: random.IntN(3) == 0, crowd: random.IntN(100) == 0}
 	one.tenant = l.tenants[0]
@@ -232,7 +232,7 @@ func (l *Campaigns) look(one *campaign) {
 	one.now = s
 }
 
-// step does one random step with a campaign and checks the response against the known state.
+// step performs one random step on a campaign and checks the response against the known state.
 func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 	by := random.IntN(2)
 	c, path, version := one.tenant.people[by], "/api/campaigns/"+one.id, one.now.Version
@@ -297,7 +297,7 @@ func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 	l.look(one)
 }
 
-// bar records that no email of a campaign may arrive after from.
+// bar records that none of a campaign's emails may arrive after from.
 func (one *campaign) bar(from time.Time, why string) {
 	one.barred = append(one.barred, span{from: from, why: why})
 }
@@ -332,7 +332,7 @@ func (l *Campaigns) save(one *campaign, by int, stale bool) {
 	l.look(one)
 }
 
-// agreed records that the current content of a campaign was approved by a person and may be sent.
+// agreed records that a person approved the campaign's current content, which may be sent.
 func (l *Campaigns) agreed(one *campaign, by int) {
 	if one.second && one.writers[by] {
 		l.Errorf("campaign %d was approved by one of its writers", one.no)
@@ -404,8 +404,8 @@ func (l *Campaigns) Finish() {
 	}
 }
 
-// Check compares the emails that arrived with the approved content, and the times of arrival with those allowed. It
-// returns the numbers of sent campaigns, of emails, and of second copies.
+// Check compares the received emails with the approved content, and their arrival times with the allowed times. It
+// returns the numbers of sent campaigns, emails and second copies.
 func (l *Campaigns) Check() (sent, mails, copies int) {
 	l.Helper()
 	came := map[int][]mailtest.Record{}
@@ -437,7 +437,7 @@ func (l *Campaigns) Check() (sent, mails, copies int) {
 	return sent, mails, copies
 }
 
-// arrived checks the emails of a campaign and returns the number of readers who got it.
+// arrived checks a campaign's emails and returns the number of subscribers who got it.
 func (l *Campaigns) arrived(one *campaign, mails []mailtest.Record) int {
 	readers, few := map[string]bool{}, map[string]bool{}
 	for _, r := range mails {

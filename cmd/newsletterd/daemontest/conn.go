@@ -53,7 +53,7 @@ func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	}
 }
 
-// Request returns the bytes of a request. It leaves out an empty token or form.
+// Request returns an encoded request. It leaves out an empty token or form.
 func Request(method, path, token, form string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)

@@ -14,16 +14,16 @@ import (
 	"newsletterd/core"
 )
 
-// Crowd is a daemon with malicious callers, and a monitor that checks the daemon's health meanwhile.
+// Crowd is a daemon with malicious callers, and a monitor that checks the daemon's health.
 type Crowd struct {
 	*Process
 	Most int64 // largest growth of memory in MiB
 
-	idle int64 // memory in bytes before the crowd came
+	idle int64 // memory in bytes before the crowd arrived
 }
 
 // NewCrowd starts a daemon with a token for devices and for sending. It skips the test under the race detector, which
-// takes several times the memory.
+// needs several times the memory.
 func NewCrowd(t testing.TB) *Crowd {
 	t.Helper()
 	if RaceEnabled {
@@ -128,8 +128,8 @@ func (c *Crowd) Endless(path, headers string, length int64) (status string, sent
 	return status, sent
 }
 
-// Trickle sends the beginning of a request, and then repeats text byte by byte until the daemon closes the connection.
-// It returns how long that took.
+// Trickle sends the beginning of a request, then sends text again and again, byte by byte, until the daemon closes the
+// connection. It returns how long that took.
 func (c *Crowd) Trickle(beginning, text string) (cut time.Duration) {
 	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {

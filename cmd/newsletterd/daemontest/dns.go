@@ -56,7 +56,7 @@ func DNS(t testing.TB, zone map[string][]string) string {
 	return l.Addr().String()
 }
 
-// maxPacket is the length in bytes of a UDP answer that every resolver accepts.
+// maxPacket is the maximum length in bytes of a UDP answer. Every resolver accepts answers of this length.
 const maxPacket = 1200
 
 // cutDNS truncates an answer to its question and marks it as truncated (RFC 1035 section 4.1.1).
@@ -73,7 +73,7 @@ func cutDNS(b []byte) []byte {
 	return b
 }
 
-// talkDNS answers the messages on a TCP connection, each of which follows its length (RFC 1035 section 4.2.2).
+// talkDNS answers the messages on a TCP connection. Each message is preceded by its length (RFC 1035 section 4.2.2).
 func talkDNS(c net.Conn, zone map[string][]string) {
 	defer c.Close()
 	for {

@@ -1,12 +1,12 @@
-// Package daemontest runs the program as a process of its own, for tests that stop it, kill it, measure it or use its
-// command line. The test binary is the program: TestMain of cmd/newsletterd makes it so.
+// Package daemontest runs the program as a separate process, for tests that stop it, kill it, measure it or use its
+// command line. The test binary acts as the program: see TestMain in cmd/newsletterd.
 //
 //	process.go   Process: a folder with a configuration and the daemon, with its command line, HTTP and database
 //	records.go   records that tests need: a tenant, a list, users, subscribers
-//	sink.go      Sink: a process that receives emails and counts them
+//	sink.go      Sink: a process that receives and counts emails
 //	conn.go      Conn: a cheap HTTP client, for benchmarks
 //	receiver.go  Receiver: receives events
-//	log.go       Log: the log of a daemon in the test's own process
+//	log.go       Log: the log of a daemon in the test's process
 //	certificate.go  certificates: created, stored and served
 //	dns.go       a DNS server with a zone that a test sets
 //	campaign.go  Campaign: the daemon with one job, for tests that interrupt it
@@ -14,6 +14,6 @@
 //	crowd.go     Crowd: the daemon under hostile callers, and the latency of its health check
 //	ledger.go    Ledger: the daemon and the results that its clients got, for tests that kill it
 //	visitors.go  Visitors: people who keep subscribing
-//	machine.go   addresses, memory and CPU of processes, waiting, the duration of a test
+//	machine.go   addresses, processes' memory and CPU, waiting, test duration
 //	race.go norace.go   whether the race detector is on
 package daemontest

@@ -31,7 +31,7 @@ type Ledger struct {
 	provider       []byte     // key of the mail provider's events
 }
 
-// NewLedger starts a daemon with Records, a client of webhooks and a mail provider. Settings are as for New.
+// NewLedger starts a daemon with Records, a webhook client and a mail provider. Settings are as for New.
 func NewLedger(t testing.TB, settings ...string) *Ledger {
 	t.Helper()
 	l := &Ledger{Process: New(t, settings...), Acked: map[string]func(*store.Store) error{}, Kinds: map[string]int{}}
@@ -46,7 +46,7 @@ func NewLedger(t testing.TB, settings ...string) *Ledger {
 	return l
 }
 
-// ack records that the daemon has acknowledged an operation. there checks for its result.
+// ack records that the daemon has acknowledged an operation. there checks that the result exists.
 func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,8 +54,7 @@ func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.Kinds[kind]++
 }
 
-// Visits starts n visitors, each of which calls Visit again and again. Their names start with name. stop ends them and
-// waits for them.
+// Visits starts n visitors that call Visit repeatedly. Their names start with name. stop ends them and waits for them.
 func (l *Ledger) Visits(name string, n int) (stop func()) {
 	ctx, end := context.WithCancel(l.Context())
 	var all sync.WaitGroup
@@ -83,8 +82,7 @@ func (l *Ledger) Forget() {
 	clear(l.Acked)
 }
 
-// post sends a request and reports whether it was acknowledged. A request during which the daemon dies is not
-// acknowledged.
+// post sends a request and reports whether it was acknowledged. If the daemon dies during the request, it isn't.
 func (l *Ledger) post(method, path string, body any, header ...string) (answer map[string]any, ok bool) {
 	r, err := l.Try(method, path, body, header...)
 	if err == nil && r.StatusCode >= 300 && r.StatusCode != 503 {
@@ -93,7 +91,7 @@ func (l *Ledger) post(method, path string, body any, header ...string) (answer m
 	return answer, err == nil && r.StatusCode < 300 && (r.Text == "" || json.Unmarshal([]byte(r.Text), &answer) == nil)
 }
 
-// Visit runs every operation that writes, each once, as the visitor with the given name.
+// Visit runs every write operation once, as the visitor with the given name.
 func (l *Ledger) Visit(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")
@@ -165,7 +163,7 @@ func (l *Ledger) Report(email, event string) bool {
 	return ok
 }
 
-// Signed returns the signature headers of an event.
+// Signed returns an event's signature headers.
 func (l *Ledger) Signed(body []byte) []string {
 	key, err := auth.ParseSecret(l.secret)
 	l.Must(err)

@@ -21,7 +21,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Messages lists the texts of the lines, in order.
+// Messages returns the message of each line, in order.
 func (l *Log) Messages(t testing.TB) (all []string) {
 	t.Helper()
 	l.mu.Lock()
@@ -36,7 +36,7 @@ func (l *Log) Messages(t testing.TB) (all []string) {
 	return all
 }
 
-// Has reports whether a text was logged.
+// Has reports whether text was logged.
 func (l *Log) Has(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

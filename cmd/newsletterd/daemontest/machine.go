@@ -39,7 +39,7 @@ func Parallel(t *testing.T) {
 	}
 }
 
-// lastPort is the last port that FreeAddr tried. These ports are below those of outgoing connections (from 32768), so
+// lastPort is the last port that FreeAddr tried. These ports are below those for outgoing connections (from 32768), so
 // that no connection can take one before the daemon listens on it.
 var lastPort = func() *atomic.Int64 {
 	var port atomic.Int64
@@ -93,7 +93,7 @@ func Usage(pid int) (cpu time.Duration, peak int64) {
 	return time.Duration(user+system) * 10 * time.Millisecond, peak
 }
 
-// CPU returns the CPU time of a process. It also resets the peak memory for the next call of Usage.
+// CPU returns the CPU time of a process. It also resets the peak memory that the next Usage call returns.
 func CPU(pid int) time.Duration {
 	cpu, _ := Usage(pid)
 	return cpu

@@ -37,7 +37,7 @@ type Process struct {
 	exe string
 }
 
-// New returns a process in a new folder. It is not started yet and sends no emails. Settings are environment variables,
+// New returns a process in a new folder. It isn't started, and it sends no emails. Settings are environment variables,
 // such as NEWSLETTERD_SEND_MAX_UNRECORDED=64.
 func New(t testing.TB, settings ...string) *Process {
 	t.Helper()
@@ -79,7 +79,7 @@ func (p *Process) Must(err error) {
 	}
 }
 
-// Line prints one measured figure.
+// Line prints one measurement.
 func (p *Process) Line(name, format string, args ...any) {
 	fmt.Printf("%-44s %s\n", name, fmt.Sprintf(format, args...))
 }
@@ -93,8 +93,8 @@ func (p *Process) Build() {
 	}
 }
 
-// Program returns the path of a program in the folder: the test binary under a name that TestMain knows, or the built
-// program.
+// Program returns the path of a program in the folder: the built program, or the test binary under a name that TestMain
+// recognizes.
 func (p *Process) Program(name string) string {
 	if name == "newsletterd" && p.Built != "" {
 		return p.Built
@@ -109,7 +109,7 @@ func (p *Process) Program(name string) string {
 	return path
 }
 
-// noDNS is an address on which no program listens. It is set as DNS server, so that no test asks the machine's name
+// noDNS is an address where no program listens. It is set as the DNS server, so that no test queries the machine's name
 // servers.
 const noDNS = "127.0.0.1:9"
 
@@ -209,7 +209,7 @@ func (p *Process) LoseDisk() {
 	}
 }
 
-// LeftNothing checks that a stopped daemon has left only a single database file.
+// LeftNothing checks that a stopped daemon has left only its database file.
 func (p *Process) LeftNothing() {
 	p.Helper()
 	for _, end := range []string{"-wal", "-shm"} {
@@ -219,7 +219,7 @@ func (p *Process) LeftNothing() {
 	}
 }
 
-// Open opens the database like a command, while the daemon runs, and closes it when the test ends.
+// Open opens the database while the daemon runs, like a command, and closes it when the test ends.
 func (p *Process) Open() *store.Store {
 	p.Helper()
 	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Mode: db.Command})
@@ -228,7 +228,7 @@ func (p *Process) Open() *store.Store {
 	return s
 }
 
-// Number returns the number that a query reads. It opens the database while the daemon runs.
+// Number returns the number that a query selects. It opens the database while the daemon runs.
 func (p *Process) Number(query string) (n int) {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -238,7 +238,7 @@ func (p *Process) Number(query string) (n int) {
 	return n
 }
 
-// Rows returns a digest of the contents of each table. It reads the database while the daemon runs.
+// Rows returns a digest of each table's contents. It reads the database while the daemon runs.
 func (p *Process) Rows() map[string]string {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")

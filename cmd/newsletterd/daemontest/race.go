@@ -2,5 +2,5 @@
 
 package daemontest
 
-// RaceEnabled reports whether the race detector is on, which takes several times the memory.
+// RaceEnabled reports whether the race detector is on. It needs several times the memory.
 const RaceEnabled = true

@@ -46,7 +46,7 @@ func NewReceiver(t testing.TB) *Receiver {
 	return l
 }
 
-// Say sets the status of further responses.
+// Say sets the status of later responses.
 func (l *Receiver) Say(status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ const Password = "correct horse battery"
 // Person returns the i-th of many email addresses.
 func Person(i int) string { return fmt.Sprintf("person%d@example.org", i) }
 
-// Records creates a tenant, a list, an operator and a token on the command line.
+// Records creates a tenant, a list, a server administrator and a token on the command line.
 func (p *Process) Records() {
 	p.Helper()
 	p.Tenant = p.Field("id", "admin", "tenant", "create", "--name", "Acme")
@@ -24,7 +24,7 @@ func (p *Process) Records() {
 	p.Operator(core.ScopeSend + " " + core.ScopeDevices)
 }
 
-// Operator creates an operator on the command line, and a token with scopes for the client.
+// Operator creates a server administrator on the command line, and a token with scopes for the client.
 func (p *Process) Operator(scopes string) {
 	p.Helper()
 	p.Run("admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
@@ -37,7 +37,7 @@ func (p *Process) TokenOf(user, scopes string) {
 	p.Token = p.Field("access_token", "admin", "token", "create", "--user", user, "--scope", scopes)
 }
 
-// StartImport uploads a CSV file of subscribers for the list of Records, and starts the import.
+// StartImport uploads a CSV file of subscribers for the list from Records, and starts the import.
 func (p *Process) StartImport(file string) (j core.ImportJob) {
 	p.Helper()
 	const imports = "/api/admin/imports"
@@ -46,7 +46,7 @@ func (p *Process) StartImport(file string) (j core.ImportJob) {
 	return j
 }
 
-// Prepare opens the database like a daemon and fills it. It creates a missing database. No daemon may run.
+// Prepare opens the database like a daemon, creating it if necessary, and fills it. No daemon may be running.
 func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	p.Helper()
 	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Migrate: true})
@@ -56,7 +56,7 @@ func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 }
 
 // People adds n users with Password whose addresses are not verified. It also adds clients and returns their ids and
-// secrets. No daemon may run.
+// secrets. No daemon may be running.
 func (p *Process) People(n int, clients ...core.ClientInput) (secrets [][2]string) {
 	p.Helper()
 	p.Prepare(func(s *storetest.Seeder) {

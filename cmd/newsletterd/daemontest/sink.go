@@ -19,7 +19,7 @@ const (
 	sinkDataEnv  = "NEWSLETTERD_FIGURES_SINK_DATA"
 )
 
-// Watched is the suffix of addresses for which a sink records when each email arrives.
+// Watched is the suffix of addresses for which a sink records the arrival time of each email.
 const Watched = "@one.example"
 
 // RunSink runs the test binary as `sink`.
@@ -51,7 +51,7 @@ func (p *Process) StartSink(delay time.Duration) *Sink {
 	return p.startSink(sinkDelayEnv + "=" + delay.String())
 }
 
-// StartDataSink starts a sink that doesn't announce CHUNKING, so emails come by DATA.
+// StartDataSink starts a sink that doesn't announce CHUNKING, so emails arrive by DATA.
 func (p *Process) StartDataSink() *Sink {
 	p.Helper()
 	return p.startSink(sinkDataEnv + "=1")

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// Visitors are people who subscribe one after the other, each as soon as the previous response has arrived.
+// Visitors simulates people who subscribe one after another, each as soon as the previous response has arrived.
 type Visitors struct {
 	Took  []time.Duration // time until each response
 	Acked []core.Email    // addresses whose subscription was acknowledged

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// checks holds the figures of the demo, each with its expected value.
+// checks holds the demo's figures, each with its expected value.
 type checks []check
 
 type check struct {

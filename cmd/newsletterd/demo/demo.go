@@ -14,21 +14,21 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// These are the figures of the demo.
+// These are the demo's figures.
 const (
 	imported   = 1000
 	subscribed = 5
 	timeout    = 2 * time.Minute // for the whole run, which takes seconds
 )
 
-// Options are the settings of a run.
+// Options are the settings for a run.
 type Options struct {
 	Out  io.Writer
 	Env  []string // environment of the demo's daemon; settings of newsletterd are removed
 	Stay bool     // keep the daemon running until the context ends
 }
 
-// Run starts a daemon and a mail server in a temporary folder, uses them as an operator and a subscriber would, and
+// Run starts a daemon and a mail server in a temporary folder, uses them like an administrator and a subscriber, and
 // describes each step on o.Out. It returns an error if a step fails or a figure differs from its expected value.
 func Run(ctx context.Context, o Options) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, d.close(), d.verdict(err))
 }
 
-// run is one run: a folder, a mail server, a daemon process, and the counted figures.
+// run is one run of the demo: a folder, a mail server, a daemon process, and the counted figures.
 type run struct {
 	out     io.Writer
 	env     []string
@@ -168,7 +168,7 @@ func (d *run) importReaders(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-// writeReaders writes a file in the format of a shop's export.
+// writeReaders writes subscribers to a file in the format of a shop's export.
 func writeReaders(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *run) inspect(ctx context.Context) error {
 	return nil
 }
 
-// invite prints how to use the daemon that keeps running.
+// invite prints how to use the daemon, which keeps running.
 func (d *run) invite() {
 	fmt.Fprintf(d.out, `
 The daemon keeps running. Press Ctrl-C to stop it.
@@ -278,7 +278,7 @@ func (d *run) verdict(failed error) error {
 	return nil
 }
 
-// until calls try, with short pauses, until it returns true or an error, or the context ends.
+// until calls try with short pauses until it returns true or an error, or until ctx is done.
 func until(ctx context.Context, try func() (ok bool, err error)) error {
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
@@ -294,7 +294,7 @@ func until(ctx context.Context, try func() (ok bool, err error)) error {
 	}
 }
 
-// without returns a list of addresses without one of them.
+// without returns all addresses except one.
 func without(all []string, one string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
 }

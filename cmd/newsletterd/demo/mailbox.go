@@ -20,7 +20,7 @@ type mailbox struct {
 	read map[string]message // by file name; files don't change, so each is read once
 }
 
-// message is an email in the form in which its recipient sees it.
+// message is an email as its recipient sees it.
 type message struct {
 	to, subject, text string
 	header            mail.Header
@@ -129,8 +129,8 @@ func (m message) link(prefix string) string {
 	return prefix + rest
 }
 
-// oneClick returns the URL for one-click unsubscribing (RFC 8058). It returns an empty string if the email lacks a part
-// of it.
+// oneClick returns the URL for one-click unsubscribing (RFC 8058), or an empty string if the email doesn't fully
+// support it.
 func (m message) oneClick() string {
 	if m.header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
 		return ""

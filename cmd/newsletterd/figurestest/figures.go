@@ -1,9 +1,9 @@
 // Package figurestest measures the program for `make bench`.
 //
 //	figures.go   Figures: the daemon, a sink for its emails, lists of any length
-//	sending.go   campaigns: how fast, next to what else, and what they cost
+//	sending.go   campaigns: their speed and cost, alone and under other load
 //	jobs.go      many jobs and tenants at once
-//	requests.go  requests a second, emails to one person, a library of models
+//	requests.go  requests per second, emails to one person, a library of models
 package figurestest
 
 import (
@@ -26,11 +26,11 @@ import (
 // recipients, at least 1,000. A value that isn't a number means 100,000.
 const Env = "NEWSLETTERD_FIGURES"
 
-// briefly is the number of recipients below which a run only checks that every measurement works. Such a run is short,
-// and its results are no measure of speed.
+// briefly is the number of recipients below which a run only checks that every measurement works. Such a run is short;
+// its results say nothing about speed.
 const briefly = 10_000
 
-// Figures measures the program in its own processes, through its command line and HTTP. Emails go to a sink in another
+// Figures measures the program in separate processes, through its command line and HTTP. Emails go to a sink in another
 // process on the same machine.
 type Figures struct {
 	*daemontest.Process
@@ -42,7 +42,7 @@ type Figures struct {
 	metrics string // address of the daemon's metrics, with its profiler
 }
 
-// New returns Figures with the database in a folder; by default a temporary one.
+// New returns Figures with the database in a folder, by default a temporary one.
 func New(t testing.TB, dir ...string) *Figures {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(Env))
@@ -71,7 +71,7 @@ func (f *Figures) calibrate() {
 	f.Line("calibration", "%v of CPU to sort %d numbers", daemontest.CPU(os.Getpid())-before, many)
 }
 
-// AtMost returns all or, in a brief run, part.
+// AtMost returns part in a brief run, otherwise all.
 func AtMost[N ~int | ~int64](f *Figures, all, part N) N {
 	if f.N < briefly {
 		return part

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Jobs are equal jobs, spread evenly over some tenants. Each has its own list.
+// Jobs describes equal jobs, spread evenly over some tenants. Each has its own list.
 type Jobs struct {
 	Many, Tenants, People int
 	lists                 []string
@@ -33,7 +33,7 @@ func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	}
 }
 
-// SendJobs sends the jobs with a program that starts before they are due. It returns the daemon's CPU time per 1,000
+// SendJobs sends the jobs with a program that it starts before they are due. It returns the daemon's CPU time per 1,000
 // emails.
 func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	built := f.Built
@@ -73,7 +73,7 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	return cost
 }
 
-// postJobs creates n jobs for tomorrow and cancels them. It returns the median time of a creation.
+// postJobs creates n jobs for tomorrow and cancels them. It returns the median time to create one.
 func (f *Figures) postJobs(list string, n int) time.Duration {
 	var jobs []string
 	took := make([]time.Duration, n)
@@ -87,7 +87,7 @@ func (f *Figures) postJobs(list string, n int) time.Duration {
 	return took[n/2].Round(10 * time.Microsecond)
 }
 
-// CompareJobs sends all kinds of jobs in turn with each program, and prints their cost.
+// CompareJobs sends all kinds of jobs with each program in turn, and prints their cost.
 func (f *Figures) CompareJobs(rounds int, kinds []*Jobs, programs ...string) {
 	costs := make([][][]float64, len(programs)) // by program, kind and round
 	for round := range rounds {

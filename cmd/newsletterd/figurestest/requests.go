@@ -20,15 +20,15 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Answer is a response of the token endpoint.
+// Answer is a response from the token endpoint.
 type Answer struct {
 	Status  int    `json:"-"`
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
 }
 
-// Load runs 8 workers for a while and prints their rate. worker returns the function with which worker i creates each
-// request from the response to the previous one.
+// Load runs 8 workers for a while and prints their rate. worker returns worker i's function, which creates each request
+// from the response to the previous one.
 func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer Answer) []byte) {
 	f.Helper()
 	const workers, warm = 8, time.Second / 2
@@ -126,8 +126,8 @@ func (f *Figures) BareInserts(producers int) float64 {
 	return rate
 }
 
-// Models starts a daemon with a library of NEWSLETTERD_FIGURES_MODELS models without files; the default is many. Nine
-// out of ten are public, and every name contains a rare word.
+// Models starts a daemon with NEWSLETTERD_FIGURES_MODELS models without files; the default is many. Nine out of ten are
+// public, and every name contains a rare word.
 func Models(t testing.TB, many int) *Figures {
 	t.Helper()
 	if os.Getenv(Env) == "" {
@@ -135,7 +135,7 @@ func Models(t testing.TB, many int) *Figures {
 	}
 	f := New(t)
 	f.Env = append(f.Env, "NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB")
-	f.HTTP.Timeout = 0 // large libraries take long
+	f.HTTP.Timeout = 0 // large libraries take a long time
 	f.Build()
 	f.Serve()
 	f.Operator("devices models.read models.write")
@@ -156,7 +156,7 @@ func Models(t testing.TB, many int) *Figures {
 	return f
 }
 
-// Number returns the number in an environment variable. If there is none, it returns otherwise.
+// Number returns the number in an environment variable, or otherwise if there is none.
 func Number(env string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {
 		return n
@@ -167,8 +167,8 @@ func Number(env string, otherwise int) int {
 // Forgetful returns the address of the i-th user who forgets a password.
 func Forgetful(i int) string { return fmt.Sprintf("forgetful%d%s", i, daemontest.Watched) }
 
-// MailsToOne requests an email every 50 ms until done returns true. It returns the median and the longest time until an
-// email arrived, and the number of emails.
+// MailsToOne requests an email every 50 ms until done returns true. It returns the median and maximum delivery times,
+// and the number of emails.
 func (f *Figures) MailsToOne(name string, done func(asked int) bool) (took [2]time.Duration, n int) {
 	f.Helper()
 	began := map[string]time.Time{}

@@ -25,7 +25,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// Letter is a body that results in emails of about 7 KB.
+// Letter is a body that produces emails of about 7 KB.
 var Letter = func() string {
 	var b strings.Builder
 	b.WriteString("<html><body><p>Dear {{preferences.first_name | default: \"friend\"}},</p>\n")
@@ -36,7 +36,7 @@ var Letter = func() string {
 	return b.String()
 }()
 
-// Campaigns measures jobs over HTTP until the last message arrives at the sink, with CHUNKING and by DATA. Before and
+// Campaigns measures jobs over HTTP until the last message arrives at the sink, with CHUNKING and with DATA. Before and
 // after each job, it measures the bare client, which uses DATA, because the machine's speed can change.
 func (f *Figures) Campaigns(rounds int, windows ...int) {
 	chunks := f.Sink
@@ -73,9 +73,9 @@ func (f *Figures) median(ratios []float64, name, of string) {
 	}
 }
 
-// Signed measures jobs whose emails are signed with an RSA key. Before and after each job, it measures how many
-// signatures the idle machine makes, because the machine's speed can change. It also measures the signatures' share of
-// all CPU time, which doesn't depend on that speed.
+// Signed measures jobs whose emails are signed with an RSA key. Before and after each job, it measures the idle
+// machine's signing speed, because that can change. It also measures the signatures' share of all CPU time, which
+// doesn't depend on the speed.
 func (f *Figures) Signed(rounds int) {
 	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
 	list := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
@@ -106,7 +106,7 @@ func (f *Figures) Signed(rounds int) {
 }
 
 // shareOfCPU returns the share of all CPU time that the daemon spends in a package, over a period that starts in a
-// tenth of a second. It is 0 if the daemon has finished before that.
+// tenth of a second. It is 0 if the daemon finishes before that.
 func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	<-time.After(100 * time.Millisecond)
 	res, err := f.HTTP.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
@@ -138,7 +138,7 @@ func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	return spent.Seconds() / took.Seconds() / float64(runtime.NumCPU())
 }
 
-// rsaLimit returns how many signatures a second all CPUs together make with a 2048-bit RSA key.
+// rsaLimit returns how many signatures per second all CPUs create with a 2048-bit RSA key.
 func (f *Figures) rsaLimit() float64 {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	f.Must(err)
@@ -161,18 +161,18 @@ func (f *Figures) rsaLimit() float64 {
 
 // Run is the cost of one job.
 type Run struct {
-	Rate        float64 // emails a second
+	Rate        float64 // emails per second
 	Mails, Cost string  // for display
 }
 
-// Job starts a job to n people and waits for its last message at the sink and for its end.
+// Job starts a job for n people, and waits until its last message has reached the sink and the job has ended.
 func (f *Figures) Job(n int, start func() (job string)) Run {
 	pid := f.PID()
 	before := f.Sink.Stats()
 	cpu0, _ := daemontest.Usage(pid)
 	began := time.Now()
 	job := start()
-	// The interval is long because polling slows the sending down.
+	// The interval is long because polling slows down sending.
 	f.Every(100*time.Millisecond, func() bool { return f.Sink.Stats().Count-before.Count >= int64(n) })
 	took := time.Unix(0, f.Sink.Stats().Last).Sub(began)
 	f.Every(5*time.Millisecond, func() bool { return f.JobField(job, "status") == "completed" })
@@ -207,7 +207,7 @@ func (f *Figures) Cancel(jobs ...string) {
 	}
 }
 
-// TwoTenants measures how a large job and a small one of another tenant share the connections.
+// TwoTenants measures how a large job shares the connections with another tenant's small job.
 func (f *Figures) TwoTenants(other string) {
 	f.Serve()
 	large := f.Mail(f.List)
@@ -228,7 +228,7 @@ func (f *Figures) TwoTenants(other string) {
 	f.Stop()
 }
 
-// FarAway measures emails a second per connection through a relay whose replies take 20 ms.
+// FarAway measures emails per second and connection through a relay whose replies take 20 ms.
 func (f *Figures) FarAway(list string) {
 	const delay, lanes = 20 * time.Millisecond, 16
 	span := AtMost(f, 5*time.Second, time.Second/4)
@@ -244,7 +244,7 @@ func (f *Figures) FarAway(list string) {
 	f.Stop()
 }
 
-// bareClient measures only the SMTP client, with emails of the same size, but without database and rendering.
+// bareClient measures the SMTP client alone: the emails have the same size, but there is no database and no rendering.
 func (f *Figures) bareClient(lanes int) float64 {
 	data := []byte("Subject: x\r\n\r\n" +
 		strings.Repeat("A line of a Letter with seventy-eight characters in it, as lines have.\r\n", 97))

@@ -14,7 +14,7 @@ import (
 )
 
 // Subscribe requests subscriptions over conns connections for a while. Each request has a new address and queues a
-// confirmation email. It returns the requests a second, and a description of their cost.
+// confirmation email. It returns the requests per second and a description of their cost.
 func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
 	f.Helper()
 	f.subscribed++
@@ -85,13 +85,13 @@ func (f *Figures) SubscribeDuringSync(rounds int) {
 	f.median(ratios, what, "of the rate afterwards")
 }
 
-// DropMails removes the queued emails of a killed daemon, so they don't affect the next figures.
+// DropMails removes a killed daemon's queued emails, so that they don't affect the next figures.
 func (f *Figures) DropMails() {
 	f.Helper()
 	f.SQL("DELETE FROM mail")
 }
 
-// Leavers unsubscribes one in ten people from the list, most with a reason. One in twenty of these people undo it.
+// Leavers unsubscribes one in ten people from the list, most with a reason. One in twenty of them undo it.
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "
@@ -104,7 +104,7 @@ func (f *Figures) Leavers() {
 		f.List)
 }
 
-// SQL changes the database. No daemon may run.
+// SQL changes the database. No daemon may be running.
 func (f *Figures) SQL(query string, args ...any) {
 	f.Helper()
 	db, err := sql.Open("sqlite", "file:"+f.Database())

@@ -18,14 +18,14 @@ import (
 	"newsletterd/core"
 )
 
-// Matter holds the front matter of a file: the settings of the newsletter in it.
+// Matter holds a file's front matter: the settings of its newsletter.
 type Matter struct {
 	Values map[string]string
 	Texts  map[string][]string // of ListKeys; never empty ones
-	Lines  map[string]int      // on which the keys stand, from 1
+	Lines  map[string]int      // of each key, from 1
 	Polls  []core.Poll
-	Body   string // the file without its head
-	Before int    // lines in front of the body
+	Body   string // the file without its front matter
+	Before int    // number of lines before the body
 }
 
 // Keys are the keys that front matter may have.
@@ -42,8 +42,7 @@ var ListKeys = []string{
 	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
 }
 
-// maxHead is the maximum size of front matter in bytes. The time that the parsers take grows with the square of the
-// size.
+// maxHead is the maximum size of front matter in bytes. Parsing time grows with the square of the size.
 const maxHead = 4 << 10
 
 // Read reads the front matter of a file: TOML between lines of +++, or YAML between lines of ---. For a file without
@@ -126,7 +125,7 @@ func Read(name, source string) (m Matter, err error) {
 	return m, nil
 }
 
-// pollsOf reads polls, which have the keys of the API.
+// pollsOf reads polls, which have the same keys as in the API.
 func pollsOf(value any) (polls []core.Poll, err error) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -141,7 +140,7 @@ func pollsOf(value any) (polls []core.Poll, err error) {
 	return polls, nil
 }
 
-// textsOf reads a list of texts, or one text.
+// textsOf reads a string or a list of strings.
 func textsOf(value any) (texts []string, ok bool) {
 	if one, is := value.(string); is {
 		return []string{one}, strings.TrimSpace(one) != ""
@@ -157,10 +156,10 @@ func textsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// bodyLine matches the number of a line of the body in a warning or an error about the content.
+// bodyLine matches a line number of the body in a warning or error about the content.
 var bodyLine = regexp.MustCompile(`\bline (\d+)`)
 
-// InFile converts line numbers in a text: lines of the body become lines of the file.
+// InFile converts the line numbers in text from lines of the body to lines of the file.
 func (m *Matter) InFile(text string) string {
 	return bodyLine.ReplaceAllStringFunc(text, func(place string) string {
 		line, _ := strconv.Atoi(strings.TrimPrefix(place, "line "))
@@ -179,7 +178,7 @@ func keysOf(m map[string]any) func(func(string) bool) {
 	}
 }
 
-// lineOfKey returns the line of a key in front matter, counted from 1. If it doesn't find the key, it returns 1.
+// lineOfKey returns the line number of a key in front matter, starting at 1, or 1 if the key isn't found.
 func lineOfKey(head, key string) int {
 	is := regexp.MustCompile(`^\s*["']?` + regexp.QuoteMeta(key) + `["']?\s*[:=]`)
 	for i, line := range strings.Split(head, "\n") {

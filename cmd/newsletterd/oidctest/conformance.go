@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Module is a module of an OpenID Foundation test plan.
+// Module is a module in an OpenID Foundation test plan.
 type Module struct {
 	Name string // as in the plan
 
@@ -27,8 +27,8 @@ type Module struct {
 
 // Conformance lists the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
 // Logout; static client, discovery, code), each with a test that makes the same assertions. Some modules wait (30
-// seconds between two uses of a code, a second of max_age). Tests of package auth, which control the clock, cover these
-// waits.
+// seconds between two uses of a code, or a second for max_age). Package auth's tests, which control the clock, cover
+// those cases.
 var Conformance = []Module{
 	// oidcc-config-certification-test-plan
 	{"oidcc-discovery-endpoint-verification", (*conformant).discovery},
@@ -183,8 +183,8 @@ var Conformance = []Module{
 	}},
 }
 
-// Try makes the assertions of a module about the provider at an origin. It creates a client in the provider's store,
-// and uses a browser in which no user is signed in. u is the visitor's user.
+// Try makes the module's assertions about the provider at origin. It creates a client in the provider's store, and uses
+// a browser without a signed-in user. u is the visitor's user.
 func (m Module) Try(t testing.TB, s *storetest.Seeder, origin string, u core.User) {
 	t.Helper()
 	rp := New(t, s, origin, func(in *core.ClientInput) {
@@ -196,7 +196,7 @@ func (m Module) Try(t testing.TB, s *storetest.Seeder, origin string, u core.Use
 
 const discovery = "/api/.well-known/openid-configuration"
 
-// conformant is one run of a module: a client without PKCE, and a browser in which no user is signed in.
+// conformant is one run of a module: a client without PKCE, and a browser without a signed-in user.
 type conformant struct {
 	testing.TB
 	c     *webtest.Client
@@ -363,7 +363,7 @@ func (o *conformant) unsigned() {
 	}
 }
 
-// post sends the authorization request as a form, as a page of another site would.
+// post sends the authorization request as a form, like a page on another site.
 func (o *conformant) post() {
 	address := o.address()
 	endpoint, query, _ := strings.Cut(address, "?")
@@ -445,7 +445,7 @@ func (o *conformant) logsOut(end string, params ...string) {
 	}
 }
 
-// asks expects a question, and expects the browser to be signed out after the answer.
+// asks expects a question, and that the answer signs the browser out.
 func (o *conformant) asks(address string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))

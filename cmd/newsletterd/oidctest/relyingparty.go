@@ -34,7 +34,7 @@ type RelyingParty struct {
 	got      chan url.Values // parameters sent to the redirect URI
 }
 
-// New creates a client in the store of the provider at an origin, and discovers everything else.
+// New creates a client in the store of the provider at origin, and discovers everything else.
 func New(t testing.TB, s *storetest.Seeder, origin string, change ...func(*core.ClientInput)) *RelyingParty {
 	t.Helper()
 	rp := &RelyingParty{TB: t, got: make(chan url.Values, 1)}
@@ -66,7 +66,7 @@ func New(t testing.TB, s *storetest.Seeder, origin string, change ...func(*core.
 	return rp
 }
 
-// Visitor is a user with a browser that keeps cookies and sends forms.
+// Visitor is a user with a browser that keeps cookies and submits forms.
 type Visitor struct {
 	*http.Client
 	Email  string // default: ann@example.org
@@ -103,7 +103,7 @@ var (
 	hiddenTag  = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// submit sends the first form of a page. It fills in the visitor's values and those in fields.
+// submit sends a page's first form, with the visitor's values and those in fields.
 func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*url.URL, string) {
 	v.t.Helper()
 	action := formAction.FindStringSubmatch(page)
@@ -131,14 +131,14 @@ func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*u
 }
 
 // SignIn follows an authorization request until the visitor is back at the relying party. On the way, it signs in and
-// consents if a page asks for that. It returns the parameters of the response.
+// consents if a page asks for it. It returns the response parameters.
 func (v *Visitor) SignIn(rp *RelyingParty, address string) url.Values {
 	v.t.Helper()
 	at, page := v.read(v.Get(address))
 	return v.goOn(rp, at, page)
 }
 
-// goOn continues SignIn at a page: it signs in and consents, each only if a page asks for it.
+// goOn continues SignIn at a page: it signs in and consents if a page asks for it.
 func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {
@@ -152,7 +152,7 @@ func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	return rp.Back()
 }
 
-// Back waits for the response of the provider at the redirect URI.
+// Back waits for the provider's response at the redirect URI.
 func (rp *RelyingParty) Back() url.Values {
 	rp.Helper()
 	select {
@@ -165,7 +165,7 @@ func (rp *RelyingParty) Back() url.Values {
 }
 
 // CheckIDToken checks the ID token in tokens (OpenID Connect Core section 3.1.3.7): its user, its nonce, and that it
-// belongs to its access token.
+// matches the access token.
 func (rp *RelyingParty) CheckIDToken(tokens *oauth2.Token, u core.User, nonce string) {
 	rp.Helper()
 	raw, _ := tokens.Extra("id_token").(string)

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store"
 )
 
-// AuthConfig returns the settings of [auth].
+// AuthConfig returns the settings in [auth].
 func AuthConfig(cfg *config.Config) auth.Config {
 	return auth.Config{
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
@@ -42,7 +42,7 @@ func MediaLimits(cfg *config.Config) core.MediaLimits {
 	}
 }
 
-// Providers returns the providers of the configuration in the form that handlers use.
+// Providers returns the configured providers in the form that handlers use.
 func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
 	records := map[string]*core.ProviderSecrets{}
 	for name, p := range cfg.Providers {
@@ -67,11 +67,11 @@ func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	}
 }
 
-// Videos returns a client that fetches thumbnails of videos. It connects only to public addresses, because tenants
-// choose the videos.
+// Videos returns a client that fetches video thumbnails. It connects only to public addresses, because tenants choose
+// the URLs.
 func Videos() *drafts.Videos { return &drafts.Videos{Client: (&netguard.Guard{}).Client()} }
 
-// Resolver returns a resolver that asks one server, or the machine's name servers if server is empty.
+// Resolver returns a resolver that queries server or, if that is empty, the machine's name servers.
 func Resolver(server string) *net.Resolver {
 	r := &net.Resolver{PreferGo: true}
 	if server != "" {
@@ -89,11 +89,11 @@ func EndpointClient(cfg *config.Config) *http.Client {
 	return client
 }
 
-// MayPost returns an error for a URL that the guard would refuse at each attempt.
+// MayPost returns an error for a URL that the guard would always refuse.
 func MayPost(cfg *config.Config, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil // the check of the record has a better message
+		return nil // the record's check has a better message
 	}
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
@@ -107,8 +107,7 @@ func MayPost(cfg *config.Config, text string) error {
 	return nil
 }
 
-// SetupLink returns the link with which the first operator creates an account. It returns an error if there is an
-// operator.
+// SetupLink returns the setup link for the first server administrator. It returns an error if there already is one.
 func SetupLink(ctx context.Context, cfg *config.Config, s *store.Store, at core.Instant) (string, error) {
 	token, err := auth.SetupToken(ctx, s, at)
 	return cfg.Origin() + identity.SetupPath(token), err

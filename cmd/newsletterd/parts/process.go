@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Only this file changes settings of the Go runtime, because they apply to the whole process. Packages that know when a
-// setting is useful get a function to change it.
+// Only this file changes Go runtime settings, because they apply to the whole process. Packages that need a setting get
+// a function to change it.
 
-// smallHeapUse counts the running tasks that leave large garbage. It also holds the previous setting of the garbage
-// collector.
+// smallHeapUse counts the running tasks that leave a lot of garbage, and holds the garbage collector's previous
+// setting.
 var smallHeapUse struct {
 	sync.Mutex
 	n       int
@@ -20,12 +20,12 @@ var smallHeapUse struct {
 }
 
 // smallHeapPercent is the GOGC value while such tasks run. Each password hash leaves 19 MiB of garbage. With Go's
-// default of 100% the heap of a daemon that does little else would be twice as large.
+// default of 100, the heap of a daemon that does little else would be twice as large.
 const smallHeapPercent = 25
 
-// SmallHeap makes the garbage collector run more often until release is called. It is for work that leaves MiB of
+// SmallHeap makes the garbage collector run more often until release is called. Use it for work that leaves MiB of
 // garbage, such as password hashes and large request bodies. It stops the world briefly when the first task starts and
-// the last one ends. A lower GOGC from the environment is kept.
+// when the last one ends. A lower GOGC in the environment is kept.
 func SmallHeap() (release func()) {
 	smallHeapUse.Lock()
 	defer smallHeapUse.Unlock()
@@ -52,7 +52,8 @@ var extraThreadUse struct {
 
 // ExtraThread lets one more thread than there are CPUs run Go code until release is called. Sending keeps all CPUs
 // busy, and the writer syncs the disk once every few emails. The scheduler notices a blocked sync late, so a CPU would
-// be idle meanwhile. HTTP requests gain nothing from the extra thread. If the operator has set GOMAXPROCS, that stays.
+// be idle meanwhile. HTTP requests gain nothing from the extra thread. If GOMAXPROCS is set in the environment, it
+// stays unchanged.
 func ExtraThread() (release func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
@@ -71,10 +72,11 @@ func ExtraThread() (release func()) {
 	}
 }
 
-// startTakes is the time after which the first steps of all workers have ended.
+// startTakes is the time in which all workers finish their first steps.
 const startTakes = 10 * time.Second
 
-// FreeMemory returns memory that only the start needed to the system, so an idle daemon is small. It doesn't wait.
+// FreeMemory returns memory to the system that only startup needed, so that an idle daemon stays small. It doesn't
+// wait.
 func FreeMemory() {
 	time.AfterFunc(startTakes, func() {
 		debug.FreeOSMemory()

@@ -15,7 +15,7 @@ import (
 	"newsletterd/netguard"
 )
 
-// These are the time limits of a test email. A page waits for its result.
+// These are the time limits for a test email. A page waits for its result.
 const (
 	relayTestTime = 10 * time.Second
 	relayTestStep = 6 * time.Second // for one SMTP command
@@ -106,7 +106,7 @@ func Transport(cfg *config.Config) (smtp.Sender, error) {
 }
 
 // TenantRelay returns a function that creates senders for tenants' relays. The guard checks their addresses, because
-// the operator has not chosen them.
+// tenants choose them.
 func TenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	guard := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}
 	return func(r *core.Relay) smtp.Sender {
@@ -117,7 +117,7 @@ func TenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 }
 
 // OwnRelay returns a function that creates senders for the daemon's own mail server in the database. Its address can be
-// private because an operator has chosen it.
+// private because a server administrator chose it.
 func OwnRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	return func(r *core.Relay) smtp.Sender { return client(cfg, r) }
 }

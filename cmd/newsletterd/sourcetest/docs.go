@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxWords is the maximum number of words in a sentence of the documentation.
+// maxWords is the maximum number of words in a documentation sentence.
 const maxWords = 30
 
 var (
@@ -19,9 +19,9 @@ var (
 	headless    = regexp.MustCompile(`(?i)^[\s*_"“(]*(who|whom|whose|whoever|what|whatever)\b[^'’]`)
 )
 
-// DocFaults returns the faulty sentences of a Markdown text: those with more than 30 words, and those that start with
-// "who" or "what" and are not questions. It skips code and headings. In tables, it reads each cell separately, and a
-// semicolon ends a sentence, too. The faults name path.
+// DocFaults returns the faulty sentences in Markdown: those with more than 30 words, and those that start with "who" or
+// "what" and are not questions. It skips code and headings. It reads table cells separately, and there a semicolon also
+// ends a sentence. The faults name path.
 func DocFaults(path, text string) (faults []string) {
 	check := func(line int, block string, end *regexp.Regexp) {
 		block = markdownURL.ReplaceAllString(inlineCode.ReplaceAllString(block, "code"), "]")

@@ -17,11 +17,11 @@ const (
 	maxWideLines = 0.005 // share of a package's lines that can be wider than maxColumns
 )
 
-// standardWord is a word that texts of this repository must not contain, with its replacement.
+// standardWord is a word that this repository must not use, with its replacement.
 type standardWord struct {
-	not    string // regular expression of whole words, case-insensitive
+	not    string // regular expression for whole words, case-insensitive
 	say    string // replacement
-	unless string // regular expression of allowed uses
+	unless string // regular expression for allowed uses
 	in     string // package that the rule applies to, including those below it; empty: all
 }
 
@@ -48,7 +48,7 @@ var inComments = []standardWord{
 	{not: `sharpen(s|ed)?`, say: `"orNotFound"`},
 }
 
-// inNames are words that declared names must not contain. A name is read as its words, separated by spaces.
+// inNames are words that declared names must not contain. Names are split into words, separated by spaces.
 var inNames = []standardWord{
 	{not: `guests?|guestbook`, say: "loginLimiter, failedLogins"},
 	{not: `mould|cast`, say: "segment, compiledBody", in: "mail"},
@@ -70,7 +70,7 @@ var inNames = []standardWord{
 	{not: `beside`, say: "next to, with, during"},
 }
 
-// inFileNames are words that names of files must not contain. A file is named after its contents or the code it tests.
+// inFileNames are words that file names must not contain. A file is named after its contents or the code it tests.
 var inFileNames = []standardWord{
 	{
 		not: `beside|letters|agreement|eight|gather|underway|apart`,
@@ -78,8 +78,8 @@ var inFileNames = []standardWord{
 	},
 }
 
-// WideLines returns the lines of a package that are wider than maxColumns. It returns nil if their share is at most
-// maxWideLines. It skips raw strings, such as help texts, because users see their width.
+// WideLines returns a package's lines that are wider than maxColumns, or nil if their share is at most maxWideLines. It
+// skips raw strings, such as help texts, because users see their width.
 func WideLines(files []File) (wide []string) {
 	lines := 0
 	for _, f := range files {
@@ -142,18 +142,18 @@ func (f File) Faults() (faults []string) {
 	return faults
 }
 
-// docFile matches the name of a file of the documentation. Users who have only the program don't have that file.
+// docFile matches the name of a documentation file, which users who have only the program don't have.
 var docFile = regexp.MustCompile(`docs/[a-z-]+\.md`)
 
 var commentMark = regexp.MustCompile(`(^|\n)\s*//`)
 
-// use is one use of a word. It contains the number of line ends before the word.
+// use is one use of a word, with the number of line ends before it.
 type use struct {
 	word string
 	line int
 }
 
-// uses returns the uses of a word in a text of a package.
+// uses returns the uses of a word in text from a package.
 func (w standardWord) uses(dir, text string) (all []use) {
 	if w.in != "" && !Within(dir, w.in) {
 		return nil
@@ -224,8 +224,7 @@ func wordsOf(name string) (words []string) {
 	return append(words, name[start:])
 }
 
-// formOfDoc describes what is wrong with the form of a function's comment. It returns an empty string if the form is
-// right.
+// formOfDoc describes what is wrong with the form of a function's comment, or returns an empty string if it is correct.
 func formOfDoc(fn *ast.FuncDecl) string {
 	doc := strings.Join(strings.Fields(fn.Doc.Text()), " ")
 	if first, _, _ := strings.Cut(doc, " "); ast.IsExported(fn.Name.Name) && first != fn.Name.Name {

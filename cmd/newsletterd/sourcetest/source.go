@@ -1,5 +1,5 @@
-// Package sourcetest reads the source of this repository for tests of its form: imports, the length of files and
-// functions, and wording.
+// Package sourcetest reads this repository's source for tests of its form: imports, the length of files and functions,
+// and wording.
 package sourcetest
 
 import (
@@ -23,7 +23,7 @@ import (
 // Root is the path of the repository, relative to the tests of cmd/newsletterd.
 const Root = "../.."
 
-// File is a Go file of the repository that is not generated.
+// File is a Go file in the repository that is not generated.
 type File struct {
 	Path string // relative to the root, with slashes
 	Dir  string // folder of its package
@@ -77,7 +77,7 @@ var files = sync.OnceValues(func() (all []File, err error) {
 	return all, err
 })
 
-// Package is the output of `go list` for a package, without its tests.
+// Package is the output of `go list` for a package without its tests.
 type Package struct {
 	ImportPath string
 	Imports    []string
@@ -112,7 +112,7 @@ func Within(path string, roots ...string) bool {
 // Library reports whether an import path belongs to a third-party library. Such a path starts with a host name.
 func Library(path string) bool { return strings.Contains(strings.SplitN(path, "/", 2)[0], ".") }
 
-// prescribed are the names of methods that interfaces of the standard library require. Such methods need no comment.
+// prescribed lists method names that standard library interfaces require. Such methods need no comment.
 var prescribed = map[string]bool{
 	"Error": true, "Unwrap": true, "Is": true, "String": true, "ServeHTTP": true, "Read": true, "Write": true,
 	"Close": true, "WriteHeader": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true,
@@ -120,8 +120,7 @@ var prescribed = map[string]bool{
 	"WithGroup": true,
 }
 
-// Undocumented returns the names that a file exports without a comment. A comment on a group of values counts for all
-// of them.
+// Undocumented returns a file's exported names without a comment. A comment on a group of values covers all of them.
 func (f File) Undocumented() (names []string) {
 	for _, d := range f.Tree.Decls {
 		switch d := d.(type) {
@@ -165,7 +164,7 @@ func receiverExported(d *ast.FuncDecl) bool {
 	return ok && id.IsExported()
 }
 
-// skipShort skips tests of the source under the race detector.
+// skipShort skips source tests under the race detector.
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// PortHolder returns the name and number of the process that listens on the port of an address. It can't inspect
-// processes of other users. For those, it returns a text that says how to find out.
+// PortHolder returns the name and number of the process that listens on an address's port. It can't inspect other
+// users' processes; for those, it explains how to find out.
 func PortHolder(addr string) string {
 	const unknown = "another program (to see which: ss -ltnp)"
 	_, text, err := net.SplitHostPort(addr)
@@ -36,8 +36,7 @@ func PortHolder(addr string) string {
 	return unknown
 }
 
-// listeningSockets returns the sockets that listen on a port, in the form of the links in /proc/PID/fd
-// (proc_pid_net(5)).
+// listeningSockets returns the sockets that listen on a port, in the form of links in /proc/PID/fd (proc_pid_net(5)).
 func listeningSockets(port uint64) (sockets []string) {
 	const listening = "0A"
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {

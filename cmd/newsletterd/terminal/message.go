@@ -8,8 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Message returns the text of an error for a person at a terminal: the message of a known error without its code, or
-// the whole text of an unknown one.
+// Message returns an error's message for a person at a terminal. It leaves out the code of a known error.
 func Message(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"

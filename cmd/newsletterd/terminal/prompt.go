@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Prompt asks a person at a terminal. Its waits end with the context, for example on Ctrl-C. The read itself can't be
-// interrupted and ends with the process.
+// Prompt asks a person at a terminal. It stops waiting when the context ends, for example on Ctrl-C. The read itself
+// can't be interrupted and ends with the process.
 type Prompt struct {
 	In  io.Reader
 	Err io.Writer // receives the questions
 }
 
-// File returns the terminal of standard input, or nil if standard input is not a terminal.
+// File returns standard input if it is a terminal, otherwise nil.
 func (p Prompt) File() *os.File {
 	f, ok := p.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

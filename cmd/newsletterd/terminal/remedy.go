@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Remedy suggests how to solve an error of the file system or a full disk. It returns an empty string if it has no
-// suggestion. full means that the database reported a full disk.
+// Remedy suggests how to fix a file system error or a full disk. It returns an empty string if it has no suggestion.
+// full means that the database reported a full disk.
 func Remedy(err error, full bool) string {
 	path := ""
 	if fault, ok := errors.AsType[*fs.PathError](err); ok && fault.Path != "" {
