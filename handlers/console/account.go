@@ -9,9 +9,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ShowAccount renders a user's account page in the layout of the console. handlers/identity provides its content:
-// v.Data is for templates/account.html. v.Lang can be a language that the console doesn't have. A user who works for
-// only one tenant sees its navigation.
+// ShowAccount renders a user's account page in the console's layout. handlers/identity provides its content: v.Data is
+// for templates/account.html. v.Lang can be a language that the console doesn't have. A user who works for only one
+// tenant sees that tenant's navigation.
 func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) {
 	p, err := o.accountPage(c, who)
 	if err != nil {
@@ -24,8 +24,8 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page
 	})
 }
 
-// ZoneOf returns the time zone for the times on a user's account page: the tenant's if the user works for only one
-// tenant, or else the browser's.
+// ZoneOf returns the time zone for a user's account page: the tenant's if the user works for only one tenant, or else
+// the browser's.
 func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) {
 	p, err := o.accountPage(c, who)
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) 
 	return p.Zone, nil
 }
 
-// accountPage returns the Page of an account page, in the tenant of a user who works for only one.
+// accountPage returns the Page for an account page. If the user works for only one tenant, the page is in that tenant.
 func (o *Console) accountPage(c *web.Call, who core.Visitor) (*Page, error) {
 	p, err := o.page(c, who)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *Console) accountPage(c *web.Call, who core.Visitor) (*Page, error) {
 	return p, nil
 }
 
-// onlyTenant returns the id of the tenant in which the visitor has a role, if there is exactly one.
+// onlyTenant returns the id of the tenant in which the visitor has a role, if it is the only one.
 func (p *Page) onlyTenant() (only string) {
 	for _, r := range p.Who.User.Roles {
 		if r.TenantID == core.TenantNone || r.TenantID == only {
@@ -65,7 +65,7 @@ func (p *Page) onlyTenant() (only string) {
 	return only
 }
 
-// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others. Pages don't mention
+// KeepsOwn reports whether the visitor has models, devices or agents, or sees other users' models. Pages don't mention
 // these to other visitors.
 func (p *Page) KeepsOwn() (bool, error) {
 	one := url.Values{"limit": {"1"}}

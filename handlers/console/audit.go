@@ -8,14 +8,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// auditLine is an entry of the audit log as the page shows it.
+// auditLine is an audit log entry as the page shows it.
 type auditLine struct {
 	core.AuditEntry
 	Sentence []auditPart
 	Fields   []auditField
 }
 
-// auditData is the data of the audit log page, in addition to that of all settings pages.
+// auditData is the data of the audit log page, in addition to the data of all settings pages.
 type auditData struct {
 	Lines              []auditLine
 	Areas, People      []option
@@ -84,8 +84,8 @@ func (p *Page) auditPeople(d *auditData) error {
 	return nil
 }
 
-// dayAt returns the start of the day that comes the given number of days after the day in a date input. If day is
-// empty, it returns an empty string.
+// dayAt returns the start of day, the value of a date input, moved by a number of days. It returns an empty string if
+// day is not a date.
 func (p *Page) dayAt(day string, later int) string {
 	at, err := time.ParseInLocation(time.DateOnly, day, p.Zone)
 	if err != nil {

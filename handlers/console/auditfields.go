@@ -11,11 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// auditField is a changed field of an audit log entry.
+// auditField is a changed field in an audit log entry.
 type auditField struct{ Name, Before, After string }
 
-// auditNames holds the labels of fields that only the audit log shows. fieldNames holds those of the others. A field
-// without a label has its name in the API.
+// auditNames holds the labels of fields that only the audit log shows. fieldNames holds the other labels. A field
+// without a label is shown by its API name.
 var auditNames = map[string]string{
 	"approval":             "Approval",
 	"archive":              "Public archive",
@@ -41,7 +41,7 @@ var auditNames = map[string]string{
 	"tracking_consent":     "Per subscriber with consent, otherwise totals only",
 }
 
-// auditWords holds the texts of the values of fields.
+// auditWords holds the labels of field values.
 var auditWords = map[string]map[string]string{
 	"approval": {core.ApprovalNone: "Not required", core.ApprovalSecondPerson: "By a second person"},
 	"archive":  {core.ArchiveShown: "Shown", core.ArchiveHidden: "Hidden"},
@@ -54,7 +54,7 @@ var auditWords = map[string]map[string]string{
 	},
 }
 
-// auditSwitches lists the fields that are on or off.
+// auditSwitches lists the boolean fields that are shown as on or off.
 var auditSwitches = []string{
 	"first_few", "no_tracking", "require_mailed_proof", "sync_removes_absent", "totals_only", "tracking_consent",
 }
@@ -75,7 +75,7 @@ func (p *Page) auditFields(e *core.AuditEntry) (fields []auditField) {
 	return fields
 }
 
-// auditValue formats a value of a field. noun is the kind of record that the entry changes.
+// auditValue formats a field value. noun is the kind of record that the entry changes.
 func (p *Page) auditValue(noun, name string, v any) string {
 	text, isText := v.(string)
 	onOff := slices.Contains(auditSwitches, name) || name == "archive" && noun == "list"
@@ -96,7 +96,7 @@ func (p *Page) auditValue(noun, name string, v any) string {
 	return auditValue(v)
 }
 
-// auditValue formats a value of a record: texts without quotes, and an absent value as "–".
+// auditValue formats a value in a record: strings without quotes, and an absent value as "–".
 func auditValue(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -149,7 +149,7 @@ var auditSentences = map[string]string{
 	"webhook-endpoint.update":     "{{who}} edited the webhook {{what}}.",
 }
 
-// auditAreas lists the nouns of the actions in a tenant's audit log, in the order of the navigation.
+// auditAreas lists the nouns of actions in a tenant's audit log, in navigation order.
 var auditAreas = []option{
 	{"campaign", "Campaigns"},
 	{"job", "Sends"},
@@ -174,7 +174,7 @@ var auditAreas = []option{
 	{"relay", "Test emails"},
 }
 
-// auditPart is a part of a sentence. If To is empty, it is plain text.
+// auditPart is a part of a sentence. If To is empty, the part is plain text.
 type auditPart struct{ Text, To string }
 
 // auditSentence describes an audit log entry.
@@ -222,7 +222,7 @@ func archiveChange(e *core.AuditEntry) (shown, alone bool) {
 	return is.After == core.ArchiveShown, alone
 }
 
-// auditActor returns the actor of an entry.
+// auditActor returns an entry's actor.
 func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 	kind, account, _ := strings.Cut(e.Actor, ":")
 	to := p.Path("settings", "audit") + "?" + url.Values{"actor": {e.Actor}}.Encode()

@@ -77,7 +77,7 @@ type tagChoice struct {
 	New  field // input for the name of a new tag; no name: only existing ones can be chosen
 }
 
-// tagChips is the maximum number of tags that are shown side by side. More are in a list.
+// tagChips is the maximum number of tags shown side by side. More tags are shown as a list.
 const tagChips = 30
 
 // Chips returns the tags if they can be shown side by side.
@@ -116,17 +116,17 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 	return q, err
 }
 
-// newTag is the input for the name of a tag that the visitor doesn't choose from the list.
+// newTag is the input for the name of a new tag.
 const newTag = "new_tag"
 
-// bulkTag is the tag of a bulk action.
+// bulkTag is the tag for a bulk action.
 type bulkTag struct {
 	id   string // empty: the action needs no tag
 	made bool   // it was created for the action, which has not started yet
 }
 
-// readTag returns the tag that the visitor has chosen for an action, and creates it if they have entered a new one.
-// asks is true if the page has to ask for confirmation. If it did before, v gets the error of the tag.
+// readTag returns the tag that the visitor chose for an action. If they entered a new name, it creates the tag. asks is
+// true if the page must ask for confirmation. If it must ask again because of the tag, v gets the error.
 func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) {
 	switch {
 	case p.Form["sure"] == "":
@@ -143,7 +143,7 @@ func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) 
 	return bulkTag{t.ID, made}, err != nil, p.blame(v, err)
 }
 
-// startOn starts a bulk action on people of a list: those in the body of the request.
+// startOn starts a bulk action on the people of a list that body selects.
 func (p *Page) startOn(list, act string, tag *bulkTag, body map[string]any) (a core.BulkAction, err error) {
 	body["list_id"], body["action"] = list, act
 	if tag.id != "" {
@@ -154,11 +154,11 @@ func (p *Page) startOn(list, act string, tag *bulkTag, body map[string]any) (a c
 	return a, err
 }
 
-// dropTag deletes a tag that was created for an action that has not started.
+// dropTag deletes a tag that was created for an action that didn't start.
 func (p *Page) dropTag(tag *bulkTag) {
 	if tag.made {
 		if err := p.deleteTag(tag.id); err != nil {
-			p.LogError(err) // the tag stays; the fault of the action matters more
+			p.LogError(err) // the tag stays; the action's error matters more
 		}
 	}
 }
@@ -224,7 +224,7 @@ type newBulkData struct {
 	tagChoice
 }
 
-// newBulk asks what to do with everyone whom a filter of the People page finds, asks for confirmation, and starts the
+// newBulk asks what to do with everyone who matches a filter on the People page, asks for confirmation, and starts the
 // action.
 func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	ask := p.Query
@@ -266,7 +266,7 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	return p.Show("new-bulk", v)
 }
 
-// readWhom reads the records to which the page's filter refers, and describes the filter. If the filter is not a rule,
+// readWhom reads the records that the page's filter refers to, and describes the filter. If the filter is not a rule,
 // it returns a not-found error.
 func (p *Page) readWhom(d *newBulkData) error {
 	f := &d.peopleFilter
@@ -312,8 +312,8 @@ func (p *Page) readWhom(d *newBulkData) error {
 	return nil
 }
 
-// startBulk starts an action that the visitor has confirmed, and returns the path of its page. Before that, it asks for
-// confirmation.
+// startBulk asks for confirmation, and starts the action once the visitor has confirmed it. It then returns the path of
+// the action's page.
 func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	err = p.Do(http.MethodPost, "/api/segment-count",
 		d.whom(map[string]any{"list_ids": []string{d.List}, "tenant_id": p.Tenant.ID}), &d.N)
@@ -354,10 +354,10 @@ func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
 // Skipped returns the number of people that the action did not change.
 func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
 
-// Tags reports whether the action is about a tag.
+// Tags reports whether the action adds or removes a tag.
 func (d *bulkActionData) Tags() bool { return core.BulkTags(d.Kind) }
 
-// Right returns the right that is required to stop or undo the action.
+// Right returns the right required to stop or undo the action.
 func (d *bulkActionData) Right() core.Action { return core.BulkRight(d.Kind) }
 
 // theBulk reads the bulk action in the path.

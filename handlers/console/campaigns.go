@@ -10,12 +10,12 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// campaignRoutes adds the routes of the campaign list.
+// campaignRoutes adds the routes for the campaign list.
 func (o *Console) campaignRoutes(t *web.Table) {
 	o.get(t, "/campaigns", core.ActionFiguresRead, o.campaigns, "The console: campaigns")
 }
 
-// campaignStates lists the states in the order of a campaign's life.
+// campaignStates lists the states in the order of a campaign's life cycle.
 var campaignStates = []core.CampaignState{
 	core.CampaignDraft, core.CampaignInReview, core.CampaignApproved, core.CampaignScheduled, core.CampaignSending,
 	core.CampaignSent, core.CampaignArchived,
@@ -92,7 +92,7 @@ func (p *Page) RowBadge(c *campaignRow) Badge {
 	return p.CampaignBadge(c.State)
 }
 
-// campaignRows returns the rows of campaigns. It reads the results of all of them together.
+// campaignRows returns rows for campaigns. It reads the results of all campaigns together.
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
 	var sent []string
 	for i := range found {
@@ -127,7 +127,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 
 // Limits of jobsByCampaign.
 const (
-	jobsPage     = 100 // number of jobs on a page of the API
+	jobsPage     = 100 // number of jobs per API page
 	jobsPageMost = 5   // maximum number of pages; a campaign with more retries shows the results of the newest
 )
 
@@ -154,7 +154,7 @@ func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 	return all, nil
 }
 
-// campaignFigures holds the results of a campaign for the cells of a table.
+// campaignFigures holds a campaign's results for table cells.
 type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
 
 // namedFigure is a figure with its label. An empty Text means unknown.
@@ -211,7 +211,7 @@ type campaignPage struct {
 // Segmented reports whether segments determine the recipients.
 func (c *campaignPage) Segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
-// Narrowed reports whether the campaign skips some subscribers of its lists.
+// Narrowed reports whether the campaign skips some of its lists' subscribers.
 func (c *campaignPage) Narrowed() bool {
 	return c.Segmented() || c.Audience != nil || len(c.ExcludeListIDs)+len(c.ExcludeCampaignIDs) > 0
 }
@@ -220,7 +220,7 @@ func (c *campaignPage) Narrowed() bool {
 func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }
 
 // Archived reports whether the lists' archives should show the campaign. Without an explicit setting, the lists decide,
-// but a campaign that is to go to segments is hidden.
+// but a campaign to segments is hidden.
 func (c *campaignPage) Archived() bool {
 	if c.Archive != nil {
 		return *c.Archive
@@ -247,7 +247,7 @@ func (p *Page) campaignOf(id string) (*campaignPage, error) {
 	return c, nil
 }
 
-// listChoice is a list of the tenant to choose from.
+// listChoice is one of the tenant's lists to choose from.
 type listChoice struct {
 	core.CountedList
 	On, Out bool // whether its subscribers are recipients, or are excluded

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// changedText describes what has changed in a campaign since the visitor opened it, and who changed it.
+// changedText describes what changed in a campaign since the visitor opened it, and who changed it.
 func (p *Page) changedText(changes []core.ContentChange) string {
 	text := p.T("This campaign has changed since you opened it. Review it again.")
 	for i := range changes {
@@ -30,7 +30,7 @@ func (p *Page) changedText(changes []core.ContentChange) string {
 	return text
 }
 
-// changedParts holds a text for each part of a campaign that can change.
+// changedParts holds the text for each part of a campaign that can change.
 var changedParts = map[string]string{
 	core.ChangedCampaign: "Campaign",
 	core.ChangedTheme:    "Theme",

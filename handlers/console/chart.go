@@ -25,7 +25,7 @@ type chart struct {
 	Keys       []string // names of the two kinds of bars
 }
 
-// lineChart returns a chart of values over time. Labels appear below the chart as far as there is room.
+// lineChart returns a chart of values over time. Labels appear below the chart where there is room.
 func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	c := chart{TableLabel: p.T("View as table"), Heads: []string{"", title}}
 	for i, label := range labels {

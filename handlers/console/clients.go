@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// clientRoutes adds the routes of the pages for API clients.
+// clientRoutes adds the routes for the API client pages.
 func (o *Console) clientRoutes(t *web.Table) {
 	const may = core.ActionClientManage
 	o.get(t, "/settings/clients", may, o.clients, "The console: API clients")
@@ -28,7 +28,7 @@ type clientsData struct {
 	Scopes  []scopeChoice
 }
 
-// scopeChoice is a scope with its name and what a program can do with it.
+// scopeChoice is a scope with its name and what it allows.
 type scopeChoice struct{ Value, Text, Help string }
 
 // maxClients is the maximum number of API clients that the page shows.
@@ -71,7 +71,7 @@ func (p *Page) ScopeName(scope string) string {
 	return scope
 }
 
-// apiUse shows how a program uses the API with a client.
+// apiUse is the data for showing how to use the API with a client.
 type apiUse struct {
 	Page   *Page
 	Client string // ID of the client, or a placeholder
@@ -171,7 +171,7 @@ func (o *Console) rotateClient(p *Page) (web.HTML, error) {
 	return p.showClientSecret(c.ID, changed.Secret)
 }
 
-// switchClient disables an API client, which ends its tokens, or enables it again.
+// switchClient disables an API client, which invalidates its tokens, or enables the client again.
 func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	if _, err := p.theClient(); err != nil {
 		return web.HTML{}, err
@@ -182,7 +182,7 @@ func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "clients"), "saved")
 }
 
-// disableClient disables or enables the API client of the path, according to the form.
+// disableClient disables or enables the API client in the path, according to the form.
 func (p *Page) disableClient() error {
 	body := map[string]bool{"disabled": p.Form["disabled"] == "1"}
 	return p.Do("PUT", apiClients+"/"+url.PathEscape(p.Param("id")), body, nil)

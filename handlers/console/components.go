@@ -37,7 +37,7 @@ var functions = template.FuncMap{
 	"int64":            func(n int) int64 { return int64(n) },
 }
 
-// Listed returns a text with placeholders as lists on pages show it (core.ListedText).
+// Listed returns text with placeholders as lists on pages show it (core.ListedText).
 func (p *Page) Listed(text string) string { return core.ListedText(text, p.knownLabel) }
 
 // field is an input with its label. Its methods return a changed copy, for use in templates:
@@ -80,13 +80,13 @@ func (f field) Must() field { f.Required = true; return f }
 // Limit sets the maximum number of characters.
 func (f field) Limit(n int) field { f.Max = n; return f }
 
-// Tall sets the number of rows of a text area.
+// Tall sets the number of rows in a text area.
 func (f field) Tall(rows int) field { f.Rows = rows; return f }
 
 // Help sets the hint below the field.
 func (f field) Help(text string) field { f.Hint = text; return f }
 
-// Blame sets the error of the field. An empty text means no error.
+// Blame sets the field's error. An empty text means no error.
 func (f field) Blame(text string) field { f.Wrong = text; return f }
 
 // Kind sets the type of the input.
@@ -127,7 +127,7 @@ func (f field) From(list string) field { f.List = list; return f }
 // Fill sets the attribute autocomplete.
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
-// file is an input named file for a file. Clicking its area opens the file dialog, and files can be dropped on it.
+// file is a file input named "file". Clicking its area opens the file dialog, and files can be dropped on it.
 type file struct {
 	ID, Label, Accept, Hint, Drop, Wrong string
 
@@ -138,7 +138,7 @@ func newFile(label, accept, hint string) file {
 	return file{ID: "f-file", Label: label, Accept: accept, Hint: hint}
 }
 
-// Second sets the id of a second file input on a page.
+// Second sets the id for a second file input on a page.
 func (f file) Second() file { f.ID = "f-file-2"; return f }
 
 // Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
@@ -147,10 +147,10 @@ func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
 // Optional allows sending the form without a file.
 func (f file) Optional() file { f.NotNeeded = true; return f }
 
-// Or sets a text that scripts add to the hint.
+// Or sets text that scripts add to the hint.
 func (f file) Or(text string) file { f.Drop = text; return f }
 
-// Blame sets the error of the file. An empty text means no error.
+// Blame sets the file's error. An empty text means no error.
 func (f file) Blame(text string) file { f.Wrong = text; return f }
 
 type tick struct {

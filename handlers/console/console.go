@@ -19,10 +19,10 @@ const Path = page.ConsolePath
 
 // Options holds the functions and settings that the console needs from other packages.
 type Options struct {
-	// Proved reports whether, at the time now, the last sign-in of a visitor suffices for sensitive actions.
+	// Proved reports whether a visitor's last sign-in is sufficient for sensitive actions at the time now.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
-	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, and posts form if that
-	// is not empty. step is the name of the action that follows, if it has one. back is the page for those who cancel.
+	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, and posts form if form
+	// is not empty. step names the action that follows; it may be empty. back is the page to return to after canceling.
 	Prove func(c *web.Call, who core.Visitor, path, form, step, back string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
@@ -31,13 +31,14 @@ type Options struct {
 	HiddenInDark func(ctx context.Context, address string) bool
 	// OnPlate returns a PNG of the image at a URL, on a white background.
 	OnPlate func(ctx context.Context, address string) ([]byte, error)
-	// MailDefault returns the built-in text of an email to subscribers in a language. kind is core.MailConfirm or a
+	// MailDefault returns the built-in text for an email to subscribers in a language. kind is core.MailConfirm or a
 	// similar constant.
 	MailDefault func(kind, language string) core.MailText
 	// Findings returns what doctor finds about the server. If dns is true, that includes findings about DNS records.
 	// They keep their values, so that the console can translate them.
 	Findings func(c *web.Call, dns bool) ([]core.Finding, error)
-	// MailPreview renders an email of that kind from a tenant, with a custom text, for a list name and an address.
+	// MailPreview renders a tenant's email of a kind with the custom text own. list is the name of the list, and to is
+	// the recipient's address.
 	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)
 	// PictureBytes is the maximum size of an uploaded image in bytes.
 	PictureBytes int64
@@ -52,7 +53,7 @@ type Console struct{ options Options }
 // New returns the console.
 func New(o Options) *Console { return &Console{o} }
 
-// maxForm is the maximum size of a form in bytes, for an escaped newsletter.
+// maxForm is the maximum size of a form in bytes. It allows for a URL-encoded newsletter.
 const maxForm = 4 << 20
 
 // Routes adds the routes of the console to the table.
@@ -89,7 +90,7 @@ func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
 	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
 }
 
-// openPost adds the handler for a form on a page that open has added.
+// openPost adds the handler for a form on a page added with open.
 func (o *Console) openPost(t *web.Table, path string, fn handler, summary string) {
 	do := o.visited("", fn)
 	t.Add("POST", path, visitor(""), web.Console, web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
@@ -98,12 +99,12 @@ func (o *Console) openPost(t *web.Table, path string, fn handler, summary string
 	}), summary)
 }
 
-// get adds a page of a tenant, below the tenant's path, for visitors who may perform the action.
+// get adds a tenant page, below the tenant's path, for visitors who may perform the action.
 func (o *Console) get(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, web.Get(o.visited(action, fn)), summary)
 }
 
-// post adds the handler for a form on a page that get has added.
+// post adds the handler for a form on a page added with get.
 func (o *Console) post(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -113,7 +114,7 @@ func (o *Console) post(t *web.Table, path string, action core.Action, fn handler
 		}).MaxBody(maxForm), summary)
 }
 
-// file adds a file download of a tenant. fn makes the API write the file, as long as the browser keeps reading.
+// file adds a tenant's file download. fn makes the API write the file, as long as the browser keeps reading.
 func (o *Console) file(t *web.Table, path string, action core.Action, fn func(p *Page) error, summary string) {
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) }, summary)
 }
@@ -128,8 +129,8 @@ type fileData struct {
 	Person     bool   // whether the file has the data of one person
 }
 
-// export adds a file export of a tenant and its page, which requires recent reauthentication. find returns the API
-// path of the file.
+// export adds a tenant's file export and its page, which requires recent reauthentication. find returns the API path of
+// the file.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
 	o.exportOf(t, path, core.ActionPeopleExport, func(p *Page) (web.Question, error) {
 		from, err := find(p)
@@ -137,7 +138,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 	}, summary)
 }
 
-// exportOf is like export, for a file that any request to the API returns, and for visitors who may perform the action.
+// exportOf is like export, but find returns any API request, and the visitor must be allowed to perform the action.
 func (o *Console) exportOf(t *web.Table, path string, action core.Action, find func(p *Page) (web.Question, error),
 	summary string,
 ) {
@@ -166,7 +167,7 @@ func (o *Console) exportOf(t *web.Table, path string, action core.Action, find f
 	}, summary)
 }
 
-// beforeExport returns the URL of the page that leads to the page of an export.
+// beforeExport returns the URL of the page that leads to an export's page.
 func beforeExport(u *url.URL) string {
 	to := u.EscapedPath()
 	to = to[:max(0, strings.LastIndexAny(to, "-/"))] // /people/1/export, /suppressions-export
@@ -189,9 +190,8 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 
 type formKey struct{}
 
-// visitor returns the access rule of the console's pages. It runs before a body is read. It requires that a form comes
-// from this site, and that a large form comes from a browser with a signed-in user. The pages check who the user is and
-// what the user may do.
+// visitor returns the access rule for the console's pages, which runs before a body is read. Forms must come from this
+// site, and large forms from a browser with a signed-in user. The pages check who the user is and what they may do.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {
@@ -242,7 +242,7 @@ func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, e
 	return web.Text{Type: "application/json", Body: b}, err
 }
 
-// uploadFault responds to a script with an error message for people.
+// uploadFault responds to a script with an error message for visitors.
 func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -293,13 +293,13 @@ func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML,
 	return p.failed(err)
 }
 
-// toLogin redirects the browser to the sign-in page, which leads back.
+// toLogin redirects the browser to the sign-in page, which leads back here.
 func (o *Console) toLogin(c *web.Call) web.HTML {
 	return web.HTML{To: c.PublicURL() + page.LoginPath(here(c))}
 }
 
-// here returns the path to which the sign-in page leads back. For a submitted form, this is the page of the form, for
-// which the device keeps the entered data.
+// here returns the path that the sign-in page leads back to. For a submitted form, this is the form's page; the browser
+// keeps the data entered there.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
@@ -307,8 +307,8 @@ func here(c *web.Call) string {
 	return cameFrom(c)
 }
 
-// cameFrom returns the path of the console's page with the link or the form that led to the request. If the browser
-// doesn't report it, it is a parent path.
+// cameFrom returns the path of the console page whose link or form led to the request. If the browser doesn't report
+// that page, cameFrom returns a parent path.
 func cameFrom(c *web.Call) string {
 	from := c.Request.Referer()
 	page, err := url.Parse(from)

@@ -22,7 +22,7 @@ type correctionData struct {
 	Pictures              string
 }
 
-// shownTo holds the places where a sent campaign appears on pages.
+// shownTo holds where a sent campaign appears on pages.
 type shownTo struct {
 	Archives []Link   // archives of its lists that show it
 	Hidden   []string // lists whose archives would show it if it weren't hidden
@@ -130,7 +130,7 @@ func (d *correctionData) body() map[string]any {
 	return map[string]any{"correction": out}
 }
 
-// correctionOf returns the data of the submitted form.
+// correctionOf returns the submitted form's data.
 func (p *Page) correctionOf(c *campaignPage) *correctionData {
 	line := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // browsers send CR LF
 	return &correctionData{
@@ -138,8 +138,7 @@ func (p *Page) correctionOf(c *campaignPage) *correctionData {
 	}
 }
 
-// tryCorrection responds with the browser view for a frame: the current view, or a preview with the content of the
-// form.
+// tryCorrection responds with the browser view for a frame: the current view, or a preview with the form's content.
 func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -166,7 +165,7 @@ func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// correct replaces what pages show of a campaign, or restores the sent version.
+// correct replaces the content that pages show for a campaign, or restores the sent version.
 func (o *Console) correct(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"newsletterd/core"
 )
 
-// designFiles holds the texts from which a campaign can start: designs/LANGUAGE/NAME.md.
+// designFiles holds the designs that a campaign can start from: designs/LANGUAGE/NAME.md.
 //
 //go:embed designs
 var designFiles embed.FS
 
-// start is a choice for the content of a new campaign.
+// start is a choice for a new campaign's content.
 type start struct {
 	Value, Title, Text string
-	Shapes             []shape // its picture
+	Shapes             []shape // thumbnail
 	On                 bool
 }
 
-// shape is a part of a design's picture: a block of its text. Kind is the CSS class.
+// shape is a part of a design's thumbnail: a block of its text. Kind is the CSS class.
 type shape struct {
 	Kind  string
 	Parts []shape // blocks of a callout, columns or the blocks of a column
@@ -42,11 +42,11 @@ const (
 	shapeColumn  = "d-col"
 )
 
-// lineOfText is the length in characters from which a picture shows a paragraph as two lines.
+// lineOfText is the maximum length in characters of a paragraph that a thumbnail shows as one line.
 const lineOfText = 50
 
-// drawn returns the picture of a design, so that it shows what the email contains. It understands only the Markdown
-// that designs use: each block is one line.
+// drawn returns the shapes of a design's thumbnail. It understands only the Markdown that designs use: each block is
+// one line.
 func drawn(text string) []shape {
 	all := [][]shape{nil} // the shapes of the document, and of each open container
 	var open []string     // the kinds of the containers
@@ -81,7 +81,7 @@ func drawn(text string) []shape {
 	return all[0]
 }
 
-// samples returns the texts of all designs that an author should replace: paragraphs of four or more words without
+// samples returns the paragraphs in all designs that an author should replace: those with four or more words and no
 // placeholders.
 var samples = sync.OnceValue(func() (all []string) {
 	files, err := fs.Glob(designFiles, "designs/*/*.md")
@@ -106,7 +106,7 @@ var samples = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// sampleIn returns a sentence of a design that is still in the content, or an empty string.
+// sampleIn returns a design's sentence that is still in the content, or an empty string.
 func sampleIn(c core.CampaignContent) string {
 	for _, line := range samples() {
 		if strings.Contains(c.Source, line) {
@@ -116,10 +116,10 @@ func sampleIn(c core.CampaignContent) string {
 	return ""
 }
 
-// startOf is the prefix of a value for a campaign to start from.
+// startOf is the prefix of values that name a campaign to start from.
 const startOf = "campaign:"
 
-// designText returns the text of a design in the visitor's language, or in the default language.
+// designText returns a design's text in the visitor's language, or in the default language.
 func (p *Page) designText(name string) (text string, ok bool) {
 	for _, lang := range []string{p.Lang, core.Languages[0]} {
 		if text, err := designFiles.ReadFile("designs/" + lang + "/" + name + ".md"); err == nil {
@@ -129,7 +129,7 @@ func (p *Page) designText(name string) (text string, ok bool) {
 	return "", false
 }
 
-// designs returns the texts that a campaign can start from.
+// designs returns the designs that a campaign can start from.
 func (p *Page) designs() []start {
 	all := []start{
 		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your design")},

@@ -1,6 +1,6 @@
 package console
 
-// hostSteps describes in a sentence where to create DNS records at each hosting provider (core.DNSHost). Because the
+// hostSteps holds a sentence for each hosting provider (core.DNSHost) about where to create DNS records. Because the
 // providers' sites change, each sentence only says what to look for.
 var hostSteps = map[string]string{
 	"cloudflare": "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”).",

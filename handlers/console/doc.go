@@ -1,6 +1,6 @@
-// Package console is the web interface: pages for people who write newsletters and for operators. It contains no
-// business rules and no SQL. Each page calls routes of the API in the visitor's name (web.Call.Ask), so it can show and
-// do only what the API allows the visitor.
+// Package console is the web interface: pages for people who write newsletters and for server administrators. It
+// contains no business rules and no SQL. Each page calls API routes on the visitor's behalf (web.Call.Ask), so it can
+// show and do only what the API allows the visitor.
 //
 //	browser ─ GET /console/TENANT/campaigns ─ Console ─ Ask GET /api/campaigns ─ handlers ─ store
 //
@@ -10,8 +10,8 @@
 //	page.go       Page: a visitor's request for a tenant; calling the API; rendering
 //	shell.go      the layout around a page: navigation and notices
 //	words.go      languages (words/LANGUAGE/AREA.json); the English texts are the keys
-//	faults.go     API errors in the words of the pages
-//	faultwords.go plain texts for technical API messages, by their formats in the code
+//	faults.go     API errors as the pages word them
+//	faultwords.go plain texts for technical API messages, keyed by format string
 //	faultfields.go plain texts for messages that begin with the name of a field
 //	faultrules.go plain texts for messages about the rules of segments
 //	format.go     dates, numbers and percentages in each language
@@ -45,7 +45,7 @@
 //
 // Design:
 //
-//	looks.go themes.go mailtemplates.go logo.go   pictures, themes, templates, logo
+//	looks.go themes.go mailtemplates.go logo.go   images, themes, templates, logo
 //
 // Settings:
 //
@@ -56,7 +56,7 @@
 //
 // Server, and each user's own pages:
 //
-//	operator.go operator_*.go providers.go   pages for operators
+//	operator.go operator_*.go providers.go   pages for server administrators
 //	account.go own.go models.go   the account, devices and models
 //
 // Shared code:
@@ -68,7 +68,7 @@
 //   - Every form works without scripts. A GET changes nothing.
 //   - Pages have a Content-Security-Policy without unsafe-*, so there are no style attributes and no inline scripts.
 //   - A button is shown only to visitors with the right that its route requires.
-//   - All data of a tenant is requested in the visitor's name.
+//   - All tenant data is requested on the visitor's behalf.
 //
 // # Adding a page
 //

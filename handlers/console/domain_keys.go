@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// startFirstKey starts signing with the first key of a domain, if its record is published and no other key signs. If
+// startFirstKey starts signing with a domain's first key if the key's record is published and no other key signs. If
 // that fails, the domain's page has a button.
 func (p *Page) startFirstKey(d *core.SenderDomainView) {
 	var set core.DomainRecords

@@ -59,7 +59,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
-// onTrust reports whether a domain is verified only by an operator and not by a DNS record.
+// onTrust reports whether a domain is verified only by a server administrator and not by a DNS record.
 func onTrust(d *core.SenderDomainView) bool {
 	return d.Verified() && d.VerifiedBy != core.VerifiedByDNS && d.Check != core.DomainFound
 }
@@ -102,7 +102,7 @@ type recordRow struct {
 	What, Why string // its name, and its purpose in plain words
 	Note      string // what to do about its current state
 	Badge     Badge
-	ID        string // prefix of the ids of elements with texts to copy
+	ID        string // prefix of the ids of elements whose text can be copied
 	// whether the visitor can activate, deactivate and delete the key
 	Starts, Rests, Deletes bool
 }
@@ -124,7 +124,7 @@ type domainPage struct {
 	Start          bool // whether all records are published and a key is ready to sign
 }
 
-// SignsSoon reports whether signing starts after the record of the domain's key is published.
+// SignsSoon reports whether signing starts once the record of the domain's key is published.
 func (d domainPage) SignsSoon() bool {
 	return !d.Signs && !slices.ContainsFunc(d.Rows, func(row recordRow) bool { return row.Starts })
 }
@@ -316,7 +316,7 @@ func (p *Page) domainState(d *domainPage) string {
 	return p.T("You can't send from this domain until it's verified. You can already use everything else.")
 }
 
-// domainCheck checks a domain's records. If there were too many checks, it shows the known result.
+// domainCheck checks a domain's records. If there were too many checks, it shows the last result.
 func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -338,7 +338,7 @@ func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), "checked")
 }
 
-// domainAgain shows the page of a domain after a failed action.
+// domainAgain shows a domain's page after a failed action.
 func (p *Page) domainAgain(f filled, v View) (web.HTML, error) { return p.showDomain(f, v) }
 
 // domainForward shows a link to the records for the person who manages the domain.
@@ -365,7 +365,7 @@ func (o *Console) domainForward(p *Page) (web.HTML, error) {
 	}, filled{}, data)
 }
 
-// domainLinks makes links in emails use a host of the domain.
+// domainLinks sets or clears the host for links in emails.
 func (o *Console) domainLinks(p *Page) (web.HTML, error) {
 	if _, err := p.theDomain(); err != nil {
 		return web.HTML{}, err
@@ -385,7 +385,7 @@ func (o *Console) domainDelete(p *Page) (web.HTML, error) {
 	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), p.domainAgain)
 }
 
-// deleteFrom deletes the record in the path after a confirmation, and redirects to another page.
+// deleteFrom deletes the record in the path after confirmation, and redirects to another page.
 func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	if p.Form["sure"] != "1" {
 		return p.notSure(show)
@@ -407,7 +407,7 @@ type forwardedQuery struct {
 	Token string `query:"token"`
 }
 
-// forwarded shows the records of a domain to everyone with the link. It shows no user and no other data.
+// forwarded shows the records of a domain to everyone with the link. It shows neither a user nor any other data.
 func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	p := &Page{Call: c, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	var d domainPage

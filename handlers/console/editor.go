@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// editorRoutes adds the routes of the campaign editor.
+// editorRoutes adds the routes for the campaign editor.
 func (o *Console) editorRoutes(t *web.Table) {
 	o.get(t, "/new-campaign", core.ActionCampaignWrite, o.newCampaign, "The console: create a campaign")
 	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: create a campaign")
@@ -31,7 +31,7 @@ func (o *Console) editorRoutes(t *web.Table) {
 		"campaign")
 }
 
-// blame shows the error in a form on its page. It returns an error that the visitor can't fix.
+// blame shows fault in v if the visitor can fix it. Otherwise, it returns fault.
 func (p *Page) blame(v *View, fault error) error {
 	if fault == nil {
 		return nil
@@ -48,7 +48,8 @@ func written(s core.CampaignState) bool {
 	return s == core.CampaignDraft || s == core.CampaignInReview || s == core.CampaignApproved
 }
 
-// showCampaign shows the editor of an editable campaign to visitors who may read it. Otherwise it shows the report.
+// showCampaign shows the editor if the campaign can be edited and the visitor may read it. Otherwise, it shows the
+// report.
 func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 	if !p.May(core.ActionCampaignRead) {
 		return o.reportOfViewer(p)
@@ -71,7 +72,7 @@ type editorData struct {
 	*campaignPage
 	Lists     []listChoice
 	Segments  []option // all segments of the tenant, and "" for everyone; empty: there are no segments and no tags
-	Tags      []option // tags for which there is no segment
+	Tags      []option // tags without a segment
 	Themes    []option
 	Trackings []option
 	Languages []option
@@ -91,8 +92,8 @@ type editorData struct {
 	Looks     string       // design of buttons and boxes in the email, for the editor script (JSON)
 	Theirs    []diffLine
 
-	Unapproved bool // whether the last saved change has withdrawn the approval
-	Rearchived bool // whether the last saved change has changed whether archives show the campaign by default
+	Unapproved bool // whether the last saved change withdrew the approval
+	Rearchived bool // whether the last saved change affected whether archives show the campaign by default
 }
 
 // AnyArchive reports whether one of the tenant's lists has a public archive. Otherwise, the campaign's setting has no
@@ -101,14 +102,14 @@ func (d *editorData) AnyArchive() bool {
 	return slices.ContainsFunc(d.Lists, func(l listChoice) bool { return l.Archive })
 }
 
-// checks holds the errors and warnings of a campaign.
+// checks holds the errors and warnings about a campaign.
 type checks struct {
 	Matters          []matter
 	Fields           []core.FieldCoverage
 	Errors, Warnings int
 }
 
-// check makes the API check a campaign. If the campaign can't be checked, it has no findings.
+// check makes the API check a campaign.
 func (p *Page) check(of *campaignPage) (checks, error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
@@ -120,7 +121,7 @@ func (p *Page) check(of *campaignPage) (checks, error) {
 	return p.checksOf(of, found.Findings, found.Fields), nil
 }
 
-// checksOf returns the findings of a campaign's checks as the page shows them.
+// checksOf returns the findings about a campaign as the page shows them.
 func (p *Page) checksOf(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (c checks) {
 	c.Matters, c.Fields = p.matters(of, found, fields), fields
 	for i := range c.Matters {
@@ -193,7 +194,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	return p.Show("editor", v)
 }
 
-// writes loads the script of the editor for a kind of content. Plain text has no such script.
+// writes loads the editor script for a kind of content. Plain text has none.
 func (v *View) writes(kind string) {
 	switch kind {
 	case core.ContentHTML:
@@ -259,7 +260,7 @@ func (p *Page) themes() ([]option, error) {
 	return out, err
 }
 
-// changeOf returns the changes from a form of the editor. Fields that the form doesn't contain stay unchanged.
+// changeOf returns the changes from an editor form. Fields that the form doesn't contain stay unchanged.
 func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{
@@ -284,7 +285,7 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 			out["segment_id"] = segment
 			out["exclude_segment_ids"] = ticked(form, "outside.", c.ExcludeSegmentIDs)
 		}
-		if was, ok := form["archive_was"]; ok { // otherwise, the form has no box
+		if was, ok := form["archive_was"]; ok { // otherwise, the form has no checkbox
 			on := form["archive"] != ""
 			// Without a choice, the default applies, which depends on the segments.
 			if c.Archive != nil && on != *c.Archive || c.Archive == nil && on != (was != "") {
@@ -298,7 +299,7 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	return out
 }
 
-// ticked returns the ids whose checkboxes are checked: first the previous ones in their order, then the others.
+// ticked returns the ids whose checkboxes are checked: first those in before, in that order, then the others.
 func ticked(form map[string]string, prefix string, before []string) []string {
 	ids := []string{}
 	for _, id := range before {
@@ -387,8 +388,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "saved")
 }
 
-// ours reports whether a campaign contains what the same form sent earlier, without receiving the response. In that
-// case, no one else has saved it.
+// ours reports whether a campaign contains what the same form sent earlier in a request whose response was lost. In
+// that case, no one else has saved the campaign since.
 func (p *Page) ours(c *campaignPage) bool {
 	var lost []map[string]string
 	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {
@@ -434,14 +435,14 @@ func (c *campaignPage) overlay(change map[string]any) {
 	stored := c.clone()
 	b, err := json.Marshal(change)
 	if err == nil {
-		_ = json.Unmarshal(b, c) // the keys are those of the campaign
+		_ = json.Unmarshal(b, c) // the keys are the campaign's JSON names
 	}
 	was := *c
 	was.Archive = stored.Archive
 	c.archiveWas = new(was.Archived())
 }
 
-// ArchiveWas reports whether the archive box is checked without an unsaved choice.
+// ArchiveWas reports whether the archive checkbox is checked in the saved state.
 func (c *campaignPage) ArchiveWas() bool {
 	if c.archiveWas != nil {
 		return *c.archiveWas

@@ -24,7 +24,7 @@ func (o *Console) endpointRoutes(t *web.Table) {
 
 const apiEndpoints = "/api/admin/webhook-endpoints"
 
-// receiver is a webhook in the form of the API.
+// receiver is a webhook in the API's format.
 type receiver struct {
 	ID             string       `json:"id"`
 	TenantID       string       `json:"tenant_id"`
@@ -215,7 +215,7 @@ func (p *Page) showEndpoint(f filled, v View, test *core.EndpointTest) (web.HTML
 
 func (p *Page) endpointAgain(f filled, v View) (web.HTML, error) { return p.showEndpoint(f, v, nil) }
 
-// endpointOtherwise shows the page of a webhook after a failed action other than its form.
+// endpointOtherwise shows a webhook's page after an action other than its form failed.
 func (p *Page) endpointOtherwise(_ filled, v View) (web.HTML, error) {
 	return p.showEndpoint(filled{}, v, nil)
 }

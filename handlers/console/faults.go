@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// fieldNames holds the labels of the API's fields on pages. A field of a list element is found by its last part.
+// fieldNames maps API fields to their labels on pages. A field of a list element is found by the last part of its name.
 var fieldNames = map[string]string{
 	"agent_id":                 "Managed by (agent)",
 	"alt":                      "Alt text",
@@ -74,14 +74,14 @@ var fieldNames = map[string]string{
 	"window_end":               "Stop sending at (optional)",
 }
 
-// FieldName returns the page's label for a field of the API, or an empty string if there is none.
+// FieldName returns the page's label for an API field, or an empty string if there is none.
 func (p *Page) FieldName(field string) string {
 	label := p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
 	return strings.TrimSuffix(label, " (optional)") // both languages use this suffix
 }
 
-// faultText returns the message of an error in the language of the page. It finds a message with values by its format.
-// For example, in "name must have at most 200 characters.", it replaces the name of the field with the page's label.
+// faultText returns an error's message in the page's language. It looks up a message with values by its format. For
+// example, in "name must have at most 200 characters.", it replaces the name of the field with the page's label.
 func (p *Page) faultText(e *core.Error) string {
 	s := e.Sentence()
 	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
@@ -109,9 +109,8 @@ func (p *Page) faultText(e *core.Error) string {
 	return s.Text
 }
 
-// translated returns a message in the language of the page, or ok = false if there is no translation. A full message
-// can have its own translation, in addition to that of its format: "This address can't receive emails. Its status is
-// bounced."
+// translated returns a message in the page's language, or ok = false if there is no translation. A full message can
+// have its own translation, in addition to its format's: "This address can't receive emails. Its status is bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]
@@ -136,7 +135,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	return s.Text, false
 }
 
-// verbsOf returns the verbs of a format, one for each value.
+// verbsOf returns the verbs in a format, one for each value.
 func verbsOf(format string) (verbs []byte) {
 	for {
 		_, rest, ok := strings.Cut(format, "%")
@@ -150,7 +149,7 @@ func verbsOf(format string) (verbs []byte) {
 	}
 }
 
-// faultValue formats a value of a message for the page: a number, a time, a word, or another message.
+// faultValue formats a value in a message for the page: a number, a time, a word, or another message.
 func (p *Page) faultValue(value any) string {
 	switch v := value.(type) {
 	case core.Sentence:
@@ -168,8 +167,7 @@ func (p *Page) faultValue(value any) string {
 	return p.stateText(p.MappingFault(fmt.Sprint(value)))
 }
 
-// stateText returns a word of the API, such as scheduled, in the language of the page. An unknown word is returned
-// unchanged.
+// stateText returns an API word such as scheduled in the page's language. An unknown word is returned unchanged.
 func (p *Page) stateText(word string) string {
 	if _, known := words()[p.Lang][word]; known || word == "" {
 		return p.T(word)
@@ -180,7 +178,7 @@ func (p *Page) stateText(word string) string {
 	return word
 }
 
-// asSaid is a value that is printed unchanged by every verb of fmt.
+// asSaid is a value that every fmt verb prints unchanged.
 type asSaid string
 
 func (s asSaid) Format(w fmt.State, verb rune) {

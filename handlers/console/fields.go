@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// fieldChoice is a subscriber field in the form of the editor script.
+// fieldChoice is a subscriber field in the editor script's format.
 type fieldChoice struct {
 	Name     string `json:"name"`
 	Label    string `json:"label"`
@@ -31,7 +31,7 @@ func (all fieldChoices) String() string {
 	return string(b)
 }
 
-// Placeholder returns the placeholder of the field for a subject, with its fallback.
+// Placeholder returns the field's placeholder for a subject, with its fallback.
 func (o fieldChoice) Placeholder(p *Page) string {
 	switch {
 	case o.Name == "email":
@@ -44,8 +44,8 @@ func (o fieldChoice) Placeholder(p *Page) string {
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
 }
 
-// fieldChoices returns the fields that can be used in a text: those of the chosen lists, those that subscribers have,
-// and name and address. A field that the email already prints comes with its fallback.
+// fieldChoices returns the fields that an email can contain: those of the chosen lists, those that subscribers have,
+// and name and address. A field that the email already contains comes with its fallback.
 func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fieldChoices {
 	all := fieldChoices{}
 	add := func(name, label, fallback string) {
@@ -72,7 +72,7 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fiel
 	return append(all, fieldChoice{"email", p.T("Email address"), ""})
 }
 
-// pollChoices returns the polls of a campaign as fields of the text.
+// pollChoices returns a campaign's polls as fields to insert into its text.
 func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	for i := range c.Polls {
 		label := p.T("Poll: {{question}}", "question", c.Polls[i].Question)
@@ -81,7 +81,7 @@ func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	return all
 }
 
-// SubjectMenu returns the menu below the subject of a campaign. It inserts an emoji, or a field with its fallback.
+// SubjectMenu returns the menu below a campaign's subject. It inserts an emoji, or a field with its fallback.
 func (p *Page) SubjectMenu(fields fieldChoices) insertMenu {
 	m := insertMenu{Label: p.T("Insert field or emoji"), Into: "f-subject", Emoji: true}
 	for _, f := range fields {
@@ -106,8 +106,8 @@ func placeOf(f fieldChoice) int {
 }
 
 // sayField returns the text and the detail for a finding about a subscriber field, with the label that the page uses.
-// ok is false for other findings. If a field is missing for some subscribers, only that finding mentions the missing
-// fallback, and both texts of the other one are empty.
+// ok is false for other findings. If some subscribers lack the field, another finding already mentions the missing
+// fallback. In that case, text and detail are empty for the finding about the fallback.
 func (p *Page) sayField(of *campaignPage, f *core.CampaignFinding, fields []core.FieldCoverage) (
 	text, detail string, ok bool,
 ) {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// findingTexts holds texts for the findings of checks by code, written for authors. If the API's message says more,
-// it follows in a second line.
+// findingTexts maps the codes of findings to texts for authors. If the API's message says more, it follows on a second
+// line.
 var findingTexts = map[string]string{
 	"does_not_compile": "The text has a syntax error.",
 	"list_missing":     "Select a list to send to.",
@@ -59,7 +59,7 @@ var findingTexts = map[string]string{
 	"dns_unanswered": "Your domain couldn't be checked, because a DNS lookup failed. Try again later.",
 }
 
-// FindingText returns the text of a finding.
+// FindingText returns the text for a finding.
 func (p *Page) FindingText(f core.CampaignFinding) string {
 	if f.Message == noURL {
 		return p.T("A link or button has no URL. Enter one, or remove the link.")
@@ -96,7 +96,7 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	return ""
 }
 
-// hintsAtAPI reports whether the hint of a finding is for API clients.
+// hintsAtAPI reports whether a finding's hint is for API clients.
 func hintsAtAPI(f *core.CampaignFinding) bool {
 	return f.Code == "dkim_missing" || f.Code == "dmarc_misaligned" ||
 		f.Code == "postal_address_missing" && f.Where.Field == ""
@@ -105,22 +105,21 @@ func hintsAtAPI(f *core.CampaignFinding) bool {
 // matter is a finding as the page shows it: a text with details and a link for fixing it.
 type matter struct {
 	Text, Detail, Advice string
-	Line                 int      // line in HTML; the lines of other texts are not visible
+	Line                 int      // line in HTML; other editors show no lines
 	Bad                  bool     // whether it must be fixed before sending
 	Settled              bool     // whether the author has handled it, so that it is a hint instead of a warning
 	More                 []string // further findings of the same kind
 	Mend                 Link
 }
 
-// isOfDomain reports whether a finding is fixed with records of the sender domain.
+// isOfDomain reports whether a finding is about the DNS records of the sender domain.
 func isOfDomain(f *core.CampaignFinding) bool {
 	return slices.ContainsFunc([]string{"dkim_", "spf_", "dmarc_", "dns_"}, func(prefix string) bool {
 		return strings.HasPrefix(f.Code, prefix)
 	})
 }
 
-// matters returns the findings of a campaign's checks, errors first. Findings about the records of the sender domain
-// are combined.
+// matters returns the findings about a campaign, errors first. Findings about the sender domain's records are combined.
 func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (out []matter) {
 	domain := matter{Text: p.T("Your sender domain isn't fully set up. Emails may land in spam.")}
 	if p.May(core.ActionDomainPropose) {
@@ -176,7 +175,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 	return out
 }
 
-// serverMatters returns what is wrong with the server's setup for any campaign.
+// serverMatters returns problems with the server's setup, which affect every campaign.
 func (p *Page) serverMatters() (out []matter) {
 	if p.folder() {
 		no := matter{Text: p.T("No mail server is set up, so no one would receive this email."), Bad: true}
@@ -226,7 +225,7 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	return Link{}
 }
 
-// Matter returns the data of the shared template for a matter: the page and the matter.
+// Matter returns the data for the shared template: the page and a matter.
 func (p *Page) Matter(m matter) any {
 	return struct {
 		Page   *Page

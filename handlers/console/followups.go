@@ -9,8 +9,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// follows reports whether a campaign to such recipients of another one can be sent while the jobs of the other one are
-// in their current state. If not, it returns the time of the last retry, or 0 if it is unknown.
+// follows reports whether a follow-up to who can be sent, given the jobs of the campaign that it follows. If not, until
+// is the time of the last retry, or 0 if that is unknown.
 func follows(who string, jobs []jobRow) (until core.Instant, ok bool) {
 	ok = true
 	for i := range jobs {
@@ -41,7 +41,7 @@ func (p *Page) followFault(f *core.FollowUp) (string, error) {
 		"campaign", name, "at", p.When(until)), err
 }
 
-// NotYet says until when recipients who didn't open the campaign can't get another one. If they can, it returns "".
+// NotYet says when recipients who didn't open the campaign can get a follow-up. If they already can, it returns "".
 func (d *reportData) NotYet(p *Page) string {
 	switch {
 	case !d.Running():
@@ -65,7 +65,7 @@ func (p *Page) lookAtFollowed(d *sendData) error {
 	return err
 }
 
-// namingCampaigns replaces the IDs of the campaigns that a campaign refers to with their names.
+// namingCampaigns replaces, in an error message, the IDs of campaigns that a campaign refers to with their names.
 func (p *Page) namingCampaigns(fault, id string) (string, error) {
 	c, err := p.campaignOf(id)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Page) chooseSegment(campaign, segment string) (web.HTML, error) {
 		Method: http.MethodPatch, Path: campaignAPI(c.ID), Body: map[string]string{"segment_id": segment},
 		Header: map[string]string{"If-Match": c.Revision},
 	})
-	if _, _, ok := p.FaultOf(err); ok { // it was sent meanwhile, for example
+	if _, _, ok := p.FaultOf(err); ok { // for example, it was sent in the meantime
 		return p.Redirect(p.Path("segments", segment), "segment-created")
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ZoneCookie is the name of the cookie in which a script stores the browser's time zone (an IANA name).
+// ZoneCookie is the name of the cookie where a script stores the browser's time zone (an IANA name).
 const ZoneCookie = "newsletterd-zone"
 
 // zoneOf returns the browser's time zone, by default UTC.
@@ -26,7 +26,7 @@ func zoneOf(c *web.Call) *time.Location {
 	return zone
 }
 
-// browserZone returns the name of the browser's time zone, or an empty string if it is unknown.
+// browserZone returns the name of the browser's time zone, or an empty string if that is unknown.
 func (p *Page) browserZone() string {
 	zone := zoneOf(p.Call).String()
 	if k, err := p.Request.Cookie(ZoneCookie); zone == "UTC" && (err != nil || k.Value != zone) { // unknown
@@ -35,7 +35,7 @@ func (p *Page) browserZone() string {
 	return zone
 }
 
-// format holds the number and date formats of a language.
+// format holds a language's number and date formats.
 type format struct {
 	thousands, decimal string
 	percent            string // suffix of a number
@@ -69,7 +69,7 @@ func (p *Page) Number(n int64) string {
 	return sign + digits
 }
 
-// Percent formats a part of a whole with one decimal, or as "–" if whole is 0. Only the whole is 100%.
+// Percent formats a part of a whole with one decimal, or as "–" if whole is 0. Only the whole is shown as 100%.
 func (p *Page) Percent(part, whole int64) string {
 	if whole <= 0 {
 		return "–"

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// filled holds the values of a form: those of a record, or submitted values that were refused.
+// filled holds the values of a form: a record's, or submitted values that were refused.
 type filled struct {
 	values map[string]string
 	at     string            // name of the field with an error, as in the form
@@ -21,7 +21,7 @@ type filled struct {
 	marked *bool             // whether one of the wrong inputs has the focus
 }
 
-// recordValues returns the values of a form for a record: its texts and checkboxes, by their names in the API.
+// recordValues returns a record's strings and booleans as form values, keyed by their API names.
 func recordValues(record any) map[string]string {
 	values := map[string]string{}
 	v := reflect.Indirect(reflect.ValueOf(record))
@@ -37,7 +37,7 @@ func recordValues(record any) map[string]string {
 	return values
 }
 
-// Value returns the value of an input.
+// Value returns an input's value.
 func (f filled) Value(name string) string { return f.values[name] }
 
 // On reports whether a checkbox is checked.
@@ -51,7 +51,7 @@ func (f filled) Wrong(name string) string {
 	return f.text
 }
 
-// Mark returns an input with its error. The first such input of a page gets the focus.
+// Mark returns an input with its error. The first such input on a page gets the focus.
 func (f filled) Mark(in field) field {
 	in = in.Blame(f.Wrong(in.Name))
 	if in.Wrong != "" && f.marked != nil {
@@ -60,7 +60,7 @@ func (f filled) Mark(in field) field {
 	return in
 }
 
-// tickWord returns the value of a checkbox: "1" if it is checked.
+// tickWord returns a checkbox's value: "1" if it is checked.
 func tickWord(on bool) string {
 	if on {
 		return "1"
@@ -92,7 +92,7 @@ func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error))
 	return show(f, View{Fault: text, Status: status})
 }
 
-// sent returns the values of a form with the given names, as the body of an API request.
+// sent returns the form values with the given names, as the body of an API request.
 func (p *Page) sent(names ...string) map[string]any {
 	body := map[string]any{}
 	for _, name := range names {
@@ -101,7 +101,7 @@ func (p *Page) sent(names ...string) map[string]any {
 	return body
 }
 
-// sentTexts returns the texts of a form that Input, the body of an API operation, accepts under the same names.
+// sentTexts returns the form values for the string fields of Input, the body of an API operation, under the same names.
 func sentTexts[Input any](p *Page) map[string]any {
 	body := map[string]any{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Input]()) {
@@ -150,7 +150,7 @@ func asciiHost(text string) string {
 	return text
 }
 
-// all reads a list of the API to its end, but at most most records.
+// all reads an API list to its end, but no more than most records.
 func all[T any](p *Page, path string, q url.Values, most int) (found []T, err error) {
 	for {
 		var some []T
@@ -162,7 +162,7 @@ func all[T any](p *Page, path string, q url.Values, most int) (found []T, err er
 	}
 }
 
-// tab is an entry of a tab bar.
+// tab is an entry in a tab bar.
 type tab struct {
 	Link
 	Here bool

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// growth holds the growth of one list, or of all lists of a tenant.
+// growth holds the growth of one list, or of all the tenant's lists.
 type growth struct {
 	Days    int
 	Ranges  []tab
@@ -34,7 +34,7 @@ func (g growth) Line() chart {
 	return c
 }
 
-// growthRanges lists the periods in days for which a page can show the growth.
+// growthRanges lists the periods in days that a page can show the growth for.
 var growthRanges = []int{30, 90, 365}
 
 // growthOf adds up the growth of lists over the number of days in the query.
@@ -131,8 +131,7 @@ func (p *Page) Signed(n int64) string {
 	return p.Number(n)
 }
 
-// Lately describes the change of a figure over the days of the chart. If the change is unknown, it returns the text in
-// otherwise.
+// Lately describes how a figure changed over the days of the chart. If the change is unknown, it returns otherwise.
 func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	if !g.Known {
 		return otherwise
@@ -159,7 +158,7 @@ func (o *Console) list(p *Page) (web.HTML, error) {
 	return p.showList("list", &l, v, filled{}, g)
 }
 
-// reasonRow is a reason for which people unsubscribed from a list.
+// reasonRow is a reason why people unsubscribed from a list.
 type reasonRow struct {
 	Reason    string       `json:"reason"`
 	Leavers   int64        `json:"leavers"`
@@ -190,7 +189,7 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 		rows)
 }
 
-// Reason returns the text of a reason for unsubscribing, in the words of the unsubscribe page.
+// Reason returns the text of a reason for unsubscribing, worded as on the unsubscribe page.
 func (p *Page) Reason(word string) string {
 	for _, r := range (&page.Style{Lang: p.Lang}).Words().Reasons() {
 		if r.Word == word {
@@ -206,7 +205,7 @@ func (p *Page) Reason(word string) string {
 	return word
 }
 
-// PeopleOn returns the URL of the people on a list in a state.
+// PeopleOn returns the URL of the people on a list who have the status.
 func (p *Page) PeopleOn(l *core.CountedList, status string) string {
 	return p.Path("people") + "?" + url.Values{"list": {l.ID}, "status": {status}}.Encode()
 }

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// importColumn is a column of a file with its mapping.
+// importColumn is a column in a file with its mapping.
 type importColumn struct {
 	Name, Use, Becomes string
 	Dates              string // order of day and month in a column of dates
@@ -103,7 +103,7 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 }
 
-// isList reports whether the columns are those of a list of people without a header, in which lines are recognized.
+// isList reports whether the columns are those recognized in a list of people without a header.
 func (d *importData) isList() bool {
 	return slices.EqualFunc(d.Columns, core.PeopleColumns, func(c importColumn, name string) bool {
 		return c.Name == name
@@ -117,10 +117,10 @@ func (d *importData) Listed() bool {
 		!slices.ContainsFunc(d.Columns, func(c importColumn) bool { return c.Wrong != "" })
 }
 
-// sampleLength is the number of characters shown of a value.
+// sampleLength is the number of characters that are shown of a value.
 const sampleLength = 80
 
-// shortened returns the beginning of a long text.
+// shortened returns the beginning of a long string.
 func shortened(s string) string {
 	if r := []rune(s); len(r) > sampleLength {
 		return strings.TrimRight(string(r[:sampleLength-1]), " ") + "…"
@@ -155,7 +155,7 @@ func (d *importData) ColumnTables(p *Page) (all []columnTable) {
 	return []columnTable{used, left}
 }
 
-// Names lists the names of the columns.
+// Names lists the columns' names.
 func (t columnTable) Names() string {
 	var names []string
 	for i := range t.Columns {
@@ -206,7 +206,7 @@ func (d *importData) saidByName(c *importColumn, known, own string) string {
 	return ""
 }
 
-// asked returns the list field with the name of a column, or an empty string.
+// asked returns the list field that has the column's name, or an empty string.
 func (d *importData) asked(c *importColumn, own string) string {
 	for _, f := range d.List.Fields {
 		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
@@ -257,7 +257,7 @@ func (c *importColumn) value() string {
 	return keepColumn
 }
 
-// ownName returns the name of a column in a form allowed in placeholders, if possible.
+// ownName converts a column's name to a form allowed in placeholders, if possible.
 func ownName(column string) string {
 	if name := strings.ToLower(strings.Join(strings.Fields(column), "_")); core.IsFieldName(name) {
 		return name
@@ -282,8 +282,8 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// evidenceColumn is the use of a column with evidence of consent. ambiguousDates stands for dates in which the day can
-// be the first or the second number.
+// evidenceColumn is the use of columns with evidence of consent. ambiguousDates stands for dates whose day can be the
+// first or the second number.
 const (
 	evidenceColumn = "evidence"
 	ambiguousDates = "ambiguous"

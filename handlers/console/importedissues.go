@@ -37,7 +37,7 @@ func (o *Console) importedIssues(p *Page) (web.HTML, error) {
 	}
 	return p.showList("list-issues", &l, View{}, filled{}, struct {
 		Issues  []core.ImportedIssue
-		Archive string // URL to which a slug is added; empty: not public
+		Archive string // URL prefix for a slug; empty: not public
 		Pager   pager
 	}{issues, links.Issues, p.Pager(next)})
 }

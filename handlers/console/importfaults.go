@@ -7,14 +7,14 @@ import (
 	"newsletterd/core"
 )
 
-// lineFault is a line of a file with an error.
+// lineFault is a line in a file with an error.
 type lineFault struct {
 	Line  int64  `json:"line"`
 	File  string `json:"file"` // in an archive; empty if there is only one
 	Error string `json:"error"`
 }
 
-// separator returns the separator of CSV files in the spreadsheet programs of the page's language.
+// separator returns the CSV separator that spreadsheet programs use in the page's language.
 func (p *Page) separator() string {
 	if p.Lang == "de" {
 		return "semicolon"
@@ -22,8 +22,8 @@ func (p *Page) separator() string {
 	return "comma"
 }
 
-// lineFaults holds the formats of line errors with functions for their values. Nil means the same as for other
-// errors. The import stores the errors as text, so their values are parsed from it.
+// lineFaults maps the formats of line errors to functions that describe the error. A nil function means that faultText
+// describes it. The import stores each error as text, so the values are parsed from that text.
 var lineFaults = []struct {
 	format string
 	say    func(p *Page, values []string) string
@@ -68,7 +68,7 @@ var lineFaults = []struct {
 	{"%s must have at most %d levels of nesting.", nil},
 }
 
-// FaultOfLine describes the error in a line of a file.
+// FaultOfLine describes the error in a file's line.
 func (p *Page) FaultOfLine(f lineFault) string {
 	text := f.Error
 	if at := strings.LastIndex(text, " ("); at >= 0 && strings.HasSuffix(text, ")") && !strings.Contains(text[at:], `"`) {
@@ -90,7 +90,7 @@ func (p *Page) FaultOfLine(f lineFault) string {
 	return p.faultText(&core.Error{Message: text})
 }
 
-// valuesOf returns the values in a text with the given format, or ok = false if the text has another format.
+// valuesOf returns the values in text with the given format, or ok = false if text has another format.
 func valuesOf(format, text string) (values []string, ok bool) {
 	format = strings.ReplaceAll(format, "%q", `"%s"`)
 	for {
@@ -118,7 +118,7 @@ func valuesOf(format, text string) (values []string, ok bool) {
 	}
 }
 
-// mappingFaults holds the formats of errors in the names of a file's columns, as lineFaults does for lines.
+// mappingFaults is like lineFaults, for errors in a file's column names.
 var mappingFaults = []struct {
 	format string
 	say    func(p *Page, values []string) string
@@ -138,7 +138,7 @@ var mappingFaults = []struct {
 	}},
 }
 
-// MappingFault describes an error in the names of a file's columns. It returns other texts unchanged.
+// MappingFault describes an error in a file's column names. It returns other text unchanged.
 func (p *Page) MappingFault(text string) string {
 	for _, f := range mappingFaults {
 		if values, ok := valuesOf(f.format, text); ok {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedPosts holds the posts of an export for the page of the import.
+// importedPosts holds the posts from an export, for the import's page.
 type importedPosts struct {
 	Shown   []core.ImportedPost // the first posts
 	All     int64
@@ -18,31 +18,31 @@ type importedPosts struct {
 	More    bool   // whether there are posts that are not shown
 	Issues  int64  // number of posts that are issues
 	Second  bool   // whether another person has to import them
-	Moves   bool   // whether their old addresses lead to the issues
+	Moves   bool   // whether their old URLs lead to the issues
 	Archive string // URL of the archive; empty: not public
-	Below   string // URL of the archive to which the slug of an issue is added; empty: not public
+	Below   string // URL prefix for the slug of an issue; empty: not public
 	Site    field  // address of the old site
 	Paid    bool   // whether there are posts for paid subscribers
 	Adds    bool   // whether the page has a form to import posts, or to change the address of their site
 	Choose  bool   // whether posts can be chosen
 
 	Copies core.PictureCounts
-	Failed []core.ImportedPicture // the first pictures that could not be copied
+	Failed []core.ImportedPicture // the first images that could not be copied
 }
 
 // Tried returns the number of images that were copied or failed to copy.
 func (b *importedPosts) Tried() int64 { return b.Copies.Stored + b.Copies.Failed }
 
-// Wanted returns the number of pictures to copy.
+// Wanted returns the number of images to copy.
 func (b *importedPosts) Wanted() int64 { return b.Tried() + b.Copies.Waiting }
 
-// Numbers of posts, and of pictures that could not be copied, on the page of an import.
+// Numbers of posts, and of images that could not be copied, on an import's page.
 const (
 	shownPosts    = 500
 	shownPictures = 50
 )
 
-// postsOf returns the posts of an import, or nil if it has none or they are no longer stored.
+// postsOf returns an import's posts, or nil if it has none or they are no longer stored.
 func (p *Page) postsOf(d *importData) *importedPosts {
 	j := &d.ImportJob
 	var all []core.ImportedPost
@@ -82,7 +82,7 @@ func (p *Page) postsOf(d *importData) *importedPosts {
 	return posts
 }
 
-// siteField returns the question for the address of the site from which the posts of an import come.
+// siteField returns the input for the URL of the site that an import's posts come from.
 func (p *Page) siteField(d *importData) field {
 	f := field{
 		Name: "site", Label: p.T("URL of your old site"), Value: string(d.Site), Type: "text", Mode: "url", Max: 2000,
@@ -99,14 +99,14 @@ func (p *Page) siteField(d *importData) field {
 	return f
 }
 
-// Polls reports whether the page of an import regularly reloads its state. It doesn't while it shows a form, because
+// Polls reports whether an import's page regularly reloads its state. It doesn't while it shows a form, because
 // reloading would discard what a visitor has entered.
 func (d *importData) Polls() bool { return d.Live || d.copying() }
 
 // copying reports whether the page shows the progress of copying images.
 func (d *importData) copying() bool { return !d.Open && d.Copies.Waiting > 0 }
 
-// PictureReason returns the text for the reason why a picture could not be copied.
+// PictureReason returns the text for the reason why an image could not be copied.
 func (p *Page) PictureReason(reason string) string {
 	switch reason {
 	case core.PictureNotFound:
@@ -135,7 +135,7 @@ func (p *Page) PictureReason(reason string) string {
 	return p.T("The server didn't respond")
 }
 
-// retryPictures retries the pictures that couldn't be copied.
+// retryPictures retries the images that couldn't be copied.
 func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 	var j struct {
 		core.ImportJob
@@ -154,7 +154,7 @@ func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
-// importPosts adds the posts of an export to the archive, or removes them.
+// importPosts adds the posts from an export to the archive, or removes them.
 func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	d, v, err := p.importView()
 	if err != nil {
@@ -182,9 +182,9 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", d.ID), notice)
 }
 
-// addPosts adds the chosen posts to the archive. Of those that the page doesn't show, it adds those that were published
-// for everyone, and others only if the form says so. known is the site of the import so far. It returns the notice for
-// the next page, or "".
+// addPosts adds the chosen posts to the archive. Of the posts that the page doesn't show, it adds public ones, and
+// others only if the form says so. known is the site stored with the import. addPosts returns the notice for the next
+// page, or "".
 func (p *Page) addPosts(known core.OldSite) (notice string, err error) {
 	in := core.PostsInput{
 		Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != "", Site: core.OldSite(p.Form["site"]),
@@ -223,8 +223,8 @@ func anyIssue(posts []core.ImportedPost) bool {
 	return slices.ContainsFunc(posts, func(p core.ImportedPost) bool { return p.Issue != "" })
 }
 
-// Ticked reports whether a post of the page is chosen. Until the visitor submits the form with the posts, these are the
-// posts that are chosen by default.
+// Ticked reports whether a post on the page is chosen. Before the form with the posts is submitted, the default choice
+// applies.
 func (p *Page) Ticked(post *core.ImportedPost) bool {
 	if p.Form["chosen"] != "" {
 		return p.Form["post."+strconv.FormatInt(post.No, 10)] != ""

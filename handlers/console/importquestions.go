@@ -8,16 +8,16 @@ import (
 // agreedSuppress is the answer that no one in the file may be emailed.
 const agreedSuppress = "suppress"
 
-// agreedLeft stands for the answer if no one in the file is a subscriber.
+// agreedLeft is the answer if no one in the file is a subscriber.
 const agreedLeft = "left"
 
-// statusColumn is the mapping of a column with the subscription status, and tagsColumn that of a column with tags.
+// statusColumn and tagsColumn are the mappings of columns with the subscription status and with tags.
 const (
 	statusColumn = "status"
 	tagsColumn   = "tags"
 )
 
-// openColumn is the choice for a column in question until someone decides. It isn't a mapping.
+// openColumn is the choice for a column in question until the visitor decides. It isn't a mapping.
 const openColumn = "?"
 
 // importQuestion is a column that may contain the subscription status, with the cells that mean unsubscribed.
@@ -38,7 +38,7 @@ func (d *importData) question(column string) *importQuestion {
 	return nil
 }
 
-// asks returns the text of the question about a column, or an empty string.
+// asks returns the question about a column as text, or an empty string.
 func (d *importData) asks(p *Page, column string) string {
 	q := d.question(column)
 	if q == nil {
@@ -60,7 +60,7 @@ func (d *importData) asks(p *Page, column string) string {
 		"unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
 }
 
-// markOpen marks columns in question for which nothing is chosen, and reports whether there are any.
+// markOpen marks columns in question without a choice, and reports whether there are any.
 func (d *importData) markOpen(text string) (open bool) {
 	for i := range d.Columns {
 		if c := &d.Columns[i]; c.Value == openColumn {

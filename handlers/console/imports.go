@@ -138,7 +138,7 @@ type countedRow struct {
 	N    int64
 }
 
-// resultRow is a number in the result of an import.
+// resultRow is a number in an import's result.
 type resultRow struct {
 	countedRow
 	Link string // page with the people it counts; empty if there is none
@@ -151,7 +151,7 @@ func (p *Page) importPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// importView returns the import of a page and its View. Call readImport before it is shown.
+// importView returns the import of a page and its View. Call readImport before showing it.
 func (p *Page) importView() (d *importData, v View, err error) {
 	d = &importData{}
 	if _, err = p.Get(p.importPath(), nil, d); err != nil {
@@ -207,7 +207,7 @@ func (p *Page) readImport(d *importData) {
 	if d.Status != core.ImportUploading {
 		d.Blog = p.postsOf(d)
 	}
-	tried := d.DryRun && d.Status == core.ImportCancelled               // and it had no effect
+	tried := d.DryRun && d.Status == core.ImportCancelled               // it had no effect
 	if d.Status == core.ImportCompleted && d.Rows == 0 && d.Posts > 0 { // an export without people
 		return
 	}
@@ -233,7 +233,7 @@ func (p *Page) readImport(d *importData) {
 		Hint: p.T("Required for people who agreed: where and when they did. Kept as proof on each person's page."),
 	}.Like(p.T("Example: paper list at the spring market 2026"))
 	if d.Status == core.ImportUploaded {
-		if d.Source == "import "+d.Name { // the default of the API
+		if d.Source == "import "+d.Name { // the API's default
 			d.From.Value = p.T("Import: {{file}}", "file", d.Name)
 		}
 		if d.isList() { // the name of pasted text proves nothing
@@ -247,7 +247,7 @@ func (p *Page) readImport(d *importData) {
 	}
 }
 
-// countedRows returns the numbers of an import with their labels.
+// countedRows returns an import's numbers with their labels.
 func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add := func(text string, n int64, link string) {
 		if n > 0 {
@@ -285,8 +285,7 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	return rows
 }
 
-// DropsFields reports whether the import found people who aren't subscribers in a file with fields, which aren't stored
-// for these people.
+// DropsFields reports whether the import drops fields because some people in the file aren't subscribers.
 func (d *importData) DropsFields() bool {
 	return d.Unsubscribed+d.Bounced+d.Complained+d.Suppressed > 0 && slices.ContainsFunc(d.Columns,
 		func(c importColumn) bool { return c.Use == "preference" || c.Use == "preferences" })

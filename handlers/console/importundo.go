@@ -12,7 +12,7 @@ type undoData struct {
 	core.ImportJob
 
 	Rows   []plannedRow
-	Issues bool // whether posts of the file are in the archive
+	Issues bool // whether posts from the file are in the archive
 	Remove bool // whether the undo removes people
 	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64

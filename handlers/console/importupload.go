@@ -23,7 +23,7 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 	return p.uploadForm(uploadTo{List: p.Query("list")}, nil)
 }
 
-// uploadTo is the list for the people of an upload.
+// uploadTo is the list that an upload adds people to.
 type uploadTo struct {
 	List string // id
 	Name string // name of the tenant's first list, which the upload creates
@@ -33,7 +33,7 @@ type uploadTo struct {
 	People string // people who were entered as text
 }
 
-// uploadForm shows the form for uploading a file. fault is the error of a previous upload.
+// uploadForm shows the form for uploading a file. fault is the error from a previous upload.
 func (p *Page) uploadForm(to uploadTo, fault error) (web.HTML, error) {
 	v := View{
 		Title: p.T("Import people"), Within: p.withinImports(),
@@ -57,11 +57,11 @@ func (p *Page) uploadForm(to uploadTo, fault error) (web.HTML, error) {
 	return p.Show("new-import", v)
 }
 
-// Limits of a form with a file.
+// Limits for a form with a file.
 const (
 	maxUploadParts = 10
-	maxUploadField = 4 << 10                // maximum number of bytes of a field
-	maxUploadText  = 256 << 10              // maximum number of bytes of people who are entered as text
+	maxUploadField = 4 << 10                // maximum size of a field in bytes
+	maxUploadText  = 256 << 10              // maximum size in bytes of people who are entered as text
 	maxUploadHead  = maxUploadText + 64<<10 // maximum number of bytes before the file
 	uploadStep     = 64 << 10               // number of bytes after which the deadline is extended
 	maxFileName    = 200

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// kindRoutes adds the routes of the page that converts a campaign's content to another kind.
+// kindRoutes adds the routes for the page that converts a campaign's content to another kind.
 func (o *Console) kindRoutes(t *web.Table) {
 	o.get(t, "/campaigns/:id/kind", core.ActionCampaignWrite, o.askKind,
 		"The console: confirm converting a campaign to HTML or Markdown")
@@ -123,7 +123,7 @@ func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 		}
 		return mail.HTML, nil
 	}
-	// The line that ends the text of an email. The footer after it is generated for each subscriber.
+	// This line ends the text of an email. The footer after it is generated for each subscriber.
 	text, _, _ := strings.Cut(mail.Text, "\n-- \n")
 	return strings.TrimSpace(text) + "\n", nil
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// question is a field of a list in the form.
+// question is a list field in the form.
 type question struct {
 	No                int
 	Name, Label, Type string
@@ -99,8 +99,7 @@ func (p *Page) sentQuestions() (all []question) {
 	return all
 }
 
-// fieldsOf converts the fields of the form to those of a list. at converts the name of an API field to that of the
-// form.
+// fieldsOf converts form fields to list fields. at converts the name of an API field to the form's name.
 func fieldsOf(questions []question) (fields core.Fields, at func(string) string) {
 	fields = core.Fields{}
 	var numbers []int
@@ -139,7 +138,7 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 	}
 }
 
-// fieldName derives the name of a field from its label: it keeps letters and digits, and replaces everything else with
+// fieldName derives a field's name from its label: it keeps letters and digits, and replaces everything else with
 // underscores.
 func fieldName(label string, taken map[string]bool) string {
 	const most = 30

@@ -90,7 +90,7 @@ func (*Page) Languages() (all []option) {
 	return all
 }
 
-// newList shows and saves the form of a new list.
+// newList shows and saves the form for a new list.
 func (o *Console) newList(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
 		v.Title, v.State = p.T("New list"), p.T("People subscribe to a list. You can send a campaign to one or more "+
@@ -138,7 +138,7 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	return p.Show(name, v)
 }
 
-// theList reads the list in the path. A list of another tenant is not found.
+// theList reads the list in the path. Another tenant's list is not found.
 func (p *Page) theList() (l core.CountedList, err error) {
 	_, err = p.Get(apiLists+"/"+url.PathEscape(p.Param("id")), nil, &l)
 	if err == nil && l.TenantID != p.Tenant.ID {
@@ -147,7 +147,7 @@ func (p *Page) theList() (l core.CountedList, err error) {
 	return l, err
 }
 
-// changeList sends changes of a list to the API and redirects to a page of the list.
+// changeList sends changes to a list to the API and redirects to a page of the list.
 func (p *Page) changeList(l *core.CountedList, body any, page string, show func(filled, View) (web.HTML, error)) (
 	web.HTML, error,
 ) {
@@ -157,11 +157,11 @@ func (p *Page) changeList(l *core.CountedList, body any, page string, show func(
 	return p.Redirect(p.Path("lists", l.ID, page), p.savedTexts())
 }
 
-// listLinks holds the public pages of a list.
+// listLinks holds the links to a list's public pages.
 type listLinks struct {
 	Page, Archive, Feed string
-	Issues              string // URL of the archive to which the slug of any issue is added
-	Code                string // HTML of a form for another site
+	Issues              string // URL prefix for the slug of an issue
+	Code                string // HTML of the signup form for other sites
 }
 
 // listForm shows how people can subscribe to a list: its page, the embed code and the archive.
@@ -177,7 +177,7 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 	return p.showList("list-form", &l, View{}, filled{}, links)
 }
 
-// linksOf returns the public URLs of a list.
+// linksOf returns a list's public URLs.
 func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	var form struct {
 		HTML    string `json:"html"`
@@ -210,7 +210,7 @@ func actionOf(code string) string {
 	return ""
 }
 
-// listSettings shows and saves the settings of a list.
+// listSettings shows and saves a list's settings.
 func (o *Console) listSettings(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -265,7 +265,7 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 // mostPublic is the maximum number of campaigns that wouldBePublic returns.
 const mostPublic = 20
 
-// publicSoon is what everyone can read once the archive of a list is turned on.
+// publicSoon holds what becomes public when a list's archive is turned on.
 type publicSoon struct {
 	Campaigns  []*campaignPage // sent or being sent, newest first
 	More       bool            // whether there may be other campaigns
@@ -276,7 +276,7 @@ type publicSoon struct {
 // Any reports whether there is anything to read.
 func (s publicSoon) Any() bool { return len(s.Campaigns) > 0 || s.More || s.Issues > 0 }
 
-// wouldBePublic returns what everyone can read once the archive of a list is turned on.
+// wouldBePublic returns what becomes public when a list's archive is turned on.
 func (p *Page) wouldBePublic(l *core.List) (soon publicSoon, err error) {
 	if l.Archive {
 		return soon, nil
@@ -298,7 +298,7 @@ func (p *Page) wouldBePublic(l *core.List) (soon publicSoon, err error) {
 	return soon, nil
 }
 
-// addPublic adds the campaigns in a state that the archive of a list would show.
+// addPublic adds the campaigns in a state that the list's archive would show.
 func (p *Page) addPublic(soon *publicSoon, l *core.List, state core.CampaignState) error {
 	q := p.ofTenant("list_id", l.ID, "state", string(state), "limit", "100")
 	for range 5 {
@@ -353,8 +353,8 @@ func (o *Console) listDelete(p *Page) (web.HTML, error) {
 }
 
 // firstList creates the list that an upload names. If the tenant already has a list with this name, for example because
-// the form was submitted twice, it takes that list. It returns core.ErrProofOld before it creates a list for an upload
-// that would be refused.
+// the form was submitted twice, firstList uses that list. If the visitor's sign-in is too old for the upload, it
+// returns core.ErrProofOld and creates nothing.
 func (p *Page) firstList(to *uploadTo) error {
 	if err := p.fresh(); err != nil {
 		return err

@@ -31,7 +31,7 @@ type logoData struct {
 
 func (o *Console) logo(p *Page) (web.HTML, error) { return p.showLogo(nil) }
 
-// showLogo shows the logo as emails contain it, and the newest images to choose from.
+// showLogo shows the logo as it appears in emails, and the newest images to choose from.
 func (p *Page) showLogo(fault error) (web.HTML, error) {
 	var found []core.MediaView
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
@@ -98,7 +98,8 @@ func (p *Page) plateLogo() error {
 	return p.setLogo("brand_logo_url", made.URL)
 }
 
-// setLogo stores the URL of a logo in a field of the tenant. Without a logo there is none for dark backgrounds either.
+// setLogo stores the URL of a logo in a field of the tenant. Removing the logo also removes the one for dark
+// backgrounds.
 func (p *Page) setLogo(field, address string) error {
 	body := map[string]any{field: address}
 	if field == "brand_logo_url" && address == "" {
@@ -107,7 +108,7 @@ func (p *Page) setLogo(field, address string) error {
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
-// logoSet responds to a form of the page.
+// logoSet responds to a form on the page.
 func (p *Page) logoSet(err error) (web.HTML, error) {
 	if err != nil {
 		return p.showLogo(err)
@@ -141,7 +142,7 @@ func (p *Page) uploadLogo(field string) (web.HTML, error) {
 	return p.logoSet(ofLogo(err, field))
 }
 
-// ofLogo returns err with the field of the logo instead of that of the uploaded file. The page has a form for each.
+// ofLogo returns err with the logo's field instead of the uploaded file's, because the page has a form for each logo.
 func ofLogo(err error, field string) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Field == "file" {
 		return fault.On(field)

@@ -24,7 +24,7 @@ func (p *Page) LooksTabs() []tab {
 		Link{p.T("Templates"), p.Path("looks", "templates")})
 }
 
-// fileForm adds the handler for a form with a file. fn streams the body of the request.
+// fileForm adds the handler for a form with a file. fn streams the request body.
 func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,

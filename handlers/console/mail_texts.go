@@ -47,7 +47,7 @@ var kindOfMail = map[string]string{
 // wordings holds the texts of emails to subscribers: the custom ones of a list or tenant, and the inherited ones.
 type wordings struct {
 	own      *core.MailTexts
-	general  core.MailTexts // texts of the tenant, if own are those of a list
+	general  core.MailTexts // texts of the tenant, if own holds a list's texts
 	language string
 	list     string // name of the list; empty on the tenant's page
 }
@@ -69,7 +69,7 @@ func (p *Page) inherited(w *wordings, name string) core.MailText {
 	return core.MailText{Subject: cmp.Or(general.Subject, is.Subject), Text: cmp.Or(general.Text, is.Text)}
 }
 
-// mailTextValues returns the texts for a form. For an email without a custom text, it is the default.
+// mailTextValues returns the texts for a form. An email without a custom text has the default.
 func (p *Page) mailTextValues(w *wordings) map[string]string {
 	values := map[string]string{}
 	for name, kind := range kindOfMail {
@@ -80,7 +80,7 @@ func (p *Page) mailTextValues(w *wordings) map[string]string {
 	return values
 }
 
-// previewMail responds with an email for a frame: with the text of the form, or the stored one.
+// previewMail responds with an email for a frame: with the text in the form, or the stored one.
 func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	own := p.inherited(w, name)
 	if p.IsForm() {
@@ -99,11 +99,11 @@ func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	return p.showMail(shownMail{HTML: html})
 }
 
-// lines converts the line breaks of a form to LF.
+// lines converts the line breaks in a form's text to LF.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // sentMailTexts returns the texts in the submitted form. A text that equals the default doesn't count as custom, so
-// that it changes with the language. The value "reset" is the name of an email whose default is restored.
+// that it changes with the language. The form value "reset" names an email to restore to its default.
 func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	texts := map[string]core.MailText{}
 	for _, k := range p.mailKinds() {
@@ -125,7 +125,7 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	return texts
 }
 
-// savedTexts returns the key of the notice after a form that may have reset a text.
+// savedTexts returns the notice key for a form that may have reset a text.
 func (p *Page) savedTexts() string {
 	if p.Form["reset"] != "" {
 		return "text-reset"
@@ -154,7 +154,8 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 	return p.changeList(&l, map[string]any{"mail_texts": p.sentMailTexts(&w)}, "mails", show)
 }
 
-// mailPreviewed returns the email that a frame requests, or an empty string if the page itself is requested.
+// mailPreviewed returns the name of the email that a frame requests, or an empty string if the page itself is
+// requested.
 func (p *Page) mailPreviewed() string {
 	name := cmp.Or(p.Form["preview"], p.Query("preview"))
 	if kindOfMail[name] == "" {
@@ -168,7 +169,7 @@ type mailTextsPart struct {
 	Form   filled
 	Kinds  []mailKind
 	May    bool
-	Fields fieldChoices // that the texts can contain
+	Fields fieldChoices // fields that the texts can contain
 
 	Subject, Text, Insert, Save, Preview, Reset, Default string
 }

@@ -53,8 +53,8 @@ func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 // InboxOf returns the inbox entry of an email from its parts.
 func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
-// preview responds with an email for a frame: unchanged, without images, without its stylesheet, with its shares of
-// clicks, or as text.
+// preview responds with an email for a frame: unchanged, without images, without its stylesheet, with each link's share
+// of clicks, or as text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
 	if as := p.Query("as"); as != "" {
@@ -112,18 +112,18 @@ func (p *Page) framed(page string) (web.HTML, error) {
 // styleElement matches a stylesheet in an email, which GMX and others remove.
 var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
 
-// prefersDark matches the media feature with which an email's stylesheet selects dark mode.
+// prefersDark matches the media feature that selects dark mode in an email's stylesheet.
 var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
 
-// pictureAddress matches the attribute with the URL of an image or background image in a tag of an email.
+// pictureAddress matches the attribute of an email's tag that has the URL of an image or background image.
 var pictureAddress = regexp.MustCompile(
 	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
 
-// backgroundImage matches an image in a style.
+// backgroundImage matches an image in a CSS declaration.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 
-// withoutPictures returns an email as clients without images show it. It removes the URLs of images instead of blocking
-// the requests.
+// withoutPictures returns an email as clients without images show it. It removes image URLs instead of blocking the
+// requests.
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")
@@ -139,7 +139,7 @@ func inDark(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
 }
 
-// textPage returns a page that shows a text unchanged.
+// textPage returns a page that shows text unchanged.
 func textPage(text string) string {
 	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
 		`body{margin:16px;font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}` +

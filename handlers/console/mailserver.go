@@ -16,13 +16,13 @@ import (
 // mailServerPath is the path of the page for the server's own mail server, without OperatorPath.
 const mailServerPath = "/mail-server"
 
-// mailServerRoutes adds the routes of the page for the server's own mail server, which a server administrator sets.
+// mailServerRoutes adds the routes for the page where server administrators set the server's own mail server.
 func (o *Console) mailServerRoutes(t *web.Table) {
 	o.operatorGet(t, mailServerPath, o.mailServer, "The console: the mail server")
 	o.operatorPost(t, mailServerPath, o.setMailServer, "The console: set the mail server")
 }
 
-// ownServer is the ID of the preset for servers of other providers.
+// ownServer is the ID of the preset for other providers' servers.
 const ownServer = "own"
 
 // preset holds the initial form values for an email provider. docs/mail-server.md has the sources.
@@ -37,7 +37,7 @@ type preset struct {
 	Note           string // warning about common mistakes
 }
 
-// presets returns the providers to choose from, in the order of the page.
+// presets returns the providers to choose from, in page order.
 func (p *Page) presets() []preset {
 	smtp := func(id, name, host string) preset {
 		return preset{ID: id, Name: name, Host: host, Port: 587, TLS: "starttls"}
@@ -138,7 +138,7 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	return p.Show("mail-server", v)
 }
 
-// providerOf returns an enabled mail provider of a kind, or nil if there is none.
+// providerOf returns an enabled mail provider of the given kind, or nil if there is none.
 func (p *Page) providerOf(kind string) (*mailProvider, error) {
 	found, err := all[mailProvider](p, apiProviders, url.Values{"limit": {"100"}}, 300)
 	i := slices.IndexFunc(found, func(m mailProvider) bool { return m.Kind == kind && m.DisabledAt == 0 })
@@ -148,8 +148,8 @@ func (p *Page) providerOf(kind string) (*mailProvider, error) {
 	return &found[i], nil
 }
 
-// presetOf returns the provider of a host: the one with the same domain, or else the last one, for other servers. The
-// hosts of a provider differ by region.
+// presetOf returns the provider for a host: the one with the same domain, or else the last one, for other servers. A
+// provider's hosts differ by region.
 func presetOf(all []preset, host string) preset {
 	for _, one := range all {
 		labels := strings.Split(one.Host, ".")
@@ -160,8 +160,7 @@ func presetOf(all []preset, host string) preset {
 	return all[len(all)-1]
 }
 
-// mailServerValues returns the initial values of the form: those of the chosen provider, or else those of the current
-// server.
+// mailServerValues returns the initial values of the form: the chosen provider's, or else the current server's.
 func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
 	s, c := &d.State, &d.Chosen
 	values := map[string]string{"test_to": string(p.Who.User.Email), "from": s.From, "tls": "starttls"}
@@ -236,7 +235,7 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 }
 
 // passwordAgain is set in the values of a form whose password was submitted. Pages never contain passwords, so visitors
-// enter it again.
+// must enter the password again.
 const passwordAgain = "password_again"
 
 // mailServerFields holds the inputs of the form.
@@ -290,7 +289,8 @@ func (p *Page) PresetPath(id string) string {
 	return OperatorPath + mailServerPath + "?" + url.Values{"provider": {id}}.Encode() + "#server"
 }
 
-// folder reports whether emails of the page's tenant or, without a tenant, of the server are only saved to a folder.
+// folder reports whether emails from the page's tenant or, without a tenant, from the server are only saved to a
+// folder.
 func (p *Page) folder() bool {
 	if p.console.options.Folder == nil {
 		return false
@@ -325,5 +325,5 @@ func (p *Page) LocalAdvice() matter {
 	return matter{Advice: advice, Mend: mend}
 }
 
-// LocalLinks reports whether the links of the tenant's emails and pages only work on the server's machine.
+// LocalLinks reports whether links in the tenant's emails and pages only work on the server's machine.
 func (p *Page) LocalLinks() bool { return core.IsLocalURL(p.Tenant.Origin(p.PublicURL())) }

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// templateRoutes adds the routes for templates: content for emails of API clients, and layouts around content.
+// templateRoutes adds the routes for templates: content for API clients' emails, and layouts around content.
 func (o *Console) templateRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/templates", read, o.showTemplates, "The console: the templates of a tenant")
@@ -248,8 +248,7 @@ func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", p.ID()), "saved")
 }
 
-// templatePreview responds with an email of a template for a frame: of a stored template (id), or of the one in the
-// form.
+// templatePreview responds with a template's email for a frame: the stored template (id) or the one in the form.
 func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/templates/"+url.PathEscape(p.Query("id"))+"/preview", map[string]any(nil)
 	if p.IsForm() {

@@ -87,7 +87,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	return p.Show("models", v)
 }
 
-// visibilities returns the choices for the visibility of a model, in addition to its shares.
+// visibilities returns the choices for a model's visibility, in addition to its shares.
 func (p *Page) visibilities() []option {
 	return []option{
 		{string(core.Private), p.T("You and people you share with")},
@@ -103,7 +103,7 @@ func (p *Page) ModelBadge(v core.Visibility) Badge {
 	return Badge{p.T("Private"), ""}
 }
 
-// addModel uploads a file as a model of the visitor.
+// addModel uploads a file as one of the visitor's models.
 func (o *Console) addModel(p *Page) (web.HTML, error) {
 	var made core.Model
 	body := &arriving{p: p, r: p.Request.Body, head: noLimit}
@@ -213,7 +213,7 @@ func (o *Console) changeModel(p *Page) (web.HTML, error) {
 	return p.Redirect(p.OwnPath("models", p.ID()), "saved")
 }
 
-// downloadModel makes the API write the file of a model. A browser can resume an interrupted download.
+// downloadModel makes the API write a model's file. A browser can resume an interrupted download.
 func downloadModel(p *Page) (web.HTML, error) {
 	head := map[string]string{}
 	for _, name := range []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"} {

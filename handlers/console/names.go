@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// knownName returns the field that matches the name of an import's column, unless another column is mapped to it.
+// knownName returns the field that matches an import column's name, unless another column is mapped to that field.
 func (d *importData) knownName(c *importColumn) string {
 	name := core.KnownField(c.Name)
 	if use := c.ByName.Use; name == "" || use != "preference" && use != "none" {
@@ -35,7 +35,7 @@ func (d *importData) knownName(c *importColumn) string {
 	return name
 }
 
-// fullName is the mapping of a column whose names are split into first and last name.
+// fullName is the mapping of a column with full names, which are split into first and last name.
 const fullName = "full_name"
 
 // knownLabel returns the page's label for a field with a known name.

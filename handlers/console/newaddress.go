@@ -9,14 +9,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Unreachable reports whether a person's mailbox doesn't exist and the visitor may ask a new address of the person to
+// Unreachable reports whether a person's mailbox doesn't exist and the visitor may ask the person's new address to
 // join.
 func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }
 
-// newAddress asks the new address of a person whose mailbox doesn't exist to join the list, with the person's data.
-// The old address stays with its consent record, because that consent was given only for it.
+// newAddress asks a person's new address to join the list with the person's data, if the old mailbox doesn't exist. The
+// old address keeps its consent record, because that consent covers no other address.
 func (o *Console) newAddress(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
 		if !p.Unreachable(d) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// part returns a digest of what the form of a tab changes: "settings", "polls", or the content. It also contains
+// part returns a digest of what a tab's form changes: "settings", "polls", or the content. The digest also covers
 // whether the campaign is approved, because a change withdraws the approval.
 func (c *campaignPage) part(tab string) string {
 	part := []any{c.Subject, c.Preheader, c.Content}
@@ -30,8 +30,8 @@ func (c *campaignPage) part(tab string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// openedAs returns what the form of a tab sends as "revision": the campaign's ETag, and the digest of the part that the
-// form changes.
+// openedAs returns what a tab's form sends as "revision": the campaign's ETag, and the digest of the part that the form
+// changes.
 func (c *campaignPage) openedAs(tab string) string {
 	if c.opened != "" {
 		return c.opened
@@ -39,8 +39,8 @@ func (c *campaignPage) openedAs(tab string) string {
 	return c.Revision + " " + c.part(tab)
 }
 
-// since returns the ETag for saving a form that was opened with a revision. If only other parts of the campaign have
-// changed meanwhile, it is the current one.
+// since returns the ETag for saving a form that was opened with a revision. If only other parts of the campaign changed
+// in the meantime, that is the current ETag.
 func (c *campaignPage) since(revision, tab string) string {
 	tag, was, ok := strings.Cut(revision, " ")
 	if ok && was == c.part(tab) {

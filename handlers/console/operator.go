@@ -14,11 +14,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OperatorPath is the root path of the operators' pages. They belong to no tenant. They can't be below Path, because
-// httprouter doesn't allow a literal next to the tenant parameter.
+// OperatorPath is the root path of pages for server administrators. These pages belong to no tenant. They can't be
+// below Path, because httprouter doesn't allow a literal next to the tenant parameter.
 const OperatorPath = page.OperatorPath
 
-// operatorAreas holds the entries of the operators' navigation.
+// operatorAreas holds the navigation entries for server administrators.
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
 	{"Mail server", "mail-server", "mail"},
@@ -30,7 +30,7 @@ var operatorAreas = []struct{ text, path, icon string }{
 	{"Mail providers", "providers", "webhook"},
 }
 
-// operatorRoutes adds the routes of pages about the server and about all tenants.
+// operatorRoutes adds the routes for pages about the server and all tenants.
 func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorGet(t, "", o.system, "The console: the status of the server")
 	o.operatorPost(t, "", o.actOnSystem, "The console: create the next signing keys")
@@ -52,12 +52,12 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.mailServerRoutes(t)
 }
 
-// operatorGet adds a page for operators. For other users it is not found.
+// operatorGet adds a page for server administrators. Other users get a not-found error.
 func (o *Console) operatorGet(t *web.Table, path string, fn handler, summary string) {
 	o.open(t, OperatorPath+path, operators(fn), summary)
 }
 
-// operatorPost adds the handler for a form on a page for operators.
+// operatorPost adds the handler for a form on a page for server administrators.
 func (o *Console) operatorPost(t *web.Table, path string, fn handler, summary string) {
 	o.openPost(t, OperatorPath+path, operators(fn), summary)
 }
@@ -83,13 +83,13 @@ func operatorPath(parts ...string) string {
 // OperatorPath is like the function operatorPath, for templates.
 func (p *Page) OperatorPath(parts ...string) string { return operatorPath(parts...) }
 
-// inOperation reports whether the page is one of the operators' pages.
+// inOperation reports whether the page is for server administrators.
 func (p *Page) inOperation() bool {
 	path := p.Request.URL.Path
 	return p.IsOperator() && (path == OperatorPath || strings.HasPrefix(path, OperatorPath+"/"))
 }
 
-// operatorNavigation returns the entries of the operators' navigation.
+// operatorNavigation returns the navigation entries for server administrators.
 func (p *Page) operatorNavigation() (items []navItem) {
 	path := p.Request.URL.Path
 	for _, a := range operatorAreas {
@@ -126,7 +126,7 @@ func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, er
 	return p.Show("sure", View{Title: title, Within: within, Data: q})
 }
 
-// systemStatus is the part of the response of GET /api/admin/status that pages need.
+// systemStatus is the part of the response to GET /api/admin/status that pages need.
 type systemStatus struct {
 	Database string `json:"database"`
 	Schema   int64  `json:"schema"`
@@ -162,7 +162,7 @@ type replicaState struct {
 	}
 }
 
-// replicaLate is the lag, in milliseconds, from which a replica counts as late.
+// replicaLate is the lag in milliseconds above which a replica counts as late.
 const replicaLate = 5000
 
 // queueState holds the numbers of items in a queue that are waiting or no longer retried.
@@ -209,8 +209,8 @@ func (p *Page) KeyBadge(state string) Badge {
 	return Badge{p.T("Retired"), ""}
 }
 
-// system shows the state of the server and its machine. A script fetches the findings of doctor, because these can take
-// long.
+// system shows the state of the server and its machine. A script fetches doctor's findings, because these can take a
+// long time.
 func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil, nil) }
 
 func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
@@ -297,7 +297,7 @@ func (p *Page) findingBadge(level string) Badge {
 	return Badge{p.T("OK"), "good"}
 }
 
-// findingRow is a finding of doctor in the language of the page.
+// findingRow is a doctor finding in the page's language.
 type findingRow struct {
 	Check, Text, Advice string
 	Badge               Badge
@@ -308,7 +308,7 @@ func (p *Page) findingRow(f *core.Finding) findingRow {
 	return findingRow{p.say(core.Sentence{Text: f.Check}), p.say(text), p.say(advice), p.findingBadge(f.Level)}
 }
 
-// say returns a sentence of doctor in the language of the page. words/LANGUAGE/doctor.json has the translations.
+// say returns a doctor sentence in the page's language. words/LANGUAGE/doctor.json has the translations.
 func (p *Page) say(s core.Sentence) string {
 	all := words()[p.Lang+doctorWords]
 	other := cmp.Or(all[s.Text], all[s.Format])
@@ -331,10 +331,10 @@ func (p *Page) say(s core.Sentence) string {
 	return fillIn(other, pairs...)
 }
 
-// settingName matches a section or a key of the configuration file.
+// settingName matches a section or a key in the configuration file.
 var settingName = regexp.MustCompile(`\[[a-z_.]+\]|\b[a-z]+(?:_[a-z]+)+\b`)
 
-// findings shows the findings of doctor: errors first, then warnings.
+// findings shows doctor's findings: errors first, then warnings.
 func (o *Console) findings(p *Page) (web.HTML, error) {
 	dns := p.Query("dns") != ""
 	found, err := p.console.options.Findings(p.Call, dns)
@@ -345,7 +345,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 		Findings []findingRow // errors and warnings
 		Fine     []findingRow
 		DNS      bool
-		Setting  string // the first name of a setting in the findings
+		Setting  string // the first setting that the findings name
 	}{DNS: dns}
 	faults, warnings := int64(0), int64(0)
 	for _, level := range []string{core.LevelFault, core.LevelWarning, core.LevelOK} {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// queueRow is an event or a transactional email in its queue.
+// queueRow is a queued event or transactional email.
 type queueRow struct {
 	EventID    string       `json:"event_id"`
 	EndpointID string       `json:"endpoint_id"`
@@ -37,7 +37,7 @@ func (p *Page) QueueBadge(state string) Badge {
 	return Badge{p.T("Failed"), "bad"}
 }
 
-// tenantNames returns the names of tenants by id, limited to one page of the API.
+// tenantNames returns the names of tenants by id, limited to one API page.
 func (p *Page) tenantNames() (map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)

@@ -20,7 +20,7 @@ type restored struct {
 	Open    string   // page of the restored record
 }
 
-// deletedLists reads the lists of the tenant that the visitor may restore, if any.
+// deletedLists reads the tenant's deleted lists, if the visitor may restore them.
 func (p *Page) deletedLists() (ds []core.Deleted, err error) {
 	if !p.May(core.ActionListSettings) {
 		return nil, nil
@@ -57,7 +57,7 @@ func (p *Page) restore(path, open string, within Link) (web.HTML, error) {
 	return p.Show("restored", View{Title: d.Name, Within: []Link{within}, Data: &d})
 }
 
-// leftOut describes what was not restored with a record.
+// leftOut describes what was not restored together with a record.
 func (p *Page) leftOut(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:

@@ -337,7 +337,7 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// typedLimits parses the limits of a tenant from its form. An error names the wrong input.
+// typedLimits parses a tenant's limits from the form. An error names the wrong input.
 func typedLimits(form map[string]string) (map[string]int, error) {
 	limits := map[string]int{}
 	for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {

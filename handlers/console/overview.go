@@ -11,8 +11,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin redirects a visitor to the tenant in which the visitor has a role. If there are several such tenants, it lists
-// them. If there are none, it explains what to do next.
+// begin redirects a visitor to the tenant in which they have a role. It lists the tenants if there are several, and
+// explains what to do next if there are none.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
 		return o.welcome(p)
@@ -80,7 +80,7 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
-	Review  string   // URL of the page on which the visitor may approve the first of Next; empty: not possible
+	Review  string   // URL for approving the first of Next; empty: the visitor may not approve it
 	Soon    *jobRow  // the send that starts next
 	Last    []jobRow // last jobs, one for each campaign, with the results of all its sends
 	Result  *lastResult
@@ -88,8 +88,8 @@ type overviewData struct {
 	Through []rateRow
 	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
-	Rest    bool   // whether a newsletter was delivered and Steps are those that are left
-	StepIDs string // identify the steps that are left
+	Rest    bool   // whether a newsletter was delivered and Steps holds the remaining steps
+	StepIDs string // IDs of the remaining steps
 	Growth  growth
 }
 
@@ -119,7 +119,7 @@ func (j *jobRow) Total() int64 {
 	return max(j.Stats.Recipients, j.Expected)
 }
 
-// restOf limits a rest: it is at most 1/restOf of the recipients.
+// restOf limits what counts as a rest: at most 1/restOf of the recipients.
 const restOf = 20
 
 // Rest reports whether a running job is only waiting to retry a few recipients, for example because of a full mailbox.
@@ -131,7 +131,7 @@ func (j *jobRow) Rest() bool {
 		s.Recipients >= j.Expected-j.Expected/restOf // and not only the first recipients
 }
 
-// decodedJob is a send job in the form of the API.
+// decodedJob is a send job in the API's format.
 type decodedJob struct {
 	core.JobView
 	Stats core.Stats `json:"stats"`
@@ -180,7 +180,7 @@ func (p *Page) sentBadge(transport string) Badge {
 	return Badge{p.T("Sent"), "good"}
 }
 
-// overview shows the first page of a tenant: pending tasks, results and upcoming sends.
+// overview shows a tenant's start page: pending tasks, results and upcoming sends.
 func (o *Console) overview(p *Page) (web.HTML, error) {
 	var d overviewData
 	var lists []core.CountedList
@@ -293,7 +293,7 @@ func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	return out
 }
 
-// sumUp sets the results of jobs that were resent to those of all sends of their campaigns.
+// sumUp replaces the results of retried jobs with the totals of their campaigns.
 func (p *Page) sumUp(jobs []jobRow) error {
 	var again []string
 	for i := range jobs {
@@ -343,13 +343,13 @@ func (p *Page) lastResult(last, others []jobRow) *lastResult {
 // rateRow is a rate of recent campaigns that mailbox providers watch.
 type rateRow struct {
 	Label, Rate string
-	Of          string // the numbers that it is made of
+	Of          string // the numbers that it is calculated from
 	To          string // page with the people; empty: none
 	Limit       string // what the rate should be; empty: there are too few emails to judge
 	Over        bool   // whether the rate is above the limit
 }
 
-// nextStep is the most urgent task of the visitor: a campaign and the page to continue on.
+// nextStep is the visitor's most urgent task: a campaign and the page to continue on.
 type nextStep struct {
 	Title, Text, To, Button string
 	Badge                   Badge
@@ -384,7 +384,7 @@ func (p *Page) TitleOf(c core.CampaignView) string {
 	return cmp.Or(c.Name, p.Listed(c.Subject), p.T("Untitled"))
 }
 
-// backLimit is the bounce rate from which a list needs a cleanup.
+// backLimit is the bounce rate at which a list needs a cleanup.
 const backLimit = 0.02
 
 // fewEmails is the number of emails below which a rate says nothing about a list.
@@ -449,7 +449,7 @@ func (p *Page) overviewState(d *overviewData) string {
 	return ""
 }
 
-// Opened returns the open rate of a job as text.
+// Opened returns a job's open rate as text.
 func (p *Page) Opened(s *core.Stats) string {
 	switch {
 	case s.Opens == nil || !s.Opens.Measured:
@@ -460,7 +460,7 @@ func (p *Page) Opened(s *core.Stats) string {
 	return p.rate(*s.Opens.Rate)
 }
 
-// Clicked returns the click rate of a job as text.
+// Clicked returns a job's click rate as text.
 func (p *Page) Clicked(s *core.Stats) string {
 	switch {
 	case s.Clicks == nil || !s.Clicks.Measured:

@@ -13,7 +13,7 @@ import (
 // OwnPath is the root path of the pages for every user, even without a role: models, the library and devices.
 const OwnPath = page.OwnPath
 
-// ownAreas holds the entries in the navigation of these pages.
+// ownAreas holds the navigation entries of these pages.
 var ownAreas = []struct{ text, path, icon string }{
 	{"Your models", "models", "box"},
 	{"Library", "library", "library"},
@@ -46,8 +46,7 @@ func (p *Page) OwnPath(parts ...string) string {
 // inOwn reports whether the page is one of the pages for every user.
 func (p *Page) inOwn() bool { return strings.HasPrefix(p.Request.URL.Path+"/", OwnPath+"/") }
 
-// ownNavigation returns the entries in the navigation of these pages. The page of another user's model belongs to the
-// library.
+// ownNavigation returns the navigation entries of these pages. Another user's model belongs to the library.
 func (p *Page) ownNavigation(v *View) (items []navItem) {
 	path := p.Request.URL.Path + "/"
 	if len(v.Within) > 0 {
@@ -64,7 +63,7 @@ func (p *Page) ownNavigation(v *View) (items []navItem) {
 	return items
 }
 
-// own redirects to the first page for every user.
+// own redirects to the first of these pages.
 func (o *Console) own(p *Page) (web.HTML, error) { return p.Redirect(OwnPath+"/models", "") }
 
 // DeviceTabs returns the tabs of the devices page.

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// ownPicture is an image of the tenant in the form of the editor script.
+// ownPicture is one of the tenant's images in the editor script's format.
 type ownPicture struct {
 	URL  string `json:"url"`
 	Name string `json:"name"`
@@ -22,7 +22,7 @@ func (p *Page) TooLargePicture() string {
 	return p.faultText(core.MediaLimits{Bytes: p.MostPicture()}.TooLarge())
 }
 
-// ownPictures lists the newest images of the tenant.
+// ownPictures lists the tenant's newest images.
 func (o *Console) ownPictures(p *Page) (any, error) {
 	var found []core.MediaView
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {

@@ -26,10 +26,10 @@ type Page struct {
 
 	console *Console
 	caller  core.Caller
-	faults  map[string]string // API fields by the texts that FaultOf has returned for them
+	faults  map[string]string // API fields by the texts that FaultOf returned for them
 }
 
-// page returns the Page of a request.
+// page returns the Page for a request.
 func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	p := &Page{Call: c, Who: who, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	p.Form, _ = c.Value(formKey{}).(map[string]string)
@@ -37,7 +37,7 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
 		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: longAgo,
 	}
-	// This only checks how the visitor signed in. Each operation checks whether that was recent enough.
+	// This checks only how the visitor signed in. Each operation checks whether that was recent enough.
 	proved, err := o.options.Proved(c, who, who.Browser.AuthAt)
 	if proved {
 		p.caller.ProvedAt = max(who.Browser.AuthAt, longAgo)
@@ -45,11 +45,12 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	return p, err
 }
 
-// longAgo stands for the sign-in of a visitor who has a second factor but didn't use it. 0 would mean that no proof is
+// longAgo is the sign-in time of a visitor who has a second factor but didn't use it. 0 would mean that no proof is
 // needed.
 const longAgo core.Instant = 1
 
-// enter reads the tenant in the path. If the visitor may not perform the action for the tenant, it is not found.
+// enter reads the tenant in the path. If the visitor may not perform the action for the tenant, enter returns a
+// not-found error.
 func (p *Page) enter(id string, action core.Action) error {
 	if parsed, ok := core.ParseID(id); !ok || parsed != id || !p.caller.May(core.ActionTenantRead, id) {
 		return web.ErrNotFound
@@ -67,7 +68,8 @@ func (p *Page) enter(id string, action core.Action) error {
 	return nil
 }
 
-// May reports whether the visitor may perform an action for the page's tenant, so that pages can show its button.
+// May reports whether the visitor may perform an action for the page's tenant. Pages show buttons only for such
+// actions.
 func (p *Page) May(action core.Action) bool { return p.caller.May(action, p.Tenant.ID) }
 
 // IsOperator reports whether the visitor is a server administrator.
@@ -100,7 +102,7 @@ func (p *Page) ofTenant(pairs ...string) url.Values {
 	return q
 }
 
-// Get calls a route of the API and decodes its response into out. next is the cursor of the next page of a list.
+// Get calls an API route and decodes its response into out. next is the cursor of the next page of a list.
 func (p *Page) Get(path string, query url.Values, out any) (next string, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -108,7 +110,7 @@ func (p *Page) Get(path string, query url.Values, out any) (next string, err err
 	return p.list(web.Question{Method: http.MethodGet, Path: path}, out)
 }
 
-// list decodes a page of a list of the API into out and returns the cursor of the next page.
+// list decodes a page of an API list into out and returns the cursor of the next page.
 func (p *Page) list(q web.Question, out any) (next string, err error) {
 	a, err := p.Ask(q)
 	if err != nil {
@@ -117,7 +119,7 @@ func (p *Page) list(q web.Question, out any) (next string, err error) {
 	return a.Next(), a.Decode(out)
 }
 
-// Do sends body to a route of the API as JSON and decodes its response into out, unless out is nil.
+// Do sends body to an API route as JSON and decodes its response into out, unless out is nil.
 func (p *Page) Do(method, path string, body, out any) error {
 	a, err := p.Ask(web.Question{Method: method, Path: path, Body: body})
 	if err != nil || out == nil {
@@ -126,7 +128,7 @@ func (p *Page) Do(method, path string, body, out any) error {
 	return a.Decode(out)
 }
 
-// Ask calls a route of the API in the visitor's name.
+// Ask calls an API route on the visitor's behalf.
 func (p *Page) Ask(q web.Question) (*web.Answer, error) {
 	q.Caller = p.caller
 	return p.Call.Ask(q)
@@ -151,7 +153,7 @@ type View struct {
 	Status  int // status of the response; 0 means 200
 }
 
-// Wrong returns the error of an input that stands for the given API fields, or an empty string.
+// Wrong returns the error for an input that sets the given API fields, or an empty string.
 func (s shown) Wrong(fields ...string) string {
 	if at := s.Page.faults[s.Fault]; at == "" || !slices.Contains(fields, at) {
 		return ""
@@ -249,8 +251,8 @@ func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	return web.HTML{To: p.PublicURL() + to}, nil
 }
 
-// noticeCookie holds the key of the notice that no page has shown yet. The URL of the page contains a matching value,
-// which a reload keeps.
+// noticeCookie holds the key of a notice that no page has shown yet. The page's URL contains a matching value, which
+// stays on reload.
 const (
 	noticeCookie = "newsletterd-done"
 	noticeTTL    = 15 * time.Minute
@@ -305,7 +307,7 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	return text, web.StatusOf(web.Console, e.Kind), true
 }
 
-// failed renders the page of an error.
+// failed renders an error page.
 func (p *Page) failed(err error) (web.HTML, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {

@@ -28,7 +28,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.importRoutes(t)
 }
 
-// person is a subscription in the form of the API.
+// person is a subscription in the API's format.
 type person struct {
 	ID          string           `json:"id"`
 	TenantID    string           `json:"tenant_id"`
@@ -68,7 +68,7 @@ func (p *Page) named(one *person) string {
 	return string(one.Email)
 }
 
-// personStatuses lists the states of a person on a list, for filters.
+// personStatuses lists the statuses that a person can have on a list, for filters.
 var personStatuses = []string{
 	core.SubscriptionActive, core.SubscriptionPending, core.SubscriptionUnsubscribed, string(core.StatusBounced),
 	string(core.StatusComplaint), string(core.StatusSuppressed),
@@ -93,10 +93,10 @@ func (p *Page) PersonBadge(status string) Badge {
 	return Badge{status, ""}
 }
 
-// Limits of the list of people.
+// Limits for the list of people.
 const (
 	maxPeopleLists = 200 // number of lists to choose from
-	peoplePage     = 30  // number of rows in tables other than that of people
+	peoplePage     = 30  // number of rows in tables other than the People table
 	peopleReads    = 8   // number of API pages read for a page, because API pages may be short
 )
 
@@ -132,7 +132,7 @@ func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Ro
 	return readAsked(p, web.Question{Method: http.MethodGet, Path: path}, q, size, rows)
 }
 
-// readAsked is like readShort, for any request, to which it adds q.
+// readAsked is like readShort, but adds q to any request.
 func readAsked[Row any](p *Page, ask web.Question, q url.Values, size int, rows *[]Row) (next string, err error) {
 	path := ask.Path
 	next = p.Query("cursor")
@@ -221,7 +221,7 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	return p.Show("new-person", v)
 }
 
-// wrongOn returns text if an error is about a field.
+// wrongOn returns text if err is about the field name, and an empty string otherwise.
 func wrongOn(err error, name, text string) string {
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Field == name {
 		return text
@@ -321,7 +321,7 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences with the changes in the form. A field with an unchanged value keeps its type, and a number
+// saidOf returns preferences with the form's changes. A field with an unchanged value keeps its type, and a number
 // stays a number.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
 	values, before := map[string]any{}, was.Values()

@@ -18,7 +18,7 @@ func (o *Console) bulkRoutes(t *web.Table) {
 }
 
 const (
-	maxBulk  = 200              // maximum number of people in a form, which is that of the largest page
+	maxBulk  = 200              // maximum number of people in a form: as many as on the largest page
 	bulkTime = 10 * time.Second // maximum time, within the 15 seconds for a page
 )
 
@@ -35,7 +35,7 @@ type moreAct struct {
 	Danger            bool
 }
 
-// MoreActs returns the actions for which the bar of selected people has no room on a phone.
+// MoreActs returns the actions that don't fit in the bar for selected people on a phone.
 func (p *Page) MoreActs() (all []moreAct) {
 	all = append(all, moreAct{Value: "untag", Text: p.T("Remove tag"), Icon: "x"})
 	if p.May(core.ActionPeopleChange) {
@@ -187,7 +187,7 @@ func (p *Page) doBulk(d *bulkData) error {
 		path, body := "/api/admin/subscribers/"+url.PathEscape(one.ID)+"/"+d.Act, any(nil)
 		var is person
 		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
-		if err == nil && is.TenantID != p.Tenant.ID { // otherwise, an operator's request could reach other tenants
+		if err == nil && is.TenantID != p.Tenant.ID { // otherwise, a server administrator could reach other tenants
 			err = web.ErrNotFound
 		}
 		if one.Email = cmp.Or(is.Email, one.Email); d.Act == "block" {

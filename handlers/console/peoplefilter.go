@@ -40,12 +40,12 @@ func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter 
 }
 
 // ruled reports whether the page finds people by a rule, as bulk actions do. A rule finds only people who are
-// subscribed. Without one, a field is compared exactly.
+// subscribed. Without a rule, a field is compared exactly.
 func (f *peopleFilter) ruled() bool {
 	return f.Segment+f.Tagged+f.Answered != "" || f.Field != "" && f.Status == core.SubscriptionActive
 }
 
-// leaves returns the conditions of the filter. Their people must match all of them.
+// leaves returns the conditions of the filter. People must match all of them.
 func (f *peopleFilter) leaves() (all []any) {
 	if f.Segment != "" {
 		all = append(all, map[string]any{"segment": f.Segment})
@@ -70,7 +70,7 @@ func (f *peopleFilter) leaves() (all []any) {
 	return all
 }
 
-// whom adds the people of the filter to a request: a segment, or a rule.
+// whom adds the filter to the body of a request, as a segment or a rule.
 func (f *peopleFilter) whom(body map[string]any) map[string]any {
 	leaves := f.leaves()
 	switch {
@@ -86,7 +86,7 @@ func (f *peopleFilter) whom(body map[string]any) map[string]any {
 	return body
 }
 
-// search returns the body of a search or an export by a rule.
+// search returns the request body for a search or an export by a rule.
 func (f *peopleFilter) search(tenant string) map[string]any {
 	body := map[string]any{"tenant_id": tenant}
 	for name, value := range map[string]string{"list_id": f.List, "status": f.Status, "search": f.Text} {
@@ -97,7 +97,7 @@ func (f *peopleFilter) search(tenant string) map[string]any {
 	return f.whom(body)
 }
 
-// query returns the filter as the query of a URL, without the search text.
+// query returns the filter as a URL query, without the search text.
 func (f *peopleFilter) query() url.Values {
 	q := url.Values{}
 	for name, value := range f.values() {
@@ -126,7 +126,7 @@ func (f *peopleFilter) Filter() (all [][2]string) {
 	return all
 }
 
-// NotAll returns the reason why an action can't change everyone whom the filter finds, or an empty string if it can.
+// NotAll returns the reason why an action can't change everyone who matches the filter, or an empty string if it can.
 func (f *peopleFilter) NotAll(p *Page) string {
 	switch {
 	case f.Status != "" && f.Status != core.SubscriptionActive:

@@ -45,7 +45,7 @@ func (d *peopleData) readTags(p *Page) error {
 	return nil
 }
 
-// readAnswers reads the answers to choose from: those to the polls of the chosen answer's campaign. If the chosen one
+// readAnswers reads the answers to choose from: those to all polls in the chosen answer's campaign. If the chosen one
 // is unknown, the page says so.
 func (d *peopleData) readAnswers(p *Page) error {
 	campaign, _, ok := strings.Cut(d.Answered, ".")
@@ -64,8 +64,8 @@ func (d *peopleData) readAnswers(p *Page) error {
 	return err
 }
 
-// readRuled reads the people of the page who are in the chosen segment, have the chosen tag and gave the chosen
-// answer. If the rule can't be evaluated, the page shows the reason and no people.
+// readRuled reads the page's people who are in the chosen segment, have the chosen tag and gave the chosen answer. If
+// the rule can't be evaluated, the page shows the reason and no people.
 func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	if d.Status != "" && d.Status != core.SubscriptionActive {
 		d.Unknown = p.T("Segments, tags and answers only find people with the status “{{status}}”.", "status",
@@ -86,7 +86,7 @@ func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	return next, err
 }
 
-// peopleFile returns the request for the file of the people whom the page's filter finds.
+// peopleFile returns the request for the file of the people who match the page's filter.
 func (p *Page) peopleFile() (web.Question, error) {
 	lists, err := p.peopleLists()
 	if err != nil {

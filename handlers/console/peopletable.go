@@ -43,7 +43,7 @@ type peopleData struct {
 	ExportTo string
 
 	EveryoneTo string // form to change everyone who matches
-	SegmentTo  string // form for a segment of everyone who matches; empty: the filter is none
+	SegmentTo  string // form for a segment of everyone who matches; empty: none can be created
 }
 
 // peopleColumn is a column of the table that can be hidden.
@@ -127,7 +127,7 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	})
 }
 
-// read reads the people of the page.
+// read reads the people for the page.
 func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error) {
 	size, _ := strconv.Atoi(d.Size)
 	if d.ruled() {
@@ -149,7 +149,7 @@ func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error
 	return next, err
 }
 
-// filter returns the filter of the page in the form of the API.
+// filter returns the page's filter in the API's format.
 func (d *peopleData) filter() map[string]string {
 	f := map[string]string{
 		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
@@ -229,8 +229,8 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	}
 }
 
-// maxCountedPeople is the maximum number of people on the lists for which a page counts those that a rule finds. For
-// more, counting takes longer than the page itself.
+// maxCountedPeople is the maximum number of people on the lists for which a page counts the matches of a rule. With
+// more people, counting takes longer than the page itself.
 const maxCountedPeople = 20_000
 
 // countRuled returns the number of people in the chosen segment, with the chosen tag or answer, or -1 if it is unknown.
@@ -268,7 +268,7 @@ func withQuery(address, name, value string) string {
 	return path + "?" + q.Encode()
 }
 
-// chooseColumns sets the columns of the table. The choice is stored in the browser.
+// chooseColumns sets the table's columns. The choice is stored in the browser.
 func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	fields := core.Fields{}
 	for i := range lists {
@@ -308,7 +308,7 @@ func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	add(peopleColumn{Name: "joined", Text: p.T("Added to list"), Sort: "created_at"})
 }
 
-// forms sets the data for the forms and links of the page.
+// forms sets the data for the page's forms and links.
 func (d *peopleData) forms(p *Page) {
 	q := p.Request.URL.Query()
 	q.Del("columns")
@@ -341,13 +341,13 @@ func (d *peopleData) forms(p *Page) {
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
 }
 
-// sortLink is the head of a sortable column.
+// sortLink is the header of a sortable column.
 type sortLink struct {
 	Text, To string
 	Dir      string // ascending or descending if the table is sorted by the column
 }
 
-// SortLink returns the head of a column. To is empty if the column is not sortable.
+// SortLink returns a column's header. To is empty if the column is not sortable.
 func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	l := sortLink{Text: text}
 	if by == "" || !d.Sorts {
@@ -369,7 +369,7 @@ func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	return l
 }
 
-// PersonValue returns a person's value of a field, for a cell.
+// PersonValue returns a person's value for a field, for a table cell.
 func (p *Page) PersonValue(one person, field string) string {
 	value := saidText(one.Preferences.Values()[field])
 	switch value {

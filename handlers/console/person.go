@@ -15,7 +15,7 @@ import (
 
 const personExportPath = "/people/:id/export"
 
-// personRoutes adds the routes of a person's pages.
+// personRoutes adds the routes for a person's pages.
 func (o *Console) personRoutes(t *web.Table) {
 	o.get(t, "/people/:id", core.ActionPeopleMasked, o.person, "The console: a person on a list")
 	o.post(t, "/people/:id", core.ActionPeopleChange, o.person, "The console: change a person's fields")
@@ -35,7 +35,7 @@ func (o *Console) personRoutes(t *web.Table) {
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: unblock a person")
 }
 
-// personRecord is a subscription with the data for the people who manage the list.
+// personRecord is a subscription with the data that people who manage the list see.
 type personRecord struct {
 	person
 	Consents []core.Consent `json:"consents"`
@@ -102,7 +102,7 @@ func (p *Page) personPath(parts ...string) string {
 }
 
 // thePerson reads the person in the path. If the person belongs to another tenant, it returns web.ErrNotFound, because
-// an operator would otherwise see them on this tenant's pages.
+// a server administrator would otherwise see them on this tenant's pages.
 func (p *Page) thePerson() (r personRecord, err error) {
 	if _, err = p.Get(p.personPath(), nil, &r); err == nil && r.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -212,7 +212,7 @@ func (p *Page) personState(r *personData) string {
 	return text
 }
 
-// saidAt returns when the person subscribed or unsubscribed according to the file from which their state comes, or 0.
+// saidAt returns when the person subscribed or unsubscribed according to the imported file that set their status, or 0.
 func (r *personRecord) saidAt() core.Instant {
 	for i := len(r.Consents) - 1; i >= 0; i-- {
 		if c := &r.Consents[i]; c.At == r.StatusAt &&
@@ -304,7 +304,7 @@ func (p *Page) readSaid(d *personData, fields core.Fields) {
 	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// saidText returns the value of a preference for an input.
+// saidText returns a preference's value for an input.
 func saidText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -316,8 +316,8 @@ func saidText(raw json.RawMessage) string {
 // maxOwnFields is the maximum number of editable preferences that are not fields of the list.
 const maxOwnFields = 100
 
-// withOwn returns the fields of a list, followed by a person's preferences that are not fields, such as columns of an
-// imported file. It includes texts, numbers and booleans that fit into an input.
+// withOwn returns the fields of a list, followed by a person's preferences that are not fields, such as columns in an
+// imported file. It includes strings, numbers and booleans that fit into an input.
 func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
 	isField := map[string]bool{}
 	for i := range fields {
@@ -342,13 +342,13 @@ func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
 	return append(slices.Clip(fields), own...)
 }
 
-// isNumber reports whether a value in JSON is a number.
+// isNumber reports whether a JSON value is a number.
 func isNumber(raw []byte) bool {
 	var n json.Number
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &n) == nil
 }
 
-// changePerson saves the fields of the form.
+// changePerson saves the fields in the form.
 func (p *Page) changePerson(d *personData, fields core.Fields) error {
 	prefs, err := p.saidOf(fields, d.Preferences)
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	"newsletterd/core"
 )
 
-// consentLine is an entry of the consent record as text.
+// consentLine is a consent record entry as text.
 type consentLine struct {
 	core.Consent
 	What, From string
 }
 
-// evidenceTime matches a time in the note of an imported consent.
+// evidenceTime matches a time in the note about an imported consent.
 var evidenceTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:]+Z`)
 
-// consentLine returns an entry of the consent record as text. A note that only repeats the time of the signup is left
-// out.
+// consentLine returns a consent record entry as text. A note that only repeats the time of the signup is left out.
 func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine {
 	line := consentLine{*c, p.consentWhat(c), p.consentFrom(c, team)}
 	if c.What == core.ConsentImported && core.OnlyEvidenceTime(c.Reason) {
@@ -37,7 +36,7 @@ func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine 
 	return line
 }
 
-// consentWhat describes the event in an entry of the consent record.
+// consentWhat describes the event in a consent record entry.
 func (p *Page) consentWhat(c *core.Consent) string {
 	switch c.What {
 	case core.ConsentRequested:
@@ -74,8 +73,8 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// teamOf returns the names of team members by the actor in records. It always includes the visitor. If the visitor may
-// see the team and one of actors is another user, it includes everyone.
+// teamOf returns the names of team members, keyed by actor. It always includes the visitor. If the visitor may see the
+// team and one of actors is another user, it includes the whole team.
 func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
 	me := core.UserActor(p.Who.User.ID)
 	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
@@ -101,8 +100,7 @@ func personName(id, name string, email core.Email) string {
 	return name
 }
 
-// consentFrom describes the source of an entry of the consent record. team holds the names of people that it may
-// contain.
+// consentFrom describes the source of a consent record entry. team holds the names of people who may appear in it.
 func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
 	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
@@ -123,8 +121,8 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	return strings.Join(parts, " · ")
 }
 
-// consentPlace describes the page or the API that newsletterd itself notes as the source of an entry of the consent
-// record. It returns an empty string for other sources.
+// consentPlace describes the source of a consent record entry if it is the API or one of newsletterd's own pages. It
+// returns an empty string for other sources.
 func (p *Page) consentPlace(c *core.Consent) string {
 	switch {
 	case c.Source == "form" && c.What == core.ConsentRequested:
@@ -143,8 +141,8 @@ func (p *Page) consentPlace(c *core.Consent) string {
 	return ""
 }
 
-// madeBy describes the creator of a record by its actor, or returns an empty string if that is not an actor. team is
-// the result of teamOf.
+// madeBy describes the actor who created a record. It returns an empty string if actor is of no known kind. team is the
+// result of teamOf.
 func (p *Page) madeBy(actor string, team map[string]string) string {
 	switch by, _, _ := strings.Cut(actor, ":"); {
 	case team[actor] != "":

@@ -104,7 +104,7 @@ func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
 	return nil
 }
 
-// queuedTitle returns the name of a kind of transactional email about a list.
+// queuedTitle returns the display name for a kind of transactional email about a list.
 func (p *Page) queuedTitle(kind string) string {
 	switch kind {
 	case core.MailConfirm:
@@ -123,10 +123,10 @@ func (p *Page) queuedTitle(kind string) string {
 	return kind
 }
 
-// personMailPath is the path of the page that shows an email as one person receives it.
+// personMailPath is the path of the page that shows an email as a person receives it.
 const personMailPath = "/people/:id/mails/:job"
 
-// mailTo renders an email for the person of the path, with their current data.
+// mailTo renders an email for the person in the path, with their current data.
 func (p *Page) mailTo() (r personRecord, mail shownMail, err error) {
 	if r, err = p.thePerson(); err != nil {
 		return r, mail, err

@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// pollRoutes adds the routes for the polls of a campaign.
+// pollRoutes adds the routes for polls in a campaign.
 func (o *Console) pollRoutes(t *web.Table) {
 	const all = "/campaigns/:id/polls"
 	o.get(t, all, core.ActionCampaignRead, o.polls, "The console: the polls of a campaign")
@@ -28,12 +28,12 @@ type pollsData struct {
 	Ends  bool // whether new polls are added to the end of the text
 }
 
-// pollForm is the form of a poll.
+// pollForm is the form for a poll.
 type pollForm struct {
 	Number   int // 0: a new one
 	Question string
 	Insert   string // placeholder, for people who write HTML
-	Prefix   string // of the names in the form
+	Prefix   string // prefix of the names in the form
 	Results  bool
 
 	Ask, Options, Field, Closes field
@@ -50,7 +50,7 @@ func (o *Console) polls(p *Page) (web.HTML, error) {
 	return p.showPolls(c, -1, nil)
 }
 
-// showPolls shows the polls of a draft. The form of the poll with the given number is open and shows fault. Number 0 is
+// showPolls shows the polls in a draft. The form of the poll with the given number is open and shows fault. Number 0 is
 // a new poll, which is already the last one of c, and -1 opens no form.
 func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, error) {
 	lists, err := p.lists(c)
@@ -83,7 +83,7 @@ func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, er
 	return p.Show("polls", v)
 }
 
-// pollForm returns the form of the poll at a position.
+// pollForm returns the form for the poll at a position.
 func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown) pollForm {
 	key := func(name string) string { return fmt.Sprintf("polls[%d].%s", at, name) }
 	options := []string{key("options")}
@@ -129,7 +129,7 @@ func (p *Page) pollFields(now string, lists []listChoice) []option {
 	return out
 }
 
-// savePoll creates, edits or deletes a poll of a draft, or closes one of a sent campaign.
+// savePoll creates, edits or deletes a poll in a draft, or closes one in a sent campaign.
 func (o *Console) savePoll(p *Page) (web.HTML, error) {
 	number, err := strconv.Atoi(p.Form["number"])
 	if err != nil || number < 0 {
@@ -199,10 +199,10 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID, "polls"), notice)
 }
 
-// endsWithText reports whether a new poll can be added to the end of a content of a kind.
+// endsWithText reports whether a new poll can be added to the end of content of a kind.
 func endsWithText(kind string) bool { return kind == core.ContentMarkdown || kind == core.ContentText }
 
-// sentPoll returns the poll from the submitted form, which becomes the one with the given number. Numbers start at 1.
+// sentPoll returns the poll in the submitted form. number is its number in the campaign, starting at 1.
 func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 	at := strconv.Itoa(number) + "."
 	for name := range p.Form { // a new poll had another number before someone else added or deleted one
@@ -225,7 +225,7 @@ func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 
 var pollReference = regexp.MustCompile(`(\{\{-?\s*poll(?:_url)?\.)(\d+)((?:\.\d+)?\s*-?\}\})`)
 
-// withoutPoll removes a poll from a text, and renumbers those after it.
+// withoutPoll removes a poll from text and renumbers the polls after it.
 func withoutPoll(text string, number int) string {
 	return pollReference.ReplaceAllStringFunc(text, func(found string) string {
 		m := pollReference.FindStringSubmatch(found)
@@ -239,7 +239,7 @@ func withoutPoll(text string, number int) string {
 	})
 }
 
-// pollResults reads the polls of a sent campaign with their answers.
+// pollResults reads the polls in a sent campaign with their answers.
 func (p *Page) pollResults(id string) ([]core.PollResult, error) {
 	var out struct{ Polls []core.PollResult }
 	_, err := p.Get(campaignAPI(id, "polls"), nil, &out)
@@ -251,16 +251,16 @@ func (p *Page) BrokenDown(r core.PollResult) bool {
 	return r.Answers > 0 && r.Options[0].Answers != nil
 }
 
-// FewAnswers returns the minimum number of answers at which results are shown by option to people who may not see
-// individual subscribers.
+// FewAnswers returns how many answers a poll needs before visitors who may not see individual subscribers see results
+// by option.
 func (p *Page) FewAnswers() int64 { return core.FewAnswers }
 
-// PollShare formats the share of an option.
+// PollShare formats an option's share.
 func (p *Page) PollShare(r core.PollResult, o core.PollOption) string {
 	return p.Percent(*o.Answers, r.Answers)
 }
 
-// AnsweredTo returns the URL of the People page with those who chose an option. It returns an empty string if there are
+// AnsweredTo returns the URL of the People page for those who chose an option. It returns an empty string if there are
 // none, or the visitor may not see them.
 func (p *Page) AnsweredTo(campaign string, number int, o core.PollOption) string {
 	if *o.Answers == 0 || !p.May(core.ActionPeopleRead) || !p.May(core.ActionSegmentRead) {
@@ -283,7 +283,7 @@ func answerOf(r *core.Rule) string {
 	return ""
 }
 
-// answerCondition returns the condition for a value of answerOf.
+// answerCondition returns the condition for a value from answerOf.
 func answerCondition(campaign, answer string) map[string]any {
 	number, option, one := strings.Cut(answer, ".")
 	n, _ := strconv.Atoi(number)
@@ -295,7 +295,7 @@ func answerCondition(campaign, answer string) map[string]any {
 	return out
 }
 
-// answers returns the answers to choose from for a campaign, with those of all of its polls.
+// answers returns the answers to choose from for a campaign, from all its polls.
 func (p *Page) answers(campaign string) ([]option, error) {
 	var found struct{ Polls []core.PollResult }
 	if _, err := p.readNamed(campaignAPI(campaign, "polls"), &found); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const apiProviders = "/api/admin/mail-providers"
 
-// providerRoutes adds the routes for email providers that report delivery events. They are for operators.
+// providerRoutes adds the routes for email providers that report delivery events. They are for server administrators.
 func (o *Console) providerRoutes(t *web.Table) {
 	o.operatorGet(t, "/providers", o.providers, "The console: mail providers")
 	o.operatorPost(t, "/providers", o.addProvider, "The console: create a mail provider")
@@ -20,7 +20,7 @@ func (o *Console) providerRoutes(t *web.Table) {
 	o.operatorPost(t, "/providers/:provider", o.actOnProvider, "The console: change a mail provider")
 }
 
-// mailProvider is an email provider in the form of the API.
+// mailProvider is an email provider in the API's format.
 type mailProvider struct {
 	Name       string          `json:"name"`
 	Kind       string          `json:"kind"`
@@ -80,7 +80,7 @@ func (p *Page) ProviderKinds() []option {
 	}
 }
 
-// KindName returns the name of a kind.
+// KindName returns a kind's display name.
 func (p *Page) KindName(kind string) string {
 	for _, k := range p.ProviderKinds() {
 		if k.Value == kind {
@@ -90,7 +90,7 @@ func (p *Page) KindName(kind string) string {
 	return kind
 }
 
-// KindAdvice describes what to set up at a provider of a kind.
+// KindAdvice describes what to set up at a provider of the given kind.
 func (p *Page) KindAdvice(kind string) string {
 	switch kind {
 	case "ses":

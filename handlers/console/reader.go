@@ -11,20 +11,20 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits on the search for the subscriber for whom an email is previewed.
+// Limits on the search for a subscriber to preview an email as.
 const (
 	maxSeenLists = 5 // maximum number of the campaign's lists that are searched
 	maxSeenFound = 6 // maximum number of subscribers to choose from
 )
 
-// seenAs is the subscriber for whom the preview shows an email.
+// seenAs is the subscriber whose email the preview shows.
 type seenAs struct {
 	Text  string // search text: the beginning of an address
 	Email string // address of the subscriber; empty: a subscriber with no details
 	Own   []Link // labels and values of the subscriber's fields
 	Found []string
 
-	Settled bool // whether the subscriber is determined, so that the response to a script's search includes the email
+	Settled bool // whether the subscriber is known, so that the response to a script's search includes the email
 	Chosen  bool // whether the visitor chose among the found subscribers, so that the response closes their list
 }
 
@@ -100,7 +100,7 @@ func (p *Page) seeAs(d *editorData) error {
 	return nil
 }
 
-// ownFields returns a subscriber's non-empty fields: first those of the list with their labels, then the others.
+// ownFields returns a subscriber's non-empty fields: first the list's fields with their labels, then the others.
 func (p *Page) ownFields(fields core.Fields, said core.Preferences) (own []Link) {
 	values := said.Values()
 	add := func(name, label string) {

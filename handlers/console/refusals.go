@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// Texts for the party that must act after a refusal, in English.
+// Texts that say who must act after a refusal, in English.
 const (
 	turnTaken    = "No more emails are sent to this address. If you know the person, ask for their new address."
 	turnAllTaken = "No more emails are sent to these addresses. If you know the people, ask for their new addresses."
@@ -22,10 +22,10 @@ const (
 	turnReport   = "You can resend the campaign from its report."
 )
 
-// refusal holds the meaning of a mail server's code and the party that must act.
+// refusal holds the meaning of a mail server's code and who must act.
 type refusal struct{ What, Turn string }
 
-// whyNot is the reason why an email was not sent to a person. Reply is the response of a mail server, or its connection
+// whyNot is the reason why an email was not sent to a person. Reply is a mail server's response, or the connection
 // error.
 type whyNot struct {
 	refusal
@@ -131,8 +131,7 @@ var refusalClasses = map[string]refusal{
 	"":  {"The email wasn't sent.", turnNone},
 }
 
-// refusalOf returns the meaning of a failure. A recipient whose retries are exhausted is not retried, whatever the
-// code.
+// refusalOf returns the meaning of a failure. Who must act also depends on whether newsletterd still retries.
 func refusalOf(f *core.Failure) refusal {
 	r, ok := refusals[cmp.Or(f.Code, f.Reason)]
 	for class := f.Code; !ok; {

@@ -8,7 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// relayRoutes adds the routes for the relay of a tenant's emails. Operators set the relay, and administrators test it.
+// relayRoutes adds the routes for a tenant's relay. Server administrators set the relay, and the tenant's
+// administrators test it.
 func (o *Console) relayRoutes(t *web.Table) {
 	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: the mail servers of a tenant")
 	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
@@ -30,7 +31,7 @@ type relayResult struct {
 	Text string
 }
 
-// relayState reads the relay for emails that have no specific one.
+// relayState reads the relay for emails without a specific one.
 func (p *Page) relayState() (s core.RelayState, err error) {
 	_, err = p.Get("/api/admin/relay", nil, &s)
 	return s, err
@@ -85,7 +86,7 @@ func (p *Page) showRelay(d relayPage, f filled, v View) (web.HTML, error) {
 	return p.showSettings("relay", "relay", v, f, d)
 }
 
-// RelayForm returns the form of a relay with its stored or submitted values.
+// RelayForm returns a relay's form with the stored or submitted values.
 func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 	if d.Filled == cmp.Or(r.ID, "new") {
 		return f
@@ -102,7 +103,7 @@ func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 // NewRelay returns the relay for an empty form.
 func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 
-// TLSOptions returns the encryption modes of a connection to a relay.
+// TLSOptions returns the encryption modes for a connection to a relay.
 func (p *Page) TLSOptions() []option {
 	return []option{
 		{"starttls", p.T("STARTTLS (port 587)")},
@@ -169,7 +170,7 @@ func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "relay"), "saved")
 }
 
-// lastPart returns the name after the last dot in the path of a field.
+// lastPart returns the name after the last dot in a field's path.
 func lastPart(field string) string {
 	for i := len(field) - 1; i >= 0; i-- {
 		if field[i] == '.' {
@@ -222,7 +223,7 @@ func (p *Page) hostHelp() string {
 	return p.T("Your provider's help page lists it as SMTP server or outgoing mail server.")
 }
 
-// newRelayFields returns the inputs for a page. of distinguishes the forms of the page.
+// newRelayFields returns the inputs for a page. of distinguishes the forms on the page.
 func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields {
 	p := s.Page
 	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }

@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// reportRoutes adds the routes of a campaign that is being sent or was sent.
+// reportRoutes adds the routes for a campaign that is being sent or was sent.
 func (o *Console) reportRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
 	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing,
@@ -35,7 +35,7 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: edit a web version")
 }
 
-// campaignAgain shows the page of a campaign after a refused action.
+// campaignAgain shows a campaign's page after a refused action.
 func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Page) InputTime(at core.Instant) string {
 	return at.Time().In(p.Zone).Format("2006-01-02T15:04")
 }
 
-// watchedAfter is the time for which an open report continues to refresh after the end of its job.
+// watchedAfter is how long an open report keeps refreshing after its job has ended.
 const watchedAfter = time.Hour
 
 // maxRetries is the maximum number of a campaign's send jobs whose results a report adds up.
@@ -104,7 +104,7 @@ type reportData struct {
 	Waits    string     // why sending waits; empty: it doesn't
 	Ready    string     // estimated end of sending
 	Early    bool       // whether it is scheduled for later, so that it can be sent now
-	Harm     bool       // whether only an operator can resume it
+	Harm     bool       // whether only a server administrator can resume it
 	Total    int64
 	Tiles    []reportTile
 	Polls    []core.PollResult
@@ -170,7 +170,7 @@ func (d *reportData) Machines() bool {
 	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }
 
-// MachineWords explains the machines that the figures mention.
+// MachineWords explains the privacy proxies and link scanners that the figures mention.
 func (p *Page) MachineWords(d *reportData) (said []string) {
 	proxies, scanners := false, d.Machines()
 	if o := d.All.Opens; o != nil && o.Measured {
@@ -215,7 +215,7 @@ func (o *Console) report(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.showReport(c, View{})
 }
 
-// reportOfViewer shows the report to visitors who may only see figures.
+// reportOfViewer shows the report to visitors who may see only figures.
 func (o *Console) reportOfViewer(p *Page) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	return p.Show("report", v)
 }
 
-// readReport reads the data of the page.
+// readReport reads the page's data.
 func (p *Page) readReport(d *reportData) error {
 	jobs, err := p.jobsOf(d.Campaign.ID, maxRetries)
 	if err != nil || len(jobs) == 0 {
@@ -377,7 +377,7 @@ func (p *Page) reportState(d *reportData) string {
 	return p.N("Sent to 1 recipient, {{at}}|Sent to {{n}} recipients, {{at}}", d.All.Sent, "at", p.When(d.Job.StartedAt))
 }
 
-// mendLink changes the target of a link.
+// mendLink changes a link's target.
 func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	id := p.ID()
 	body := map[string]string{"target": webAddress(p.Form["target"])}
@@ -447,9 +447,9 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 // maxCampaignName is the maximum length of a campaign's name in forms, in characters.
 const maxCampaignName = 200
 
-// duplicate creates a draft from a campaign, with a name that says so: "Roses (copy)". who is the part of the
-// original's recipients to whom the draft goes; empty means the original's audience. If that part is refused, no draft
-// is created.
+// duplicate creates a draft from a campaign and names it after the original: "Roses (copy)". who selects a part of the
+// original's recipients for the draft; empty means the original's audience. If that part is refused, no draft is
+// created.
 func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
 	if err != nil {
@@ -476,7 +476,7 @@ func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	return made, err
 }
 
-// Mine reports whether the visitor is the given actor of the audit log.
+// Mine reports whether the visitor is the given actor in the audit log.
 func (p *Page) Mine(by string) bool { return core.ActorUser(by) == p.Who.User.ID }
 
 // followedLink is a link with its clicks, for a page.

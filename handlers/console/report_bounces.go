@@ -2,7 +2,7 @@ package console
 
 import "newsletterd/core"
 
-// bounceClasses returns the classes of bounces with their names.
+// bounceClasses returns the bounce classes with their names.
 func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	return []countedRow{
 		{p.T("Mailbox doesn't exist"), c.Gone},
@@ -29,7 +29,7 @@ func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	return rows
 }
 
-// BounceCells returns the numbers of a domain for the classes that BounceHeads returns for sum.
+// BounceCells returns a domain's numbers for the classes that BounceHeads returns for sum.
 func (p *Page) BounceCells(sum, of core.BounceCounts) (cells []countedRow) {
 	all := p.bounceClasses(&of)
 	for i, r := range p.bounceClasses(&sum) {

@@ -15,7 +15,7 @@ import (
 // reportTile is one of the four key figures in a report.
 type reportTile struct {
 	Label, Figure string
-	To            string     // URL of the recipients whom it counts; empty: not available
+	To            string     // URL of the counted recipients; empty: not available
 	Change        Badge      // difference from the usual value, if it is significant
 	Notes         []tileNote // remarks below the figure
 	Bars          template.HTML
@@ -25,14 +25,15 @@ type reportTile struct {
 // tileNote is a remark below a figure, optionally with a link to the recipients. Tone is empty, warn or bad.
 type tileNote struct{ Text, To, Tone string }
 
-// reaching returns the jobs without those that were undone before their first email.
+// reaching returns the jobs except those that were undone before their first email.
 func reaching(jobs []jobRow) []jobRow {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
 		return j.Status == core.JobCancelled && j.Stats.Recipients == 0
 	})
 }
 
-// sumJobs adds up the results of a campaign's jobs. The recipients that the last job did not reach remain unreached.
+// sumJobs adds up the results of a campaign's jobs. Only the recipients that the last job did not reach count as
+// unreached.
 func sumJobs(jobs []jobRow) core.Stats {
 	if sent := reaching(jobs); len(sent) > 0 { // the other jobs have no results
 		jobs = sent
@@ -127,7 +128,7 @@ func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	return u
 }
 
-// median returns the median of some values, or nil if there are too few.
+// median returns the median of values, or nil if there are too few.
 func median(all []float64) *float64 {
 	n := len(all)
 	if n < usualFrom {
@@ -137,8 +138,8 @@ func median(all []float64) *float64 {
 	return new((all[(n-1)/2] + all[n/2]) / 2)
 }
 
-// compare adds to a tile the bars of a share and those of recent campaigns, and the difference from their median. of is
-// the number of people to whom the share refers.
+// compare adds to a tile bars for a share and for the shares of recent campaigns, and the difference from their median.
+// of is the number of people that the share refers to.
 func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, fewerIsBetter bool) {
 	usual := median(last)
 	if usual == nil {
@@ -161,7 +162,7 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 // comparable is the minimum number of people for comparing shares. Shares of fewer people differ by chance.
 const comparable = 100
 
-// points formats the difference of two shares in percentage points, with its sign.
+// points formats the difference between two shares in percentage points, with its sign.
 func (p *Page) points(by float64) string {
 	text := strings.TrimSuffix(p.rate(math.Abs(by)), formats[p.Lang].percent)
 	if by < 0 {
@@ -196,7 +197,7 @@ func smallBars(last []float64, share float64) template.HTML {
 	return template.HTML(b.String() + "</svg>") //nolint:gosec // numbers
 }
 
-// complaintLimit is the spam complaint rate from which mailbox providers refuse a sender's emails.
+// complaintLimit is the spam complaint rate at which mailbox providers refuse a sender's emails.
 const complaintLimit = 0.003
 
 // RecipientsOf returns the URL of a campaign's recipients with a state or event. If the visitor may not see them, it
@@ -208,8 +209,8 @@ func (p *Page) RecipientsOf(campaign, status string) string {
 	return p.Path("campaigns", campaign, "people") + "?" + url.Values{"status": {status}}.Encode()
 }
 
-// recentlyLeft returns the URL of the people who unsubscribed from a campaign's list, the most recent first. If it has
-// several lists, the page shows all lists.
+// recentlyLeft returns the URL of the people who unsubscribed from a campaign's list, most recent first. If the
+// campaign has several lists, the page shows all lists.
 func (p *Page) recentlyLeft(lists []string) string {
 	q := url.Values{"status": {core.SubscriptionUnsubscribed}, "sort": {"-status_at"}}
 	if len(lists) == 1 {

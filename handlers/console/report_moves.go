@@ -28,7 +28,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
 		at := p.scheduledAt()
-		if at == "" { // the API would take this as immediately
+		if at == "" { // to the API, this would mean immediately
 			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
 		}
 		method, body = http.MethodPatch, map[string]string{"scheduled_at": at, "time_zone": p.Zone.String()}

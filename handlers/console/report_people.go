@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recipientRow is the outcome of one email in the form of the API.
+// recipientRow is the outcome of one email in the API's format.
 type recipientRow struct {
 	Email      string       `json:"email"`
 	Subscriber string       `json:"subscriber_id"` // id of the subscriber; empty: erased since
@@ -146,8 +146,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
-// findRecipients reads a page of a job's recipients. It finds the recipient with an address, or those whose address or
-// a word of whose name begins with the text. A full address needs no search.
+// findRecipients reads a page of a job's recipients. It finds the recipient with an address, or those whose address, or
+// a word in whose name, begins with the text. A full address needs no search.
 func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
 	path := jobAPI(jobID, "recipients")
 	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {
@@ -165,7 +165,7 @@ func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipie
 	return found, next, err
 }
 
-// recipientsFile returns the API path of the export of a job's recipients.
+// recipientsFile returns the API path for exporting a job's recipients.
 func (p *Page) recipientsFile() (string, error) {
 	c, err := p.campaign()
 	if err != nil {

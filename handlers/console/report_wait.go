@@ -56,7 +56,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	return j.PauseReason
 }
 
-// shareOf returns the figures of a pause reason in the language of the page.
+// shareOf returns the figures in a pause reason in the page's language.
 func (p *Page) shareOf(detail string) string {
 	if v, ok := valuesOf("%d of %d", detail); ok {
 		return p.T("{{done}} of {{all}}", "done", v[0], "all", v[1])
@@ -64,8 +64,7 @@ func (p *Page) shareOf(detail string) string {
 	return detail
 }
 
-// firstProblem returns the problem of a campaign's first recipients (core.SendJob.FirstFault) in the language of the
-// page.
+// firstProblem returns the problem of a campaign's first recipients (core.SendJob.FirstFault) in the page's language.
 func (p *Page) firstProblem(detail string) string {
 	if v, ok := valuesOf("%d of %d addresses don't exist", detail); ok {
 		return p.T("{{n}} of {{all}} addresses don't exist", "n", v[0], "all", v[1])
@@ -83,10 +82,10 @@ type undoRow struct {
 	Plan bool // whether it was scheduled for a time
 }
 
-// newestLooked is the number of newest jobs that are checked for undo.
+// newestLooked is how many of the newest jobs are checked for undo.
 const newestLooked = 5
 
-// undoable returns the jobs among the newest ones that start within minutes, except the one of the page itself.
+// undoable returns the newest jobs that start within minutes, except the page's own job.
 func (p *Page) undoable() (rows []undoRow) {
 	if _, part := p.Partial(); part && p.Request.URL.Path != p.Path("undo") || !p.May(core.ActionFiguresRead) {
 		return nil
@@ -107,7 +106,7 @@ func (p *Page) undoable() (rows []undoRow) {
 	return rows
 }
 
-// planned reports whether a job is scheduled for a time later than that of a job that is sent now.
+// planned reports whether a job is scheduled to start later than an immediate send.
 func planned(j *jobRow, now core.Instant) bool {
 	return j.ScheduledAt != 0 && j.StartsAt.Sub(now) > undoSeconds*time.Second
 }

@@ -21,8 +21,8 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 
 // ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, because
 // emails link to it, and works on a phone. handlers/campaigns provides its content: v.Data is for
-// templates/review.html. v.Lang can be a language that the console doesn't have. The errors and warnings of the
-// campaign are those of the page for sending.
+// templates/review.html. v.Lang can be a language that the console doesn't have. It shows the same errors and warnings
+// as the send page.
 func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML,
 	error,
 ) {

@@ -21,7 +21,7 @@ func scriptAddress(name string) string {
 	return Path + "/" + name + "?v=" + sum[:min(digits, len(sum))]
 }
 
-// scripts lists the scripts of every page.
+// scripts lists the scripts on every page.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
 // fontFaces declares Inter. A browser loads the second file only for characters that the first one doesn't have.
@@ -44,7 +44,7 @@ var editorScript = scriptAddress("editor.js")
 // codeScript is the URL of the HTML editor's script.
 var codeScript = scriptAddress("code.js")
 
-// scriptRoutes adds the routes of the files in assets.
+// scriptRoutes adds the routes for the files in assets.
 func (o *Console) scriptRoutes(t *web.Table) {
 	types := map[string]string{
 		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// searchRoutes adds the routes of the search in a tenant.
+// searchRoutes adds the routes for searching a tenant.
 func (o *Console) searchRoutes(t *web.Table) {
 	o.get(t, "/search", core.ActionListRead, o.search, "The console: search people, campaigns, lists and pages")
 }
@@ -20,8 +20,8 @@ type found struct{ Text, More, To, Icon string }
 // maxFound is the maximum number of results of each kind.
 const maxFound = 6
 
-// search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by a
-// part of their name, and pages and their actions by name or by what they are about.
+// search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by
+// part of their name, and pages and their actions by name or topic.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found
@@ -160,7 +160,7 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 	return all, err
 }
 
-// findPeople searches for the beginning of addresses and of words in names, if the visitor may read them.
+// findPeople finds people by the beginning of their address or of a word in their name, if the visitor may read these.
 func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error) {
 	if !p.May(core.ActionPeopleRead) {
 		return nil, nil
@@ -171,7 +171,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
 	}
-	for range peopleReads { // a page of the API can be short or empty and still have a next page
+	for range peopleReads { // an API page can be short or empty and still have a next page
 		next, err := p.Get("/api/admin/subscribers", query, &people)
 		if err != nil {
 			if _, _, ok := p.FaultOf(err); ok {

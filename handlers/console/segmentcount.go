@@ -155,14 +155,14 @@ func (d *segmentData) partFigure(p *Page) error {
 	if !ok {
 		return nil
 	}
-	d.Rows = done // errors of the API refer to these rows
+	d.Rows = done // API errors refer to these rows
 	err := d.figure(p, rule, false)
 	d.Rows = whole
 	d.Count.Exact, d.Count.Note = true, p.T("Incomplete conditions aren't included in the count.")
 	return err
 }
 
-// shownMatches is the number of people that the page of a segment shows.
+// shownMatches is the number of people that a segment's page shows.
 const shownMatches = 10
 
 // matches reads the first people who match the saved rule, on one list or on all lists in their order. If the rule
@@ -199,7 +199,7 @@ func (d *segmentData) matches(p *Page) error {
 	return nil
 }
 
-// segmentChoices fills in the segments and tags to choose from in the settings of a campaign.
+// segmentChoices fills in the segments and tags to choose from in a campaign's settings.
 func (p *Page) segmentChoices(d *editorData) error {
 	if !d.Settings {
 		return nil
@@ -223,8 +223,8 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// narrowedReaders describes the audience of a campaign that not all subscribers of its lists get. The page before
-// sending counts the audience in the same way.
+// narrowedReaders describes the audience of a campaign that only some subscribers of its lists get. The send page
+// counts the audience in the same way.
 func (p *Page) narrowedReaders(d *editorData) error {
 	c := d.campaignPage
 	if !c.Narrowed() || len(c.ListIDs) == 0 {

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// segmentField is a field that conditions can check, in the form of the API.
+// segmentField is a field that conditions can check, in the API's format.
 type segmentField struct {
 	Name    string   `json:"name"`
 	Label   string   `json:"label"`
@@ -26,12 +26,12 @@ type segmentFields struct {
 	fields  []segmentField
 	lists   []core.CountedList
 	self    string              // the segment itself, which can't refer to itself
-	records map[string][]option // read campaigns, segments and tags, by subject
-	links   map[string][]option // read links and answers, by subject and campaign
-	tags    []core.Tag          // read with the records
+	records map[string][]option // loaded campaigns, segments and tags, by subject
+	links   map[string][]option // loaded links and answers, by subject and campaign
+	tags    []core.Tag          // loaded with the records
 }
 
-// segmentFields reads the fields and lists of the tenant. self is the id of the segment that is edited.
+// segmentFields reads the tenant's fields and lists. self is the id of the segment being edited.
 func (p *Page) segmentFields(self string) (*segmentFields, error) {
 	f := &segmentFields{page: p, self: self, records: map[string][]option{}, links: map[string][]option{}}
 	var found []segmentField
@@ -66,7 +66,7 @@ func listIDs(lists []core.CountedList) (ids []string) {
 	return ids
 }
 
-// field returns a field by its name. A field that no list has is a text.
+// field returns a field by its name. A field that no list has is a text field.
 func (f *segmentFields) field(name string) segmentField {
 	for _, one := range f.fields {
 		if one.Name == name {
@@ -101,13 +101,13 @@ func (f *segmentFields) subject(of string) string {
 	return of
 }
 
-// optionGroup is a group of the choices of an input.
+// optionGroup is a group of choices for an input.
 type optionGroup struct {
 	Label   string
 	Options []option
 }
 
-// Subjects returns the choices for the subject of a row.
+// Subjects returns the choices for a row's subject.
 func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
 	team := optionGroup{Label: f.page.T("Fields only your team can change")}
 	fields := optionGroup{Label: f.page.T("Fields subscribers can change")}
@@ -142,8 +142,8 @@ func (f *segmentFields) Place(row segmentRow) (n int) {
 	return 0
 }
 
-// Ops returns the operators for a row. Those for numbers and dates have a heading, because a field for text has them,
-// too. The first group has none.
+// Ops returns the operators for a row. Operators for numbers and dates have a heading, because text fields have them,
+// too. The first group has no heading.
 func (f *segmentFields) Ops(row segmentRow) (out []optionGroup) {
 	last := ""
 	for _, op := range segmentOps[f.kind(row.Of)] {
@@ -156,7 +156,7 @@ func (f *segmentFields) Ops(row segmentRow) (out []optionGroup) {
 	return out
 }
 
-// chip is a value of a field with options.
+// chip is one of the values of a field with options.
 type chip struct {
 	No   int
 	Text string
@@ -178,7 +178,7 @@ func (f *segmentFields) Chips(row segmentRow) (out []chip) {
 	return out
 }
 
-// Limits of the campaigns and segments to choose from.
+// Limits for the campaigns and segments to choose from.
 const (
 	maxCampaignChoices = 200
 	maxSegmentChoices  = core.MaxSegments
@@ -234,7 +234,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	return out, nil
 }
 
-// Links returns the links or answers to choose from in a row whose campaign is chosen.
+// Links returns the links or answers to choose from in a row with a chosen campaign.
 func (f *segmentFields) Links(row segmentRow) (out []option, err error) {
 	key := row.Of + row.Value
 	switch {
@@ -416,7 +416,7 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 	return said, nil
 }
 
-// textOfOption returns the text of an option, or its value if there is none.
+// textOfOption returns the text of the option with a value, or the value itself if there is none.
 func textOfOption(options []option, value string) string {
 	for _, o := range options {
 		if o.Value == value {

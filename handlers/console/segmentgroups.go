@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// segmentItem is a condition of a segment's form, or a group of conditions.
+// segmentItem is a condition in a segment's form, or a group of conditions.
 type segmentItem struct {
 	Group int // number of the group; 0: a single condition
 	Any   bool
@@ -29,10 +29,10 @@ func itemsOf(rows []segmentRow) (items []segmentItem) {
 	return items
 }
 
-// Items returns the conditions and groups of the form.
+// Items returns the conditions and groups in the form.
 func (d *segmentData) Items() []segmentItem { return itemsOf(d.Rows) }
 
-// sortRows sorts rows by their numbers. The number of a group determines its place.
+// sortRows sorts rows by their numbers. A group's number determines its place.
 func sortRows(rows []segmentRow) {
 	place := func(row segmentRow) int { return cmp.Or(row.In, row.No) }
 	slices.SortFunc(rows, func(a, b segmentRow) int {
@@ -41,7 +41,7 @@ func sortRows(rows []segmentRow) {
 }
 
 // add adds a condition. where is the number of the group that gets the condition, or "group" for a new group. After
-// quickPrefix it names the subject of the condition. Any other text means no group.
+// quickPrefix, where names the subject of the condition. Any other value means no group.
 func (d *segmentData) add(where string) {
 	last := 0
 	for i := range d.Rows {
@@ -122,7 +122,7 @@ func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, o
 	return rule, ok && err == nil
 }
 
-// blameRow sets the API's error about a condition on the row of the condition. It reports whether there is such a row.
+// blameRow sets the API's error about a condition on the condition's row, and reports whether there is such a row.
 func blameRow(rows []segmentRow, at, text string) bool {
 	first, rest := indexOf(at)
 	second, _ := indexOf(rest)

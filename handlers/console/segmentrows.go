@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// The subjects of conditions in the form of a segment, in addition to fields.
+// The subjects of conditions in a segment's form, in addition to fields.
 const (
 	subjectJoined   = "joined"
 	subjectDomain   = "domain"
@@ -26,7 +26,7 @@ const (
 	subjectField    = "field." // prefix of a field's name
 )
 
-// The inputs for the value of a condition.
+// The inputs for a condition's value.
 const (
 	inputNone    = ""
 	inputText    = "text"
@@ -41,7 +41,7 @@ const (
 	inputLink    = "link"    // a campaign, and one of its links or answers
 )
 
-// segmentOp is an operator in the form of a segment.
+// segmentOp is an operator in a segment's form.
 type segmentOp struct {
 	Name  string // name in the form
 	Text  string
@@ -54,7 +54,7 @@ type segmentOp struct {
 	For   string // heading in the list of operators; empty: above the headings
 }
 
-// The headings of operators for fields whose texts are numbers or dates.
+// The headings of operators for text fields that contain numbers or dates.
 const (
 	opsNumbers = "For numbers"
 	opsDates   = "For dates"
@@ -160,7 +160,7 @@ var segmentOps = map[string][]segmentOp{
 		"Didn't click any link in campaigns from the last {{value}} days"),
 }
 
-// engagedOps returns the operators for opens or clicks, with their sentences.
+// engagedOps returns the operators for opens or clicks, with the given sentences.
 func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 	return []segmentOp{
 		{Name: "last", Text: "one of the last", Key: "last", Input: inputCount, Unit: "campaigns", Said: last},
@@ -197,7 +197,7 @@ var segmentSubjects = []struct{ name, text string }{
 	{subjectTag, "Tag"},
 }
 
-// segmentRow is a condition in the form of a segment.
+// segmentRow is a condition in a segment's form.
 type segmentRow struct {
 	No     int
 	Of     string // subject; empty: not chosen yet
@@ -211,13 +211,13 @@ type segmentRow struct {
 	New    bool // whether it is new and gets the focus
 }
 
-// defaultDays is the number of days with which a condition starts.
+// defaultDays is the initial number of days in a condition.
 const defaultDays = "30"
 
-// defaultCount is the number of campaigns with which a condition starts.
+// defaultCount is the initial number of campaigns in a condition.
 const defaultCount = "5"
 
-// valuesOfTest returns the operator of a test and its values.
+// valuesOfTest returns a test's operator and values.
 func valuesOfTest(t *core.Test) (key string, values []string) {
 	switch {
 	case t.Is != nil:
@@ -251,7 +251,7 @@ func valuesOfTest(t *core.Test) (key string, values []string) {
 	return "", nil
 }
 
-// rowOf returns the row of a condition. ok is false if the form can't show it.
+// rowOf returns the row for a condition. ok is false if the form can't show it.
 func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	not := r.Not != nil
 	if not {
@@ -321,7 +321,7 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	return row, false
 }
 
-// condition returns the condition of a row as a value for JSON. If the row isn't complete, it sets Wrong.
+// condition returns a row's condition as a value for JSON. If the row isn't complete, it sets Wrong.
 func (row *segmentRow) condition(p *Page) any {
 	var value any
 	text := strings.TrimSpace(row.Value)
@@ -391,7 +391,7 @@ func (row *segmentRow) condition(p *Page) any {
 	return out
 }
 
-// isoDay returns a day such as 24.12. in the form of a rule, 12-24. Other text is returned unchanged.
+// isoDay converts a day such as 24.12. to 12-24, the format in rules. Other text is returned unchanged.
 func isoDay(text string) string {
 	day, month, ok := strings.Cut(strings.TrimSuffix(text, "."), ".")
 	d, err := strconv.Atoi(day)
@@ -408,8 +408,9 @@ func ofTime(input string) bool {
 	return slices.Contains([]string{inputDays, inputCount, inputDate, inputDay}, input)
 }
 
-// sentRows returns the rows of the submitted form. A row whose subject was changed starts again with its first
-// operator, unless the new subject has the old operator for times. It is marked if the form is to be saved.
+// sentRows returns the rows of the submitted form. After its subject changes, a row starts with the new subject's first
+// operator. It keeps an operator for times if the new subject has it, too. If the form is to be saved, such a row is
+// marked.
 func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 	p := f.page
 	for name, of := range p.Form {

@@ -81,7 +81,7 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	})
 }
 
-// listedCount returns the number of people for a table. what holds a rule or a segment_id.
+// listedCount returns the number of people as text for a table. what holds a rule or a segment_id.
 func (p *Page) listedCount(what map[string]any, lists []string) (string, error) {
 	c, err := p.segmentCount(what, lists)
 	if _, ok := p.countFault(err); ok {
@@ -114,7 +114,7 @@ type segmentData struct {
 	Any    bool // whether one matching condition is enough
 	Rows   []segmentRow
 	Said   *saidRule // rule as text, if the form can't show it or the visitor may not change it
-	Text   string    // submitted JSON; empty: that of the rule
+	Text   string    // submitted JSON; empty: the rule's JSON
 	Writes bool
 	Lists  []option
 	List   string // list on which people are counted; empty: all lists
@@ -350,7 +350,7 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 	return p.showWork(d)
 }
 
-// workOnText handles the submitted form of a rule that is edited as JSON.
+// workOnText handles the submitted form for a rule that is edited as JSON.
 func (p *Page) workOnText(d *segmentData, save func(body map[string]any) (id string, err error), done string) (web.HTML,
 	error,
 ) {

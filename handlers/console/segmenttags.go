@@ -9,10 +9,10 @@ import (
 	"newsletterd/core"
 )
 
-// tagChoicePrefix marks a choice of recipients that names a tag instead of a segment.
+// tagChoicePrefix marks a recipient choice that names a tag instead of a segment.
 const tagChoicePrefix = "tag:"
 
-// tagChoices returns the tags to choose from as recipients, except those for which there is a segment.
+// tagChoices returns the tags to choose from as recipients, except those that have a segment.
 func (p *Page) tagChoices(segments []core.Segment) (choices []option, err error) {
 	if !p.May(core.ActionSegmentWrite) {
 		return nil, nil
@@ -54,8 +54,8 @@ func (p *Page) tagAndSegments(id string) (*core.Tag, []core.Segment, error) {
 	return &tags[i], segments, err
 }
 
-// savedTagChoice returns the ID of the segment that replaceTagChoice has chosen for a tag. If it can't be read, or has
-// other conditions now, savedTagChoice returns "?".
+// savedTagChoice returns the ID of the segment that replaceTagChoice has chosen for a tag. If the segment can't be
+// read, or no longer has only that condition, savedTagChoice returns "?".
 func (p *Page) savedTagChoice(tagID string) string {
 	t, segments, err := p.tagAndSegments(tagID)
 	if err != nil || t == nil {

@@ -37,7 +37,7 @@ type sendData struct {
 	From     string
 	Inbox    inbox
 	Lists    []string
-	fields   []core.Field // of all lists
+	fields   []core.Field // fields of all lists
 	archives []string     // those of Lists that have a public archive
 	More     []sendFact   // further facts about the emails, and excluded subscribers
 	Readers  countedAudience
@@ -64,7 +64,7 @@ type sendData struct {
 	Nobody       string // why no other person can approve it; empty: someone can
 }
 
-// countedAudience is the audience of a campaign as counted by the API.
+// countedAudience is a campaign's audience as counted by the API.
 type countedAudience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
@@ -75,8 +75,8 @@ type countedAudience struct {
 // Unmeasured reports whether links in the emails lead directly to their targets.
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
-// ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients first. If
-// the settings have this option, it is kept for smaller audiences, because they may grow before sending.
+// ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients first. For
+// smaller audiences, the form keeps the option from the settings, because the audience may grow before sending.
 func (d *sendData) ManyReaders() bool {
 	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
 }
@@ -95,7 +95,7 @@ func (p *Page) measureLink(c *campaignPage) (l Link) {
 	return l
 }
 
-// sendPage shows what is sent to whom, and the findings about it.
+// sendPage shows the email, its recipients and the findings.
 func (o *Console) sendPage(p *Page) (web.HTML, error) {
 	return p.showSend(&sendData{FirstFew: p.Tenant.FirstFew, When: sendNow, Key: core.NewID()}, View{})
 }
@@ -133,8 +133,8 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	return p.Show("send", v)
 }
 
-// reviewOf returns the URL of the page on which the visitor may approve a campaign, or "". Visitors who asked for the
-// approval can send the campaign themselves, unless a second person must approve it.
+// reviewOf returns the URL of the page where the visitor may approve a campaign, or "". If no second person must
+// approve it, visitors who asked for the approval can send the campaign themselves.
 func (p *Page) reviewOf(c *campaignPage) string {
 	if c.State != core.CampaignInReview || !c.Permissions.Approve ||
 		!p.SecondPerson() && c.Review != nil && p.Mine(c.Review.By) {
@@ -162,7 +162,7 @@ func (p *Page) lookAtReview(d *sendData) (err error) {
 	return err
 }
 
-// lookAt reads the API's data about a campaign that is to be sent.
+// lookAt reads the API's data about a campaign to send.
 func (p *Page) lookAt(d *sendData) error {
 	c := d.Campaign
 	name, address := cmp.Or(c.FromName, p.Tenant.MailFromName), cmp.Or(c.FromEmail, p.Tenant.MailFrom)
@@ -190,7 +190,7 @@ func (p *Page) lookAt(d *sendData) error {
 	return p.lookAtMatters(d)
 }
 
-// lookAtMatters reads the errors and warnings of a campaign that is to be sent, and counts its audience.
+// lookAtMatters reads the errors and warnings about a campaign to send, and counts its audience.
 func (p *Page) lookAtMatters(d *sendData) error {
 	found, err := p.check(d.Campaign)
 	if err != nil {
@@ -206,12 +206,12 @@ func (p *Page) lookAtMatters(d *sendData) error {
 	return p.judgeAudience(d, err)
 }
 
-// found sets the errors and warnings of a campaign's checks.
+// found sets the errors and warnings that the checks found.
 func (d *sendData) found(c checks) {
 	d.Faults, d.Warnings = slices.Clone(c.Matters[:c.Errors]), c.Matters[c.Errors:]
 }
 
-// judgeAudience adds errors and warnings about the number of recipients. err is the error of counting them, or nil.
+// judgeAudience adds errors and warnings about the number of recipients. err is the error from counting them, or nil.
 func (p *Page) judgeAudience(d *sendData, err error) error {
 	c := d.Campaign
 	if len(c.ListIDs) == 0 {
@@ -297,7 +297,7 @@ type sendBody struct {
 	FirstFew    bool   `json:"first_few"`
 }
 
-// undoSeconds is the time for which an immediate send can be undone.
+// undoSeconds is how long an immediate send can be undone.
 const undoSeconds = 60
 
 // send sends the reviewed version. The form contains a key so that submitting it again doesn't send twice.
@@ -436,7 +436,7 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }
 
-// undoNotice returns the key of the notice for a campaign whose sending was undone.
+// undoNotice returns the notice key for a campaign whose sending was undone.
 func (c *campaignPage) undoNotice() string {
 	if c.State == core.CampaignApproved {
 		return "undone-approved"

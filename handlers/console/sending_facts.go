@@ -15,7 +15,7 @@ type sendFact struct {
 	Texts []string
 }
 
-// lookFurther reads the facts about the emails beyond their body, and the excluded subscribers.
+// lookFurther reads facts about the emails beyond their body, and the excluded subscribers.
 func (p *Page) lookFurther(d *sendData) error {
 	c := d.Campaign
 	add := func(name string, texts ...string) {
@@ -139,7 +139,7 @@ func (p *Page) campaignName(id string) (string, error) {
 	return cmp.Or(c.Name, p.Listed(c.Subject), id), err
 }
 
-// onlyTo describes the recipients of another campaign to whom a campaign is sent.
+// onlyTo describes which recipients of another campaign a campaign is sent to.
 func (p *Page) onlyTo(who, name string) string {
 	switch who {
 	case core.FollowJoined:

@@ -10,14 +10,14 @@ import (
 // The values of sendTime that are not instants.
 const sendNow, sendOther = "now", "other"
 
-// sendTime is a choice for the start of sending. Button is the label of the button for this choice.
+// sendTime is a choice for when to start sending. Button is the button's label for this choice.
 type sendTime struct{ Value, Title, Text, Button string }
 
 // timeChoice is one of two instants with the same local time.
 type timeChoice struct{ Offset, Text string }
 
 // offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
-// time. A page that was open for long therefore doesn't send immediately.
+// time. A page that was open for a long time therefore doesn't send immediately.
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("You can undo this for 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
@@ -98,7 +98,7 @@ func (p *Page) Away(at core.Instant) string {
 	}
 }
 
-// readTime reads the date and time of the form in the page's time zone. offset selects one of two possible instants.
+// readTime reads the date and time in the form, in the page's time zone. offset selects one of two possible instants.
 // If there is no valid time, it returns 0, and the page explains why.
 func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)

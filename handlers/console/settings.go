@@ -25,7 +25,7 @@ func (o *Console) settingsRoutes(t *web.Table) {
 	o.get(t, "/settings/audit", core.ActionAuditRead, o.auditTrail, "The console: the audit log")
 }
 
-// settingsPage is the Data of the pages of settings.
+// settingsPage is the Data of the settings pages.
 type settingsPage struct {
 	Tabs []tab
 	Form filled
@@ -63,7 +63,7 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 	return p.Show(name, v)
 }
 
-// The tracking of opens and clicks in the form.
+// The form's values for open and click tracking.
 const (
 	measureEach    = "each"
 	measureConsent = "consent"
@@ -94,7 +94,7 @@ func (p *Page) MeasureOptions() []option {
 	}
 }
 
-// trackingOf returns the tracking of a campaign that uses everything the settings allow.
+// trackingOf returns the most tracking that the settings allow for a campaign.
 func trackingOf(t *core.Tenant) string {
 	switch measureOf(t) {
 	case measureNothing:
@@ -129,7 +129,7 @@ func measured(t *core.Tenant, tracking string) string {
 	return measureOf(t)
 }
 
-// Measured describes the effective tracking of a campaign, in the words of MeasureOptions.
+// Measured describes the effective tracking of a campaign, worded as in MeasureOptions.
 func (p *Page) Measured(tracking string) string {
 	is := measured(&p.Tenant, tracking)
 	for _, o := range p.MeasureOptions() {
@@ -140,8 +140,8 @@ func (p *Page) Measured(tracking string) string {
 	return ""
 }
 
-// trackings returns the tracking options for a campaign, in the words of MeasureOptions, most tracking first. An
-// option beyond the settings is included only if the campaign already uses it.
+// trackings returns the tracking options for a campaign, worded as in MeasureOptions, most tracking first. An option
+// beyond the settings is included only if the campaign already uses it.
 func (p *Page) trackings(chosen string) (all []option) {
 	most := slices.Index(core.Trackings, trackingOf(&p.Tenant))
 	for i, tracking := range slices.Backward(core.Trackings) {
@@ -200,7 +200,7 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings"), "saved")
 }
 
-// settingsMails shows and saves the texts of emails to subscribers, for lists without custom texts.
+// settingsMails shows and saves the texts of emails to subscribers for lists without custom texts.
 func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 	w := p.wordingsOfTenant()
 	if name := p.mailPreviewed(); name != "" {

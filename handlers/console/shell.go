@@ -22,13 +22,13 @@ type shell struct {
 	Person  string // name of the signed-in user
 	Switch  bool   // whether there may be other tenants to switch to
 
-	Operation string // URL of the operators' pages; empty for other users
+	Operation string // URL of the pages for server administrators; empty for other users
 	Undo      []undoRow
 	Folder    bool // whether emails reach no one because there is no mail server
 	SetUp     bool // whether to link to the page where a server administrator sets one up
 }
 
-// navItem is an entry of the navigation.
+// navItem is a navigation entry.
 type navItem struct {
 	Text, To, Icon string
 	Here           bool
@@ -36,7 +36,7 @@ type navItem struct {
 	Tab            bool // whether it is in the tab bar on phones
 }
 
-// areas holds the entries of a tenant's navigation.
+// areas holds a tenant's navigation entries.
 var areas = []struct {
 	text, path, icon string
 	action           core.Action

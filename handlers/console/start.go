@@ -107,7 +107,7 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, "/api/admin/tenants", body, &made); err != nil {
 		return p.showNewTenant(d, err)
 	}
-	if d.InTeam { // operators have all rights there, but only team members are asked for approval
+	if d.InTeam { // server administrators have all rights, but only the team is asked for approval
 		role := map[string]string{"role": core.RoleTenantAdmin, "tenant_id": made.ID}
 		if err := p.Do(http.MethodPost, "/api/admin/users/"+p.caller.UserID+"/roles", role, nil); err != nil {
 			return web.HTML{}, err
@@ -125,10 +125,10 @@ type step struct {
 	optional bool
 }
 
-// stepsHidden is how long a browser doesn't show the steps that were dismissed.
+// stepsHidden is how long a browser hides dismissed steps.
 const stepsHidden = 365 * 24 * time.Hour
 
-// stepsCookie returns the name of the cookie with the steps that were dismissed.
+// stepsCookie returns the name of the cookie with the dismissed steps.
 func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
 
 // stepIDs identifies steps, so that a new step is shown although others were dismissed.
@@ -142,7 +142,7 @@ func stepIDs(all []step) []string {
 	return ids
 }
 
-// dismissSteps hides the steps of the form in this browser.
+// dismissSteps hides the form's steps in this browser.
 func (*Console) dismissSteps(p *Page) (web.HTML, error) {
 	if ids := p.Form["steps"]; len(ids) <= 100 {
 		p.SetCookie(p.stepsCookie(), ids, p.Now.Time().Add(stepsHidden))
@@ -150,9 +150,9 @@ func (*Console) dismissSteps(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path(), "")
 }
 
-// steps returns the steps of a tenant in order until all are done. After the first delivered newsletter, it only
-// returns the required steps that are left, and none if the visitor has dismissed them. Visitors see only the steps
-// that they may do, and none after these are done.
+// steps returns a tenant's steps in order until all are done. After the first delivered newsletter, it returns only the
+// remaining required steps, and none if the visitor has dismissed them. Visitors see only the steps that they may do,
+// and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
@@ -257,10 +257,10 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	return domain, server, err
 }
 
-// relayTests is the number of the tenant's last test emails that are checked.
+// relayTests is how many of the tenant's last test emails are checked.
 const relayTests = 20
 
-// relayTested reports whether a mail server has accepted a test email of the tenant, according to the audit log.
+// relayTested reports whether a mail server accepted one of the tenant's test emails, according to the audit log.
 func (p *Page) relayTested() (bool, error) {
 	if !p.May(core.ActionAuditRead) {
 		return false, nil
@@ -281,7 +281,7 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 		return s
 	}
 	s.To = p.domainPath(d.ID)
-	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not only by an operator
+	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not just on trust
 	case !d.Verified() || !proved:
 	case !d.Signed:
 		s.Text = p.T("Verified. Next, turn on DKIM signing, which proves that your emails come from you.")
@@ -291,7 +291,7 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 	return s
 }
 
-// senderDomain returns the closest of the tenant's sender domains for its sender address. If there is none or the
+// senderDomain returns the tenant's sender domain that is closest to its sender address. If there is none or the
 // visitor may not see it, it returns nil.
 func (p *Page) senderDomain() (nearest *core.SenderDomainView, err error) {
 	if !p.May(core.ActionDomainPropose) || p.Tenant.MailFrom == "" {

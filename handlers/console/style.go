@@ -13,14 +13,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// styleFiles holds the parts of the stylesheet, in the order of their names.
+// styleFiles holds the stylesheet's parts, ordered by name.
 //
 //go:embed style/*.css
 var styleFiles embed.FS
 
 const stylePath = Path + "/style.css"
 
-// Colors of the console with which the accent color is compared.
+// Colors of the console that the accent color is compared with.
 var (
 	ownColor  = core.Color{0x1d, 0x6b, 0x52}
 	paper     = core.White
@@ -30,7 +30,7 @@ var (
 	tint = 0.12
 )
 
-// Sufficient contrasts for a text, and for a button with white text.
+// Sufficient contrast ratios for text, and for a button with white text.
 const (
 	textContrast   = 6.5
 	buttonContrast = 3.5
@@ -92,7 +92,7 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 }
 
 // lighter returns a color of the same hue with enough contrast on a dark background. The result is only as light as
-// necessary, and its saturation is half of what its lightness allows. Only mixing with white would make it gray.
+// necessary, and its saturation is half of what its lightness allows. Mixing with white alone would make it gray.
 func lighter(c, ground core.Color, enough float64) core.Color {
 	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// suppressionRoutes adds the routes of the suppression list.
+// suppressionRoutes adds the routes for the suppression list.
 func (o *Console) suppressionRoutes(t *web.Table) {
 	may := core.ActionSuppressionManage
 	o.get(t, "/suppressions", may, o.suppressions, "The console: the suppression list")
@@ -107,8 +107,8 @@ func (p *Page) suppressionsFile() (web.Question, error) {
 	return web.Question{Method: http.MethodGet, Path: "/api/admin/suppressions/export?" + q.Encode()}, nil
 }
 
-// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if there are
-// none among those that were read.
+// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if none were
+// found.
 func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	var n struct {
 		Addresses int64
@@ -170,7 +170,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 	return nil
 }
 
-// onceEach removes entries of the send service that duplicate entries of the lists.
+// onceEach removes entries from the send service that duplicate entries from the lists.
 func onceEach(rows []personBlock) (out []personBlock) {
 	type address struct{ email, tenant, reason string }
 	seen := map[address]bool{}
@@ -190,7 +190,7 @@ func onceEach(rows []personBlock) (out []personBlock) {
 	return out
 }
 
-// blocksOf returns the blocks of an address. It returns none if q is not an address, or if the visitor may not see the
+// blocksOf returns an address's blocks. It returns none if q is not an address, or if the visitor may not see the
 // suppression list.
 func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
 	if !strings.Contains(q, "@") || !p.May(core.ActionSuppressionManage) {
@@ -203,12 +203,12 @@ func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
 	return rows, err
 }
 
-// suppressedPath returns the path of the suppression list, with a search for an address.
+// suppressedPath returns the path of the suppression list when searched for an address.
 func (p *Page) suppressedPath(q string) string {
 	return p.Path("suppressions") + "?" + url.Values{"q": {q}}.Encode()
 }
 
-// explainBlocks sets, in each of rows, the reason as text.
+// explainBlocks sets the reason as text in each of rows.
 func (p *Page) explainBlocks(rows []personBlock) error {
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range rows {
@@ -232,7 +232,7 @@ func (p *Page) explainBlocks(rows []personBlock) error {
 	return err
 }
 
-// madeFrom returns the actor in the reason of a block for which no reason was given.
+// madeFrom returns the actor in the default reason of a block, such as "by user:ID".
 func madeFrom(reason string) string {
 	actor, _ := strings.CutPrefix(reason, "by ")
 	return actor

@@ -37,7 +37,7 @@ func (p *Page) allTags() ([]core.Tag, error) {
 	return found, err
 }
 
-// signupTags returns the choices for the tag of new subscribers. The first is no tag.
+// signupTags returns the choices for new subscribers' tag. The first choice is no tag.
 func (p *Page) signupTags() (options []option, err error) {
 	tags, err := p.allTags()
 	options = []option{{"", p.T("No tag")}}
@@ -132,7 +132,7 @@ func (p *Page) changeTag() error {
 	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{t.Name}}, nil)
 }
 
-// tagNamed returns the tag with a name. If there is none, it creates the tag, and created is true.
+// tagNamed returns the tag with a name. If there is none, it creates the tag and sets created to true.
 func (p *Page) tagNamed(name string) (t core.Tag, created bool, err error) {
 	known, err := p.allTags()
 	if err != nil {

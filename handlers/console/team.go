@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// teamRoutes adds the routes of a tenant's team.
+// teamRoutes adds the routes for a tenant's team.
 func (o *Console) teamRoutes(t *web.Table) {
 	const read, change = core.ActionTeamRead, core.ActionTeamManage
 	o.get(t, "/settings/team", read, o.team, "The console: the team of a tenant")
@@ -23,13 +23,13 @@ func (o *Console) teamRoutes(t *web.Table) {
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
-	Operator    bool              // whether the visitor has no role here, but all rights as an operator
+	Operator    bool              // whether the visitor has no role here, but all rights as a server administrator
 	Changes     bool              // whether the visitor can change the role of at least one person
 	Approval    bool              // whether a second person must approve campaigns
 	Disable     map[string]string // labels of checkboxes for disabling a person's clients, by user id
 }
 
-// roles adds the visitor to the team if they are an operator who works here without a role.
+// roles adds the visitor to the team if they are a server administrator who works here without a role.
 func (d *teamData) roles(p *Page) {
 	me := p.Who.User
 	d.Approval = p.Tenant.Approval == core.ApprovalSecondPerson

@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// themeRoutes adds the routes for the design of emails.
+// themeRoutes adds the routes for email themes.
 func (o *Console) themeRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/themes", read, o.showThemes, "The console: themes")
@@ -55,7 +55,7 @@ func (p *Page) themeName(name string) string {
 	return titled(name)
 }
 
-// titled returns a name of the API with a capital letter.
+// titled returns an API name with a capital first letter.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // themesData is the Data of templates/themes.html.
@@ -152,7 +152,7 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	return p.Show("theme", v)
 }
 
-// adjustedColor returns a text that says that emails use another color.
+// adjustedColor returns a warning that emails use another color.
 func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
 	name := adjusted.Color
 	for _, c := range p.themeColors() {
@@ -168,7 +168,7 @@ func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
 	return text
 }
 
-// themeColors returns the colors of a theme with their API names.
+// themeColors returns a theme's colors with their API names.
 func (p *Page) themeColors() []option {
 	return []option{
 		{"accent", p.T("Buttons and bars")},
@@ -184,7 +184,7 @@ func (p *Page) themeColors() []option {
 	}
 }
 
-// themeValues returns the values of a theme for a form: light.page, font, social and so on.
+// themeValues returns a theme's values for a form: light.page, font, social and so on.
 func themeValues(t *core.Theme) (map[string]string, error) {
 	b, err := json.Marshal(t)
 	if err != nil {

@@ -23,8 +23,8 @@ type versionRow struct {
 	Content core.CampaignContent `json:"content"`
 }
 
-// diffLine is a line of two texts. Its sign is "+" if it is only in the second, "-" if it is only in the first, and
-// otherwise empty.
+// diffLine is a line in a comparison of two texts. Sign is "+" if only the second text has the line, "-" if only the
+// first has it, and otherwise empty.
 type diffLine struct{ Sign, Text string }
 
 // versions lists the versions of a campaign and shows how one of them differs from the current one.
@@ -132,8 +132,8 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	return web.HTML{}, core.Invalidf("act", "act must be duplicate, archive or delete.")
 }
 
-// maxDiff is the maximum number of lines in texts that are compared line by line, because the work grows with the
-// product of these numbers.
+// maxDiff is the maximum number of lines in texts that are compared line by line. The work grows with the product of
+// both line counts.
 const maxDiff = 2000
 
 // diff compares two texts line by line.

@@ -21,7 +21,7 @@ var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// doctorWords is the end of the name of the files with the texts of doctor, and of their keys in words.
+// doctorWords is the suffix of the files with doctor's texts, and of their keys in words.
 const doctorWords = "/doctor.json"
 
 // languages lists the languages of the console. English needs no file. Other languages have texts only for the account
@@ -35,7 +35,7 @@ func readWords() map[string]map[string]string {
 			return err
 		}
 		lang := strings.Split(path, "/")[1]
-		if strings.HasSuffix(path, doctorWords) { // apart, because errors have some of its formats, too
+		if strings.HasSuffix(path, doctorWords) { // separate, because errors share some of its formats
 			lang += doctorWords
 		}
 		if all[lang] == nil {
@@ -68,8 +68,7 @@ func languageOf(c *web.Call) string {
 	return languages[0]
 }
 
-// T returns a text in the language of the page with its placeholders replaced. pairs are alternating names and
-// values.
+// T returns a text in the page's language with its placeholders replaced. pairs are alternating names and values.
 func (p *Page) T(text string, pairs ...any) string {
 	if other := words()[p.Lang][text]; other != "" {
 		text = other
@@ -129,7 +128,7 @@ var notices = map[string]string{
 	"again":              "Identity confirmed. Choose the file again.",
 	"cancelled":          "Canceled",
 
-	// For operators.
+	// For server administrators.
 	"queued-again": "Queued again",
 
 	"picture": "Image added. Add alt text for people who can't see it.",

@@ -11,8 +11,8 @@
 //	  LICENSES.txt licenses of the libraries, also stored uncompressed for readers
 //	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all uncompressed files
 //
-// All scripts are modules (<script type="module">) and run under a Content-Security-Policy without unsafe sources.
-// The head of each script in src describes the attributes with which pages use it.
+// All scripts are modules (<script type="module">) and run under a Content-Security-Policy without unsafe sources. The
+// comment at the top of each script in src describes the attributes that pages use.
 package assets
 
 import (
@@ -25,7 +25,7 @@ import (
 //go:embed dist/*.gz dist/SHA256SUMS dist/SOURCES
 var dist embed.FS
 
-// Files contains the embedded files of dist by name.
+// Files contains the embedded files in dist by name.
 var Files = func() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -34,8 +34,8 @@ var Files = func() fs.FS {
 	return files
 }()
 
-// Sum returns the SHA-256 of an uncompressed file in hexadecimal digits, for URLs that change with the content. For
-// an unknown file, it returns an empty string.
+// Sum returns the SHA-256 of an uncompressed file in hex, for URLs that change with the content. For an unknown file,
+// it returns an empty string.
 func Sum(name string) string { return sums()[name] }
 
 var sums = sync.OnceValue(func() map[string]string {

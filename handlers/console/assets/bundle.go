@@ -103,7 +103,7 @@ func run(dir, name string, args ...string) error {
 	return c.Run()
 }
 
-// licenses writes the licenses of the libraries that, according to the metafile, are part of a file in dist.
+// licenses writes the licenses of the libraries that the metafile lists as parts of files in dist.
 func licenses(meta, tmp, dist string) error {
 	text, err := os.ReadFile(meta)
 	if err != nil {
@@ -146,7 +146,7 @@ func licenses(meta, tmp, dist string) error {
 	return os.WriteFile(filepath.Join(dist, licensesName), []byte(out.String()), 0o644)
 }
 
-// library returns the name and version of a library, and the text of its license.
+// library returns a library's name, version and license text.
 func library(dir string) (about, license string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
@@ -164,7 +164,7 @@ func library(dir string) (about, license string, err error) {
 	return p.Name + " " + p.Version, strings.ReplaceAll(string(text), "\r\n", "\n"), err
 }
 
-// sources writes the checksum of src, with which a test verifies that dist is up to date.
+// sources writes the checksum of src. A test uses it to verify that dist is up to date.
 func sources(dist string) error {
 	sum := sha256.New()
 	err := filepath.WalkDir(filepath.Join(folder, "src"), func(path string, d fs.DirEntry, err error) error {
