@@ -9,7 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Access is the rule for who may call a route. The zero Access is invalid: New fails on a route without a rule.
+// Access is the rule for who may call a route. The zero Access is invalid: New returns an error for a route without a
+// rule.
 type Access struct{ *access }
 
 type access struct {
@@ -20,7 +21,7 @@ type access struct {
 	people  bool // refuses a client that acts for itself, whatever its scopes
 	scopes  []string
 	action  core.Action       // the caller must have permission for it in at least one tenant; empty: none is needed
-	fresh   bool              // requires a fresh sign-in of a user if the action asks for one
+	fresh   bool              // requires users to have a fresh sign-in if the action needs one
 	exports bool              // reading is an export, and requires a fresh sign-in whatever the action
 	oneOf   bool              // one of the scopes is enough
 	free    bool              // accepts every valid token: the operation exposes no data of the user
@@ -34,7 +35,7 @@ type access struct {
 // proof describes how a caller without an access token or a webhook signature proves its identity.
 type proof struct {
 	callers string // description of the callers, for the OpenAPI documents
-	header  string // name of the header with the proof, for the same
+	header  string // name of the header with the proof, for the documents
 	admit   func(*Call) error
 }
 
@@ -60,8 +61,8 @@ func (a Access) String() string {
 	return strings.Join(words, " ")
 }
 
-// complete reports whether the rule names the tokens that it accepts. A token rule without scopes would give every
-// client of a user access to all of the user's data.
+// complete reports whether the rule names the tokens that it accepts. A token rule without scopes would give each of a
+// user's clients access to all of the user's data.
 func (a Access) complete() bool {
 	return a.access != nil && a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
 }
@@ -74,31 +75,31 @@ func (a Access) meets(caller core.Caller) bool {
 	return !slices.ContainsFunc(a.scopes, func(scope string) bool { return !caller.Has(scope) })
 }
 
-// Public lets every caller in and ignores tokens.
+// Public admits every caller and ignores tokens.
 func Public() Access { return Access{&access{name: "public"}} }
 
-// Bearer lets in callers with a valid access token that has all of the scopes.
+// Bearer admits callers with a valid access token that has all of the scopes.
 func Bearer(scopes ...string) Access {
 	return Access{&access{name: "bearer", bearer: true, scopes: scopes}}
 }
 
-// BearerOf lets in callers with a valid access token that has at least one of the scopes. For a refused caller,
+// BearerOf admits callers with a valid access token that has at least one of the scopes. For a refused caller,
 // WWW-Authenticate names the first scope.
 func BearerOf(scopes ...string) Access {
 	return Access{&access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}}
 }
 
-// AnyToken lets in callers with a valid access token, whatever its scopes. Use it only for operations that expose no
-// data of the user.
+// AnyToken admits callers with a valid access token, whatever its scopes. Use it only for operations that expose no
+// user data.
 func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, free: true}} }
 
-// Optional lets every caller in. If the request carries a token, it must be valid and identifies the caller.
+// Optional admits every caller. If the request has a token, the token must be valid and identifies the caller.
 func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
 
-// Gains describes in the OpenAPI documents what a token adds that may be left out.
+// Gains sets what an optional token adds, for the OpenAPI documents.
 func (a Access) Gains(text string) Access { a = a.copied(); a.gain = ". " + text; return a }
 
-// User lets in users' tokens that have all of the scopes. It refuses clients that act for themselves, because they own
+// User accepts users' tokens that have all of the scopes. It refuses clients that act for themselves, because they own
 // no data.
 func User(scopes ...string) Access {
 	return Access{&access{name: "user", bearer: true, people: true, scopes: scopes}}
@@ -114,15 +115,15 @@ func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 // And adds a rule about the caller, which runs after the scope check.
 func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
-// For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of the
-// record, with the action from Call.Action. A route that finds its record before it reads the body lets in every caller
+// For admits callers who may perform the action for at least one tenant. The operation itself checks the record's
+// tenant, with the action from Call.Action. A route that finds its record before it reads the body admits every caller
 // with a role. If the caller may not see that record, the response is the same as for a missing one.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
-// Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.
+// Fresh requires users to have a fresh sign-in if the action is one of core.ProofActions.
 func (a Access) Fresh() Access { a = a.copied(); a.fresh = true; return a }
 
-// Exports also requires a fresh sign-in for reading, because the response contains a person's data or a whole list.
+// Exports requires a fresh sign-in even for reading, because the response contains a person's data or a whole list.
 func (a Access) Exports() Access { a = a.copied(); a.exports = true; return a }
 
 // asksProof reports whether the route requires a fresh sign-in.
@@ -133,19 +134,18 @@ func (r *Route) asksProof() bool {
 // Named returns a copy of the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a = a.copied(); a.name = name; return a }
 
-// Signed lets in webhook clients that have signed the request. Headers and timestamp are checked before the body is
-// read, and the signature over the raw body before it is decoded. The caller is then the webhook client: ClientID is
-// set, and ClientTenant if the client is bound to a tenant.
+// Signed admits webhook clients that signed the request. Headers and timestamp are checked before the body is read, and
+// the signature over the raw body before it is decoded. The caller is then the webhook client: ClientID is set, and
+// ClientTenant if the client is bound to a tenant.
 func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
-// Proved lets in callers for whom admit returns no error. admit runs before the body is read, and may add checks of the
-// body. For the OpenAPI documents, callers describes these callers, and header is the name of the header with the
-// proof.
+// Proved admits callers if admit returns no error. admit runs before the body is read, and may add checks of the body.
+// callers describes these callers, and header names the header with the proof; both are for the OpenAPI documents.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
 	return Access{&access{name: name, proof: &proof{callers, header, admit}}}
 }
 
-// admit applies the access rule of the route.
+// admit applies the route's access rule.
 func (c *Call) admit() error {
 	who := c.route.Who
 	if who.signed {
@@ -263,7 +263,7 @@ func (c *Call) formToken() (string, error) {
 	return q.Get("access_token"), nil
 }
 
-// bearerToken returns the token of the Authorization header (RFC 6750 section 2.1) and ignores tokens in a form or a
+// bearerToken returns the token in the Authorization header (RFC 6750 section 2.1) and ignores tokens in a form or a
 // query. The header may appear only once.
 func (c *Call) bearerToken() (string, error) {
 	values := c.Request.Header["Authorization"]

@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// Question is a request from one route to another route of the table, in the same process.
+// Question is a request from one route to another in the table, in the same process.
 type Question struct {
 	Caller core.Caller // the route checks its access rule as for a token of this caller
 	Method string
@@ -33,10 +33,10 @@ type Answer struct {
 	body   bytes.Buffer
 }
 
-// Body returns the bytes of the response.
+// Body returns the response body.
 func (a *Answer) Body() []byte { return a.body.Bytes() }
 
-// Decode reads the JSON of the response into out, a pointer.
+// Decode decodes the response's JSON into out, a pointer.
 func (a *Answer) Decode(out any) error { return json.Unmarshal(a.body.Bytes(), out) }
 
 // Next returns the cursor of the next page of a list, or an empty string on the last page.
@@ -59,9 +59,9 @@ func (w answerWriter) Header() http.Header         { return w.answer.Header }
 func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
 func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
 
-// Ask sends a question to a route of the table, with all its checks, as part of this request and, unless its header has
-// another, in the language of this request. It is neither counted nor logged separately. If the route refuses the
-// question, Ask returns the error of the response.
+// Ask sends a question to a route in the table, which runs all its checks, as part of this request. By default, the
+// question has the language of this request. It is neither counted nor logged separately. If the route refuses the
+// question, Ask returns the error in the response.
 func (c *Call) Ask(q Question) (*Answer, error) {
 	body, length, err := q.body()
 	if err != nil {

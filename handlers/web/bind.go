@@ -76,7 +76,7 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// taking makes an endpoint whose input is bound by the plan p. fn receives a pointer to the input. The code that
+// taking returns an endpoint whose input is bound by the plan p. fn receives a pointer to the input. The code that
 // doesn't depend on the types is here, because the compiler duplicates the generic callers for each type.
 func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
 	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
@@ -192,7 +192,7 @@ func writing[In any](kind bodyKind, size int64, fn func(*Call, In) error) Endpoi
 	return e
 }
 
-// listQuery holds the query parameters of a list that the frame handles.
+// listQuery holds the query parameters of lists that the frame handles.
 type listQuery struct {
 	Limit  string `query:"limit"`
 	Cursor string `query:"cursor"`
@@ -237,10 +237,10 @@ func searching[In, Out any](kind bodyKind, size int64, fn func(*Call, In, core.P
 	return listing(kind, size, reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// pageReader reads a page of a list. in is a pointer to the bound input, and rows is a slice.
+// pageReader reads one page of a list. in is a pointer to the bound input, and rows is a slice.
 type pageReader func(c *Call, in any, page core.Page) (rows any, next string, err error)
 
-// listing makes an endpoint from a pageReader. The code that doesn't depend on the types is here, because the compiler
+// listing returns an endpoint for a pageReader. The code that doesn't depend on the types is here, because the compiler
 // duplicates List and Search for each type.
 func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) Endpoint {
 	p := newPlan(in, kind)

@@ -37,7 +37,7 @@ type Call struct {
 	share  *semaphore.Weighted  // share of that budget; nil: no separate share
 	heavy  func()               // undoes the garbage collector setting for a large body; nil: none
 	wanted []string             // scopes that the token lacks, for WWW-Authenticate
-	limit  int64                // of the body, in place of the endpoint's limit
+	limit  int64                // size of the body, in place of the endpoint's limit
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
 	called bool                 // the operation has started
 	chosen string               // language that the signed-in user chose; empty: none
@@ -69,17 +69,17 @@ func (c *Call) ID() string {
 	return id
 }
 
-// Header returns the header of the response.
+// Header returns the response's header.
 func (c *Call) Header() http.Header { return c.w.Header() }
 
-// UserAgent returns the User-Agent header of the request, cut to 255 bytes.
+// UserAgent returns the request's User-Agent header, cut to 255 bytes.
 func (c *Call) UserAgent() string {
 	ua := strings.ToValidUTF8(c.Request.UserAgent(), "")
 	return ua[:min(len(ua), 255)]
 }
 
-// Value returns the value that Keep stored for key. For db.OriginKey it returns the address that the request came
-// from, and for db.ClientKey the client that the user acts through.
+// Value returns the value that Keep stored for key. For db.OriginKey it returns the request's origin address, and for
+// db.ClientKey the client that the user acts through.
 func (c *Call) Value(key any) any {
 	switch key {
 	case db.OriginKey{}:
@@ -99,7 +99,7 @@ func (c *Call) Store() *store.Store { return c.frame.options.Store }
 // PublicURL returns the public origin without a trailing slash.
 func (c *Call) PublicURL() string { return c.frame.publicURL }
 
-// Body returns the bytes of the body after the frame has read them. They are valid until the operation returns.
+// Body returns the bytes of the body after the frame has read it. They are valid until the operation returns.
 func (c *Call) Body() []byte { return c.body }
 
 // CheckBody adds a check of the raw body, which runs before the body is decoded.
@@ -108,13 +108,13 @@ func (c *Call) CheckBody(check func(body []byte) error) { c.checks = append(c.ch
 // LimitBody sets the maximum size of this body in bytes, in place of the endpoint's.
 func (c *Call) LimitBody(n int64) { c.limit = n }
 
-// SetStatus sets the status of the response, in place of the endpoint's.
+// SetStatus sets the response's status, in place of the endpoint's.
 func (c *Call) SetStatus(status int) { c.status = status }
 
-// LogError sets the error for the log line of a request to which the operation responds itself.
+// LogError sets the error for the request's log line if the operation responds itself.
 func (c *Call) LogError(err error) { c.err = err }
 
-// Control returns the controller for the connection's deadlines.
+// Control returns the controller for connection deadlines.
 func (c *Call) Control() *http.ResponseController { return http.NewResponseController(c.w) }
 
 // SealCursor returns the cursor for the page after key. It is valid only for this caller, path and filter.

@@ -18,7 +18,7 @@ func CheckQuery(q string) error {
 	return nil
 }
 
-// CheckText returns an error if a field of a record is longer than core.MaxOrigin bytes or has control characters.
+// CheckText returns an error if a field's text is longer than core.MaxOrigin bytes or has control characters.
 func CheckText(field, text string) error {
 	if len(text) > core.MaxOrigin {
 		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)

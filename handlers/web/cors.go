@@ -10,7 +10,7 @@ import (
 // corsAge is how long a browser may cache a preflight response.
 const corsAge = 10 * time.Minute
 
-// CORS lets scripts of other origins read the responses if allowed returns true for the origin. Credentials are never
+// CORS lets scripts from other origins read the responses if allowed returns true for the origin. Credentials are never
 // allowed. headers lists the request headers that scripts may send besides Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e = e.copied()

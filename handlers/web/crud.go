@@ -2,7 +2,7 @@ package web
 
 import "newsletterd/core"
 
-// Rights holds the actions that the operations on a kind of record require.
+// Rights holds the actions required for the operations on a kind of record.
 type Rights struct{ Read, Create, Change, Remove core.Action }
 
 // Resource holds the five operations on one kind of admin record.
@@ -14,11 +14,11 @@ type Resource struct {
 	Who                                func(core.Action) Access // nil: Admin
 }
 
-// resourceRows holds the rows that Crud has added for a resource, so that the caller can complete them.
+// resourceRows holds the rows that Crud added for a resource, so that the caller can complete them.
 type resourceRows struct{ List, Create, show, Update, Remove *Route }
 
 // Crud adds the five rows of a resource. The names of the operations contain name. The record is found before the body
-// is read, so for a record of another tenant the response is 404 whatever the body is.
+// is read, so for a record of another tenant the response is 404 whatever the body.
 func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 	item := path + "/:id"
 	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {

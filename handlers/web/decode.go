@@ -149,7 +149,7 @@ func decodeFloat(s *scanner, v reflect.Value, _ *field) error {
 	return nil
 }
 
-// decodeRaw keeps the text of a value unchanged. For null, set is false.
+// decodeRaw keeps a value's text unchanged. For null, set is false.
 func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	s.Space()
 	start := s.At
@@ -226,8 +226,8 @@ func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// onField prepends the name of a field to the path in an error. If the error names no field yet, it also prepends the
-// name to the message.
+// onField prepends a field's name to the path in an error. If the error names no field yet, it also prepends the name
+// to the message.
 func onField(err error, name string) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -1,4 +1,4 @@
-// Package web is the HTTP framework for endpoints and pages. It finds the route of a request, checks the caller, reads
+// Package web is the HTTP framework for endpoints and pages. It finds the route for a request, checks the caller, reads
 // the request into a struct, calls a typed function and writes its result. It contains no endpoints of its own.
 //
 // # Parts
@@ -47,7 +47,7 @@
 //	  response       JSON, page, redirect, stream
 //	finish           panics become 500; memory is released; metrics; one log line
 //
-// All errors become responses in one place, in the dialect of the route.
+// All errors become responses in one place, in the route's dialect.
 //
 // # Inputs
 //
@@ -59,11 +59,11 @@
 //
 // Fields can be of type string, bool, int, int64, float64, core.Email (parsed, with the host in lower case) or
 // core.Instant. Structs, slices, pointers (nil: absent) and types with UnmarshalJSON are supported, too. A
-// json.RawMessage, for JSON only, keeps its text unchanged. If the pointer of the struct has a method
-// CheckInput() error, it runs last and returns core.Invalidf("field", "field must …").
+// json.RawMessage, for JSON only, keeps its text unchanged. If a pointer to the struct has a method CheckInput() error,
+// it runs last and returns core.Invalidf("field", "field must …").
 //
-// Other tags add to the documents what the type doesn't express. Package core enforces the rules. They are only for
-// inputs, except about:
+// Other tags add to the documents what the type doesn't express. Package core enforces the rules. All except about are
+// only for inputs:
 //
 //	is:"needed"        required; a check of the whole value enforces it
 //	min:"1" max:"200"  limits of a text's length, a list's length, or a number
@@ -96,7 +96,7 @@
 // # Outputs
 //
 // None responds with 204, HTML with a page, Redirect with a Location, and Text with another media type. Any other value
-// is encoded as JSON. Responses carry Cache-Control: no-store unless the operation sets another value.
+// is encoded as JSON. Responses have Cache-Control: no-store by default.
 //
 // For an expected failure, a function returns a *core.Error, which may be wrapped. Any other error is a 500 whose text
 // appears only in the log.

@@ -10,23 +10,23 @@ import (
 )
 
 // Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table. It
-// contains the Go types of request and response, from which the OpenAPI documents are generated. Its methods return a
-// changed copy. Endpoint is a pointer so that the rows of the table stay small. Each copy of the struct would add some
-// hundred bytes to the binary.
+// contains the Go types of the request and the response, from which the OpenAPI documents are generated. Its methods
+// return a changed copy. Endpoint is a pointer so that the rows of the table stay small: each copy of the struct would
+// add a few hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {
 	in        *plan          // how to read the request into a value; nil: nothing is read
 	described *plan          // replaces in, for the documents only
 	media     []string       // media types of a body that the endpoint reads itself; nil: any
-	answers   []string       // media types of a response that has no described type; nil: any
+	answers   []string       // media types of a response without a described type; nil: any
 	bodies    []reflect.Type // alternative types of the body, for the documents only
 	out       reflect.Type   // type of the response; nil: not described
 	body      bodyKind
 	maxBody   int64
-	status    int            // status of success
+	status    int            // status on success
 	bare      []int          // other statuses with an empty body
-	failing   map[int]string // descriptions of failure statuses whose body has the form of success
+	failing   map[int]string // descriptions of failure statuses with the same type of body as on success
 	quiet     bool           // requests are logged at level debug
 	changes   bool
 	bodyless  bool // the JSON body may be left out
@@ -36,7 +36,7 @@ type endpoint struct {
 	missing   *core.Error
 	rate      *Rate
 	limiter   *Limiter
-	// see NeedsRoom; 0: the endpoint may use the reserve of the disk
+	// see NeedsRoom; 0: the endpoint may use the disk's reserve
 	room     int64
 	cors     *cors.Cors  // nil: closed to other origins
 	problems []core.Kind // kinds of error that the frame can't derive
@@ -59,10 +59,10 @@ type Rate struct {
 	limiter *Limiter // created with the first route that has the rate
 }
 
-// NewRate returns the rate of n requests in the period per.
+// NewRate returns a rate of n requests in the period per.
 func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 
-// None is the response of an operation without output: 204.
+// None is the output of an operation without a response body: 204.
 type None struct{}
 
 // Sizes of bodies, in bytes, and time limits (docs/reference.md).
@@ -128,25 +128,25 @@ func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint {
 	return e
 }
 
-// DescribesStatus adds statuses with which the endpoint may respond without a body.
+// DescribesStatus adds statuses that the endpoint may return without a body.
 func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
 	e = e.copied()
 	e.bare = append(e.bare[:len(e.bare):len(e.bare)], statuses...)
 	return e
 }
 
-// DescribesFailure adds a status whose body has the form of success.
+// DescribesFailure adds a failure status with the same type of body as on success.
 func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
 	e = e.copied()
 	e.failing = map[int]string{status: description}
 	return e
 }
 
-// Quiet logs the requests of the endpoint at level debug.
+// Quiet logs the endpoint's requests at level debug.
 func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
-// Or returns an endpoint that passes a request to other if when returns true for it. In the documents, both have the
-// input of e.
+// Or returns an endpoint that passes a request to other if when returns true for it. In the documents, both have e's
+// input.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call
 	e = e.copied()
@@ -168,14 +168,14 @@ func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e 
 // Accepted responds with 202 instead of 200.
 func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
-// MaxBody sets the maximum size of the body in bytes. A larger body gets the response 413.
+// MaxBody sets the maximum size of the body in bytes. A larger body gets a 413 response.
 func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; return e }
 
 // Changes declares that a GET request changes something. The response to HEAD is then 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
 // Find sets a function that runs after the access rule and before the body is read. It responds with 404 if the object
-// of the path doesn't exist.
+// in the path doesn't exist.
 func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = f; return e }
 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
@@ -195,8 +195,8 @@ func (e Endpoint) Rated(r *Rate) Endpoint { e = e.copied(); e.rate = r; return e
 // the reserve.
 func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e = e.copied(); e.room = bytes; return e }
 
-// Fails adds the kinds of error that the frame can't derive to the description of the endpoint, such as core.NotFound
-// and core.Conflict.
+// Fails adds kinds of error that the frame can't derive, such as core.NotFound and core.Conflict, to the endpoint's
+// description.
 func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
 	e = e.copied()
 	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)

@@ -24,7 +24,7 @@ const (
 	OAuth  Dialect = 'o' // {error, error_description, …} with the codes of RFC 6749
 	Device Dialect = 'd' // like Member, plus code
 	Page   Dialect = 'p' // HTML
-	// Console is HTML for people. No document describes it, because its pages use the operations of the other routes
+	// Console is HTML for people. No document describes it, because its pages use the other routes' operations
 	Console Dialect = 'c'
 )
 
@@ -103,7 +103,7 @@ var (
 	}
 )
 
-// MessageOf returns the default message of a kind of error.
+// MessageOf returns the default message for a kind of error.
 func MessageOf(kind core.Kind) string { return kinds[kind].message }
 
 // notFound returns the error for a path parameter that can't be an id.
@@ -144,15 +144,15 @@ func asError(err error) *core.Error {
 }
 
 // statusGone is the status in the log and the metrics if the client disconnected before the response. It is never sent.
-// Other web servers use the same number.
+// Some other web servers use the same number.
 const statusGone = 499
 
-// left reports whether the cause of the error is that the client disconnected.
+// left reports whether the error occurred because the client disconnected.
 func (c *Call) left(err error) bool {
 	return c.Request.Context().Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// StatusOf returns the status of a kind of error in a dialect.
+// StatusOf returns the status for a kind of error in a dialect.
 func StatusOf(d Dialect, kind core.Kind) int {
 	if d == Send && kind == core.Invalid {
 		return http.StatusUnprocessableEntity
@@ -160,7 +160,7 @@ func StatusOf(d Dialect, kind core.Kind) int {
 	return kinds[kind].status
 }
 
-// fail responds with an error in the dialect of the route.
+// fail responds with an error in the route's dialect.
 func (c *Call) fail(err error) {
 	if behind := c.acknowledge(); behind != nil { // the error may describe a change that was made before
 		err = behind
@@ -219,8 +219,8 @@ func (c *Call) RetryAfter(e *core.Error) {
 	}
 }
 
-// sendWords converts an error to the form of the send service. There, all invalid requests share one code, and the
-// field is the reason.
+// sendWords converts an error to the send service's format. There, all invalid requests share one code, and the field
+// is the reason.
 func sendWords(b *ErrorBody) {
 	switch b.Error {
 	case "invalid_request", "invalid_email", "invalid_json":
@@ -229,8 +229,8 @@ func sendWords(b *ErrorBody) {
 	b.Reason, b.Field = b.Field, ""
 }
 
-// oauthWords converts an error to the form of RFC 6749 section 5.2. Errors of package auth carry the RFC's own codes
-// and pass unchanged. Codes of other packages are replaced with those of the RFC.
+// oauthWords converts an error to the format of RFC 6749 section 5.2. Errors from package auth have the RFC's own codes
+// and stay unchanged. Codes from other packages are replaced with RFC codes.
 func oauthWords(b *ErrorBody, e *core.Error, info kindInfo) {
 	switch {
 	case strings.HasPrefix(e.Code, "invalid_") && e.Code != "invalid_json" && e.Code != "invalid_email",
@@ -250,9 +250,9 @@ func describable(r rune) rune {
 	return r
 }
 
-// challenge sets WWW-Authenticate. On routes that take a bearer token it follows RFC 6750 section 3 and names an
-// error only if the request carried a token. Signed requests use no HTTP scheme, but a 401 must carry a challenge
-// (RFC 9110 section 15.5.2).
+// challenge sets WWW-Authenticate. On routes that take a bearer token it follows RFC 6750 section 3 and names an error
+// only if the request had a token. Signed requests use no HTTP scheme, but a 401 must have a challenge (RFC 9110
+// section 15.5.2).
 func (c *Call) challenge(e *core.Error, code string) {
 	switch {
 	case c.route == nil:
@@ -278,7 +278,7 @@ func (c *Call) challenge(e *core.Error, code string) {
 	c.Header().Set("WWW-Authenticate", v)
 }
 
-// dialect returns the dialect of the route, or of the area of the path if there is no route.
+// dialect returns the route's dialect, or that of the path's area if there is no route.
 func (c *Call) dialect() Dialect {
 	if c.route != nil {
 		return c.route.Dialect
@@ -286,7 +286,7 @@ func (c *Call) dialect() Dialect {
 	return c.frame.dialectOf(c, c.Request.URL.Path)
 }
 
-// writePage responds to an error with a page.
+// writePage responds with an error page.
 func (c *Call) writePage(status int, body ErrorBody) {
 	if c.frame.options.ErrorPage == nil {
 		c.writeJSON(status, body)

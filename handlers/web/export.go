@@ -12,15 +12,15 @@ const ExportPage = 500
 // Export describes a CSV file that is written while its rows are read, so that its length is not limited.
 type Export[Row any] struct {
 	Name string // name of the file
-	// Read returns a page of rows. page.After is next of the page before, which is empty after the last page.
+	// Read returns a page of rows. page.After is the previous page's next. next is empty after the last page.
 	Read func(page core.Page) (rows []Row, next string, err error)
 	Note func() error // adds the export to the audit log
 	// Open returns the functions that write a row and finish the file. It must not write more than it can buffer.
 	Open func(out io.Writer) (write func(*Row) error, end func() error, err error)
 }
 
-// Write writes the file as the response. Errors before the first row become error responses. Later, the header has been
-// sent, and only cutting the connection shows an error.
+// Write writes the file as the response. Errors before the first row become error responses. After that, the header has
+// been sent, so only cutting the connection can signal an error.
 func (e Export[Row]) Write(c *Call) error {
 	page := core.Page{Limit: ExportPage}
 	rows, next, err := e.Read(page)

@@ -9,8 +9,8 @@ import (
 )
 
 // File is a static file that is sent compressed to browsers that accept gzip (RFC 9110 section 12.5.3). Pages with
-// personal data are never compressed, because their length would reveal something about the content. Its methods may
-// be called from any goroutine.
+// personal data are never compressed, because their length would reveal something about the content. It is safe for
+// concurrent use.
 type File struct {
 	mediaType     string
 	whole, packed func() []byte // packed returns nil if compression saves nothing
@@ -38,8 +38,8 @@ func NewLazyFile(mediaType string, make func() []byte) *File {
 	})}
 }
 
-// NewPackedFile returns a file that is already compressed with gzip. It is read on the first request, and unpacked on
-// the first that doesn't accept gzip.
+// NewPackedFile returns a file that is already compressed with gzip. It calls read on the first request, and unpacks
+// the file on the first request that doesn't accept gzip.
 func NewPackedFile(mediaType string, read func() []byte) *File {
 	packed := sync.OnceValue(read)
 	return &File{mediaType, sync.OnceValue(func() []byte {

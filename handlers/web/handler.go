@@ -24,32 +24,32 @@ type Options struct {
 	PublicURL      string               // public origin
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
-	// ClientAddresses sets which log lines contain the address of the client: AddressesNone, AddressesAll or
+	// ClientAddresses sets which log lines contain the client's address: AddressesNone, AddressesAll or
 	// AddressesFailures. An empty value means AddressesFailures.
 	ClientAddresses string
 	API             API // content of the documents beyond the table
 
 	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
-	// Signed checks the webhook headers of a request to path. It returns the check of the raw body, which identifies
-	// the webhook client.
+	// Signed checks the webhook headers of a request to path. It returns a check for the raw body that identifies the
+	// webhook client.
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
 	// SmallHeap keeps the heap small until release is called. It is called while a large body is in memory. If it is
 	// nil, large bodies don't affect the heap settings.
 	SmallHeap func() (release func())
-	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
+	// DialectOf returns the error dialect for a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
 	// Inside returns the path in the table that serves a path outside of it, or an empty string if there is none. It is
 	// called before Moved, for GET and HEAD. If Inside is nil, no such path exists.
 	Inside func(c *Call, path string) (string, error)
-	// Moved returns the URL to which a path outside of the table was moved permanently, or an empty string if it wasn't
+	// Moved returns the URL that a path outside of the table was permanently moved to, or an empty string if it wasn't
 	// moved. It is called before Fallback. If Moved is nil, no path was moved.
 	Moved func(c *Call, path string) (string, error)
 	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.
 	Fallback func(c *Call, path string) (HTML, error)
-	// ErrorPage renders the page of an error on routes of the dialect Page.
+	// ErrorPage renders an error page for routes of the dialect Page.
 	ErrorPage func(c *Call, status int, e ErrorBody) (HTML, error)
 }
 
@@ -73,7 +73,7 @@ type Handler struct {
 	unreadable   sync.Once // for the warning about an unreadable hop of X-Forwarded-For
 }
 
-// New returns a handler of the routes. It returns an error if the table is invalid.
+// New returns a handler for the routes. It returns an error if the table is invalid.
 func New(o Options, routes []*Route) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -111,7 +111,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 // Routes returns the table in its original order.
 func (h *Handler) Routes() []*Route { return h.routes }
 
-// Registry returns the registry with all metrics of the server.
+// Registry returns the registry with all of the server's metrics.
 func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
 
 // prepare validates a route and sets its derived fields.

@@ -39,7 +39,7 @@ func Server(h http.Handler) *http.Server {
 
 var mediaTypes = map[bodyKind]string{jsonBody: "application/json", formBody: "application/x-www-form-urlencoded"}
 
-// checkMedia returns an error if the body doesn't have the media type of the route.
+// checkMedia returns an error if the body doesn't have the route's media type.
 func (c *Call) checkMedia() error {
 	want := mediaTypes[c.route.Do.body]
 	given := c.Request.Header.Get("Content-Type")
@@ -172,7 +172,7 @@ func newBody(size int64) []byte {
 	return make([]byte, 0, size)
 }
 
-// release returns the buffer and the budget of the body.
+// release returns the body's buffer and its part of the budget.
 func (c *Call) release() {
 	if c.held > 0 {
 		c.frame.budget.all.Release(c.held)
@@ -218,7 +218,7 @@ func newBudget() *budget {
 	}
 }
 
-// Limiter limits the requests of each remote address with the algorithm GCRA, in bounded memory. If it is full, it
+// Limiter limits the requests from each remote address with the GCRA algorithm, in bounded memory. If it is full, it
 // removes the address whose last request is the oldest.
 type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
 
@@ -249,7 +249,7 @@ func (c *Call) limitRate() error {
 	return c.CountBy(l, key.String())
 }
 
-// CountBy counts this request under a key of a limiter. If there are too many, it returns ErrRateLimited.
+// CountBy counts this request under a key in a limiter. If there are too many, it returns ErrRateLimited.
 func (c *Call) CountBy(l *Limiter, key string) error {
 	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
 	if err != nil {
@@ -263,9 +263,9 @@ func (c *Call) CountBy(l *Limiter, key string) error {
 	return nil
 }
 
-// AddressKey returns the key for counting requests and connections of an address. It is an IPv4 address itself, or the
-// first address of the /64 of an IPv6 address. For a loopback address, which belongs to a proxy or a test and never to
-// a person, it is the zero netip.Addr.
+// AddressKey returns the key for counting an address's requests and connections: an IPv4 address itself, or the first
+// address in the /64 of an IPv6 address. For a loopback address, which only proxies and tests use, it returns the zero
+// netip.Addr.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

@@ -10,11 +10,11 @@ import (
 	"newsletterd/core"
 )
 
-// Limits in addition to [limits] subscribe_per_address. A private address may be that of a proxy, even if it is not
-// configured as a trusted one. In that case, all clients of the proxy share the address.
+// Limits in addition to [limits] subscribe_per_address. A private address may belong to a proxy, even if no trusted
+// proxy with this address is configured. In that case, all clients of the proxy share the address.
 const (
-	SubscribePerPrivate = 600 // requests per hour of such an address
-	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events
+	SubscribePerPrivate = 600 // requests per hour from such an address
+	subscribePerToken   = 600 // requests per minute from a caller who may write the list's events
 )
 
 // OriginLimits limits requests of one kind by their origin address. Requests to the API and to pages share a count. Use
@@ -24,7 +24,7 @@ type OriginLimits struct {
 	address *Limiter       // by origin address
 	private *Limiter       // by private origin address
 	token   *Limiter       // by caller
-	local   bool           // the server runs for its own machine only: callers of that machine are not counted
+	local   bool           // the server runs for its own machine only: callers on that machine are not counted
 	trusted []netip.Prefix // proxies, which are not counted as callers
 	log     *slog.Logger
 	saidAt  atomic.Int64
@@ -59,8 +59,8 @@ func loopbackOrigin(origin string) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
-// Unproxied reports whether an origin address might belong to an untrusted proxy: a private address, or an address of
-// this machine.
+// Unproxied reports whether an origin address might belong to an untrusted proxy: a private address, or one of this
+// machine's addresses.
 func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	a = a.Unmap()
 	if !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !sharedAddresses.Contains(a) {
@@ -75,7 +75,7 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // Check counts a request and returns ErrRateLimited if there are too many. known means that the caller may write the
-// data without a confirmation by the subscriber.
+// data without the subscriber's confirmation.
 func (l *OriginLimits) Check(c *Call, known bool) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {

@@ -38,7 +38,7 @@ func ASCII(address string) string {
 
 func notInAddress(r rune) bool { return r <= ' ' || r >= 0x7f }
 
-// percentEncoded encodes all octets except visible ASCII.
+// percentEncoded encodes all bytes except visible ASCII.
 func percentEncoded(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

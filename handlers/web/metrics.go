@@ -20,8 +20,8 @@ type metrics struct {
 	inFlight prometheus.Gauge
 }
 
-// newMetrics registers the metrics of requests. Each of the hundreds of routes has one counter for each status that it
-// has returned. Times by route would double the size of a scrape, so only areas have them; the log has the time of each
+// newMetrics registers the request metrics. Each of the hundreds of routes has one counter for each status that it has
+// returned. Times by route would double the size of a scrape, so only areas have them; the log has the time of each
 // request.
 func newMetrics(reg *prometheus.Registry) *metrics {
 	m := &metrics{
@@ -87,8 +87,8 @@ func (h *Handler) Metrics() http.Handler {
 	return promhttp.HandlerFor(h.options.Registry, promhttp.HandlerOpts{Registry: h.options.Registry})
 }
 
-// logRequest writes the log line of a request. It leaves out the query, since it may contain tokens, and all headers
-// except the caller's own request id. It logs a bounded number of refused requests (see refusals).
+// logRequest writes a request's log line. It leaves out the query, since it may contain tokens, and all headers except
+// the caller's own request id. It logs a bounded number of refused requests (see refusals).
 func (h *Handler) logRequest(c *Call, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
@@ -146,8 +146,8 @@ const (
 	AddressesAll      = "all"
 )
 
-// tellsAddress reports whether the log line contains the address of the client. A failed sign-in responds with 401, or
-// is refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
+// tellsAddress reports whether the log line contains the client's address. A failed sign-in responds with 401, or is
+// refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
 func (h *Handler) tellsAddress(c *Call) bool {
 	if !c.Remote.IsValid() || h.options.ClientAddresses == AddressesNone {
 		return false

@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// API holds the content of the OpenAPI documents that the table doesn't have.
+// API holds the content of the OpenAPI documents that isn't in the table.
 type API struct {
 	Version   string
 	Documents []Document
@@ -22,7 +22,7 @@ type API struct {
 
 	TypeNames map[reflect.Type]string // names of types that differ from their Go names
 	Forms     map[string]Object       // forms that input tags refer to: patterns and enumerations
-	// Limits beyond the tags, by property: of the whole object (""), and of responses
+	// Limits beyond the tags, by property: for the whole object (""), and for responses
 	Limits         map[reflect.Type]map[string]Object
 	Twins          map[string]string // other spellings of properties, in the schemas listed in Twinned
 	Twinned        []string
@@ -31,13 +31,13 @@ type API struct {
 	PathWords     map[string]string // descriptions of path parameters by name, except for id
 	RecordWords   map[string]string // kinds of records by the path segment before their id, if the words differ
 	FieldWords    map[string]string // descriptions of fields by name
-	TagWords      map[string]string // descriptions of groups of operations
+	TagWords      map[string]string // descriptions of operation groups
 	SampleTexts   map[string]string // sample values of properties by name
 	SampleNumbers map[string]int
 	SampleID      string
 }
 
-// Document is an OpenAPI document that describes the routes of one area. All documents have the same base URL.
+// Document is an OpenAPI document that describes one area's routes. All documents have the same base URL.
 type Document struct {
 	Name, Title     string
 	Path, Operation string // path of the document; name of its operation, empty: derived from the path
@@ -117,7 +117,7 @@ func (h *Handler) documentOf(d Document) obj {
 	}
 }
 
-// OpenPath converts a path of the table to the form of the documents, with {id} for :id.
+// OpenPath converts a path in the table to the format of the documents, with {id} for :id.
 func OpenPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -197,7 +197,7 @@ func (r *Route) operation(names *describer) obj {
 	return op
 }
 
-// written describes content that has no Go type, such as an object, a text or a file, by its media types. If kinds is
+// written describes content that has no Go type, such as an object, text or a file, by its media types. If kinds is
 // nil, any media type is possible.
 func written(kinds []string) obj {
 	if kinds == nil {
@@ -324,7 +324,7 @@ func (r *Route) responses(names *describer) obj {
 	return out
 }
 
-// schema returns the schema of errors in the dialect.
+// schema returns the schema for errors in the dialect.
 func (d Dialect) schema(names *describer) obj {
 	text := obj{"type": "string", "description": "Like message, for OAuth libraries"}
 	code := obj{"type": "string", "description": "Machine-readable code"}

@@ -45,7 +45,7 @@ func (r *Route) words() string {
 	return strings.Join(out, " ")
 }
 
-// scopeWords describes what a program can do with a scope.
+// scopeWords describes what clients can do with a scope.
 var scopeWords = map[string]string{
 	core.ScopeListRead:    ", which can read subscriptions",
 	core.ScopeEventsWrite: ", which can add and unsubscribe people",
@@ -170,7 +170,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 // oauthCodes holds the RFC 6749 error codes that differ from those in failureWords.
 var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
 
-// failure returns a reference to the response of a dialect for a status, which all its operations share.
+// failure returns a reference to a dialect's response for a status, which all its operations share.
 func (d Dialect) failure(status int, names *describer) obj {
 	name := strings.ReplaceAll(http.StatusText(status), " ", "")
 	if d == Page {
@@ -273,8 +273,8 @@ func (names *describer) sampleText(name string, format any) string {
 	return "text"
 }
 
-// pathWords returns the description of a parameter of a path. For an id, it names the kind of record, which it takes
-// from the path.
+// pathWords returns the description of a path parameter. For an id, it names the kind of record, which it derives from
+// the path.
 func (names *describer) pathWords(path, name string) string {
 	if name != "id" {
 		return names.api.PathWords[name]
@@ -288,8 +288,8 @@ func (names *describer) pathWords(path, name string) string {
 	return "ID of the " + record
 }
 
-// worded adds the description of a field to its schema: from its tag, from the form that its tag names, or that of all
-// fields with this name.
+// worded adds the description of a field to its schema. The description comes from the tag, the form that the tag
+// names, or the description of all fields with this name.
 func (names *describer) worded(name string, tag reflect.StructTag, s obj) obj {
 	if words := tag.Get("about"); words != "" {
 		s["description"] = words
@@ -339,8 +339,8 @@ func within(s obj, path string) obj {
 	return s
 }
 
-// creating returns the schema of a body that creates a record and requires more than one that changes the record. It is
-// a separate component, since generators don't merge the required properties of two schemas.
+// creating returns the schema of a body that creates a record and requires more properties than a change of the record.
+// It is a separate component, since generators don't merge the required properties of two schemas.
 func (names *describer) creating(r *Route) obj {
 	name := strings.TrimPrefix(r.Do.bodySchema(names, nil)["$ref"].(string), schemaRef)
 	s := maps.Clone(names.schemas[name].(obj))
@@ -351,7 +351,7 @@ func (names *describer) creating(r *Route) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// request returns the media type of a body with the example of its operation.
+// request returns the media type of a body with its operation's example.
 func (names *describer) request(r *Route) obj {
 	var schema obj
 	if r.required != nil {
@@ -382,7 +382,7 @@ func (r *Route) OperationID() string {
 	return id
 }
 
-// staleSignIn returns a reference to the 401 response of operations that require a fresh sign-in.
+// staleSignIn returns a reference to the 401 response for operations that require a fresh sign-in.
 func (d Dialect) staleSignIn(names *describer) obj {
 	d.failure(http.StatusUnauthorized, names)
 	plain := names.responses["Unauthorized"].(obj)

@@ -20,7 +20,7 @@ type Refusal struct {
 	When  string
 }
 
-// allRefusals returns the refusals of the frame and those of the route.
+// allRefusals returns the refusals of the frame and of the route.
 func (r *Route) allRefusals() []Refusal {
 	if r.Dialect == Page {
 		return r.pageRefusals()
@@ -101,7 +101,7 @@ func (d Dialect) word(r Refusal) string {
 	return body.Error
 }
 
-// writeRefusals adds refusals to the description of an operation.
+// writeRefusals adds refusals to an operation's description.
 func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 	if len(refusals) == 0 {
 		return

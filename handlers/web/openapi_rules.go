@@ -13,7 +13,7 @@ const ruleName = "Rule"
 
 // rule adds the schema of rules to the components and returns a reference to it. It is a single object without
 // alternatives, because client generators don't support those. Instead, it excludes wrong combinations of keys. A test
-// compares it with core.ParseRule, which also has limits of the whole rule.
+// compares it with core.ParseRule, which also limits the rule as a whole.
 func (names *describer) rule() obj {
 	ref := obj{"$ref": schemaRef + ruleName}
 	if names.schemas[ruleName] != nil {
@@ -109,7 +109,7 @@ func wrongRules(conditions, tests obj) []obj {
 	return append(wrong, obj{"required": []string{"field", "poll"}})
 }
 
-// ruleWords holds the descriptions of the conditions and tests of a rule.
+// ruleWords holds descriptions of the conditions and tests in a rule.
 var ruleWords = map[string]string{
 	"all":          "Matches subscribers who match every one of these conditions",
 	"any":          "Matches subscribers who match at least one of these conditions",

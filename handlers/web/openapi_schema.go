@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// schemaRef is the prefix of a reference to a schema of the document.
+// schemaRef is the prefix of a reference to a schema in the document.
 const schemaRef = "#/components/schemas/"
 
 // fromYear1970 is the pattern of the years that core.Instant allows.
@@ -25,7 +25,7 @@ func (names *describer) typeName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// inputSchema returns the schema for the fields of a request.
+// inputSchema returns the schema for a request's fields.
 func inputSchema(fields []field, names *describer) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
@@ -42,7 +42,7 @@ func inputSchema(fields []field, names *describer) obj {
 	return s
 }
 
-// limited adds the limits from the tags of an input to its schema.
+// limited adds the limits from an input's tags to its schema.
 func (names *describer) limited(s obj, tag reflect.StructTag) obj {
 	names.like(s, tag.Get("like"))
 	if each := tag.Get("each"); each != "" {
@@ -204,7 +204,7 @@ func (names *describer) put(t reflect.Type, s obj) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// bodySchema returns the schema of a request's body, with limits in addition to those of its type.
+// bodySchema returns the schema of a request's body, with limits in addition to its type's.
 func (e *Endpoint) bodySchema(names *describer, limits obj) obj {
 	if len(e.bodies) > 0 {
 		forms := make([]obj, len(e.bodies))

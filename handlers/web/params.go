@@ -36,9 +36,9 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 	return bindValues(c.Request.URL.RawQuery, p.query, in, false)
 }
 
-// bindValues reads name=value pairs of a query or a form and ignores unknown names. A repeated name is refused in a
-// query if it is known, and always in a form (RFC 6749 section 3.2: parameters must not be included more than once).
-// A parameter without a value counts as left out (RFC 6749 section 3.1).
+// bindValues reads name=value pairs from a query or a form and ignores unknown names. A repeated name is refused in a
+// query if it is known, and always in a form (RFC 6749 section 3.2: parameters must not be included more than once). A
+// parameter without a value counts as left out (RFC 6749 section 3.1).
 func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 	var seen, filled uint64
 	var names map[string]bool

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// plan describes how to read a request into a value of one Go type. It is made once, when the table is built. For a
-// type that isn't supported, making it panics.
+// plan describes how to read a request into a value of one Go type. It is created once, when the table is built.
+// Creating the plan of an unsupported type panics.
 type plan struct {
 	typ                 reflect.Type
 	kind                bodyKind
@@ -89,8 +89,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The words required, needed, uuid and value are in the tag is.
-// Except for json, they can also follow the name. The tag enum lists the allowed values.
+// fieldsOf lists the fields of a struct that have the given tag. The tag "is" contains the words required, needed, uuid
+// and value. In tags other than json, they can also follow the name. The tag enum lists the allowed values.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -151,7 +151,7 @@ func isText(t reflect.Type) bool {
 	return false
 }
 
-// check validates a text against the tags of the field and returns its normal form.
+// check validates a string against the field's tags and returns its normal form.
 func (f *field) check(s string) (string, error) {
 	if f.uuid {
 		id, ok := core.ParseID(s)
@@ -166,7 +166,7 @@ func (f *field) check(s string) (string, error) {
 	return s, nil
 }
 
-// setText parses a text into the field of in.
+// setText parses s and stores the value in the field of in.
 func (f *field) setText(in reflect.Value, s string) error {
 	v := in.FieldByIndex(f.index)
 	if v.Kind() == reflect.Pointer {

@@ -26,8 +26,8 @@ func OnlyByteRanges(h http.Header) {
 // RangeWriter is an http.ResponseWriter for http.ServeContent.
 type RangeWriter struct{ http.ResponseWriter }
 
-// WriteHeader sets the headers of an error response, because http.ServeContent removes them or leaves those of the
-// file.
+// WriteHeader sets the headers of an error response, because http.ServeContent removes them or leaves the file's
+// headers.
 func (w RangeWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
 		w.Header().Set("Cache-Control", "no-store")
@@ -36,8 +36,8 @@ func (w RangeWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Attachment returns a Content-Disposition (RFC 6266) with the name of a file: in ASCII for old clients, and in full
-// for all others.
+// Attachment returns a Content-Disposition (RFC 6266) with a file name: in ASCII for old clients, and in full for all
+// others.
 func Attachment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' {

@@ -64,8 +64,8 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // acknowledgeWait is how long a response waits for the replica.
 const acknowledgeWait = 10 * time.Second
 
-// ErrReplicaBehind is the error if the changes that an operation made or read don't reach the replica in time. If the
-// machine failed now, another machine would not have them.
+// ErrReplicaBehind is the error if changes that an operation made or read don't reach the replica in time. If the
+// machine failed, another machine would not have them.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
 	Message: "This may have succeeded, but it isn't in the replica yet. Check the result before you try again.",
@@ -94,7 +94,7 @@ func (r *Route) mayChange() bool {
 	return r.Do.changes || r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// reply writes the response of a successful operation.
+// reply writes a successful operation's response.
 func (c *Call) reply(out any) error {
 	if err := c.acknowledge(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (c *Call) write(status int, contentType string, body []byte) {
 }
 
 // streamPages writes the slices that read returns, page by page, as one array. After the first page, an error can no
-// longer set the status. The connection is then cut, so that no caller takes a part for the whole.
+// longer set the status. The connection is then cut, so that no caller mistakes a part for the whole.
 func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {

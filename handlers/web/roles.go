@@ -2,7 +2,7 @@ package web
 
 import "newsletterd/core"
 
-// Subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and tokens with
+// Subscription accepts tokens with the scope email, for the subscriptions of the user's own address, and tokens with
 // the scope manage. A client's token reaches only lists of the client's own tenant, so a client without a tenant sees
 // no lists.
 func Subscription(manage string) Access {
@@ -14,18 +14,18 @@ func Subscription(manage string) Access {
 	})
 }
 
-// ProfileToken lets in users' tokens with a scope that exposes data of the user.
+// ProfileToken accepts users' tokens with a scope that exposes user data.
 func ProfileToken() Access {
 	return BearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
 }
 
-// Admin lets in tokens with the scope admin whose caller may perform the action for at least one tenant. If the
-// action requires a fresh sign-in, the route does, too.
+// Admin accepts tokens with the scope admin whose caller may perform the action for at least one tenant. If the action
+// requires a fresh sign-in, the route does, too.
 func Admin(action core.Action) Access {
 	return Bearer(core.ScopeAdmin).Named("admin").For(action).Fresh()
 }
 
-// Sending lets in tokens with the scope send whose caller may perform the action for at least one tenant.
+// Sending accepts tokens with the scope send whose caller may perform the action for at least one tenant.
 func Sending(action core.Action) Access { return Bearer(core.ScopeSend).For(action) }
 
 // Sent is like Sending for operations that change something but don't send email. It also accepts the scope admin.

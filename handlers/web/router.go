@@ -31,10 +31,10 @@ type Route struct {
 	example  Object    // body in the documents; nil: made of samples
 	refusals []Refusal // in addition to the schemas
 	required []string  // properties of a body that creates a record, if its type requires fewer
-	limits   Object    // limits of such a body, in place of those of its type
+	limits   Object    // limits of such a body, in place of its type's
 }
 
-// Table holds the routes of a server in their order.
+// Table holds a server's routes in order.
 type Table []*Route
 
 // Add adds a line to the table. Inlining is off here and in the methods that complete the line, because it would
@@ -73,9 +73,9 @@ func (r *Route) Requires(properties ...string) *Route { r.required = properties;
 //go:noinline
 func (r *Route) Limits(limits Object) *Route { r.limits = limits; return r }
 
-// router finds the route of a request. A path without parameters is looked up literally, with all its methods. The tree
-// holds the other paths, because httprouter can't hold a literal next to a parameter. Paths must match exactly: there
-// are no redirects for case or slashes.
+// router finds the route for a request. A path without parameters is looked up literally, with all its methods. The
+// tree holds the other paths, because httprouter can't hold a literal next to a parameter. Paths must match exactly:
+// there are no redirects for case or slashes.
 type router struct {
 	literal map[string]map[string]*Route // path → method
 	tree    *httprouter.Router
@@ -116,7 +116,7 @@ type catcher struct {
 	route *Route
 }
 
-// exact finds the route of a method and an escaped path as it was sent.
+// exact finds the route for a method and an escaped path as it was sent.
 func (t *router) exact(method, path string) (*Route, []param) {
 	if methods, ok := t.literal[path]; ok {
 		return methods[method], nil
@@ -138,7 +138,7 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	return c.route, values
 }
 
-// Find returns the route of a method and an escaped path as it was sent, or nil if there is none.
+// Find returns the route for a method and an escaped path as it was sent, or nil if there is none.
 func (h *Handler) Find(method, path string) *Route {
 	r, _ := h.router.find(method, path)
 	return r
@@ -155,7 +155,7 @@ func (t *router) find(method, path string) (*Route, []param) {
 	return r, params
 }
 
-// allowed returns the methods of a path and one of its routes.
+// allowed returns a path's methods and one of its routes.
 func (t *router) allowed(path string) (methods []string, any *Route) {
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		if r, _ := t.find(m, path); r != nil {
@@ -260,12 +260,12 @@ func (h *Handler) noRoute(c *Call, path string) {
 		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
-// movedAge is the time in seconds for which browsers may remember where a path was moved. Without a limit, they would
-// still go there after an import was undone.
+// movedAge is how long, in seconds, browsers may remember where a path was moved. Without a limit, they would still go
+// there after an import was undone.
 const movedAge = "3600"
 
-// noPath responds to a path that is not in the table: with the page that it stands for, a redirect, the fallback page
-// or an error.
+// noPath responds to a path that is not in the table with the page that it stands for, a redirect, the fallback page or
+// an error.
 func (h *Handler) noPath(c *Call, path string) {
 	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
 	defer cancel()
@@ -313,7 +313,7 @@ func (h *Handler) noPath(c *Call, path string) {
 	}
 }
 
-// dialectOf returns the dialect of errors at a path that is not in the table.
+// dialectOf returns the error dialect for a path that is not in the table.
 func (h *Handler) dialectOf(c *Call, path string) Dialect {
 	if h.options.DialectOf == nil {
 		return Member
@@ -335,7 +335,7 @@ func (h *Handler) finish(c *Call, start time.Time) {
 			}
 			c.fail(err)
 		} else {
-			c.err, cut = err, true // a part of the response is sent: only cutting the connection shows the error
+			c.err, cut = err, true // a part of the response is sent: only cutting the connection signals the error
 		}
 	}
 	c.release()

@@ -5,7 +5,7 @@ import "newsletterd/core"
 // ExampleID is the id used in examples.
 const ExampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 
-// Refused returns the refusal of a field, or of the whole body if field is empty.
+// Refused returns the refusal for a field, or for the whole body if field is empty.
 func Refused(field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Field: field, When: when}
 }
@@ -15,7 +15,7 @@ func Coded(code, field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Code: code, Field: field, When: when}
 }
 
-// Clash returns the refusal of a request that conflicts with the current state.
+// Clash returns the refusal for a request that conflicts with the current state.
 func Clash(when string) Refusal { return Refusal{Kind: core.Conflict, When: when} }
 
 // Clashing is like Clash with a specific code and a field.

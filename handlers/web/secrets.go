@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// SecretOverlap sets how long the previous secret stays valid. If Seconds is nil, the default of the endpoint applies.
+// SecretOverlap sets how long the previous secret stays valid. If Seconds is nil, the endpoint's default applies.
 type SecretOverlap struct {
 	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000" about:"Seconds for which the previous secret also works; default 0 for OAuth clients and 86,400 for webhook endpoints"`
 }

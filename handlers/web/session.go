@@ -20,10 +20,10 @@ const (
 	sessionTouch = 5 * time.Minute // minimum time between extensions of a session
 )
 
-// Keys of the session's data.
+// Keys in the session's data.
 const (
 	keyBrowser = "browser" // id of the row with the signed-in user
-	keyUntil   = "until"   // unix milliseconds: end of the sign-in at the latest
+	keyUntil   = "until"   // latest end of the sign-in, in Unix milliseconds
 	keyFresh   = "fresh"   // hash of the authorization request that started the sign-in
 	keyPending = "pending" // sign-in that waits for a second factor
 )
@@ -75,7 +75,7 @@ func (c *Call) Cookie(name string) string {
 }
 
 // CrossSite returns an error if another site caused the request. The configured origin counts as this site, whatever
-// Host a proxy passes on.
+// Host header a proxy passes on.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {
 		return core.Forbiddenf("This form was submitted from another site. Open it on this site and try again.")
@@ -91,8 +91,8 @@ func newCrossOrigin(publicURL string) *http.CrossOriginProtection {
 	return p
 }
 
-// loadSession reads the session of the cookie. If the store fails, it returns ErrSession rather than treating the
-// user as signed out.
+// loadSession reads the session that the cookie identifies. If the store fails, it returns ErrSession rather than
+// treating the user as signed out.
 func (c *Call) loadSession() error {
 	ctx, err := c.frame.sessions.Load(c.Context, c.Cookie(SessionCookie))
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *Call) EndSession() error {
 	return nil
 }
 
-// BrowserID returns the id of the browser if a user may be signed in there, or an empty string.
+// BrowserID returns the browser's id if a user may be signed in there, or an empty string.
 func (c *Call) BrowserID() string { return c.frame.sessions.GetString(c, keyBrowser) }
 
 // SignedIn returns the signed-in user. If no user is signed in, it returns core.ErrNotFound.
@@ -156,8 +156,8 @@ func (c *Call) SignedIn() (core.Visitor, error) {
 	return who, err
 }
 
-// SignIn signs a browser in under a new session token, so that a token which an attacker planted in the browser is
-// worthless. request is the authorization request that asked for the sign-in.
+// SignIn signs a browser in under a new session token, so that a token that an attacker planted in the browser is
+// worthless. request is the authorization request that led to the sign-in.
 func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	s := c.frame.sessions
 	if err := s.RenewToken(c); err != nil {
@@ -173,8 +173,8 @@ func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	return c.saveSession()
 }
 
-// SetPending stores a sign-in that waits for a second factor, under a new session token. An empty text deletes it.
-// Until the sign-in is complete, the previous user stays signed in.
+// SetPending stores a sign-in that is waiting for a second factor, under a new session token. An empty string deletes
+// it. Until the sign-in is complete, the previous user stays signed in.
 func (c *Call) SetPending(text string) error {
 	if err := c.frame.sessions.RenewToken(c); err != nil {
 		return ErrSession.With(err)
@@ -183,7 +183,7 @@ func (c *Call) SetPending(text string) error {
 	return c.saveSession()
 }
 
-// Pending returns the text stored by SetPending, or an empty string.
+// Pending returns the string stored by SetPending, or an empty string.
 func (c *Call) Pending() string { return c.frame.sessions.GetString(c, keyPending) }
 
 // IsFresh reports whether the last sign-in was for this authorization request.
@@ -191,7 +191,7 @@ func (c *Call) IsFresh(request url.Values) bool {
 	return subtle.ConstantTimeCompare(c.frame.sessions.GetBytes(c, keyFresh), requestHash(request)) == 1
 }
 
-// AnswerLogin records that the authorization request of the sign-in got its response. The same request then needs
+// AnswerLogin records that the sign-in's authorization request got its response. After that, the same request needs
 // another sign-in.
 func (c *Call) AnswerLogin() error {
 	if !c.frame.sessions.Exists(c, keyFresh) {
@@ -206,7 +206,7 @@ func requestHash(q url.Values) []byte {
 	return sum[:]
 }
 
-// Visited wraps the function of a page. It loads the session and refuses forms from other sites.
+// Visited wraps a page's function. It loads the session and refuses forms from other sites.
 func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, error) {
 	return func(c *Call, in In) (HTML, error) {
 		if err := c.Visit(); err != nil {
@@ -216,7 +216,7 @@ func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, er
 	}
 }
 
-// Visit loads the session of the browser and returns an error for a form from another site.
+// Visit loads the browser's session and returns an error for a form from another site.
 func (c *Call) Visit() error {
 	if err := c.CrossSite(); err != nil {
 		return err

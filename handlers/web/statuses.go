@@ -37,7 +37,7 @@ func (r *Route) failures() []core.Kind {
 	return ks
 }
 
-// statuses lists the statuses that tests must produce on a route: that of success, and that of each kind of failure.
+// statuses lists the statuses that tests must produce on a route: the one on success, and one for each kind of failure.
 func (r *Route) statuses() []int {
 	out := []int{r.Do.status}
 	for _, k := range r.failures() {

@@ -37,7 +37,7 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	}
 	if err := s.object(o, v); err != nil {
 		s = scanner{core.JSONScanner{Text: b, What: s.What}}
-		return cmp.Or(s.Skip(), err) // the value of a field is refused only if the whole text is valid JSON
+		return cmp.Or(s.Skip(), err) // a field's value is refused only if the whole text is valid JSON
 	}
 	s.Space()
 	if s.At < len(b) {

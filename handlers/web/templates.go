@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// Templates holds the pages of a folder. Each page is a file NAME.html together with the shared files. A page is parsed
+// Templates holds the pages in a folder. Each page is a file NAME.html together with the shared files. A page is parsed
 // when it is first shown, because parsing all pages would slow down each start and use memory that most processes don't
-// need. Its methods may be called from any goroutine.
+// need. It is safe for concurrent use.
 type Templates struct {
 	pages map[string]func() (*template.Template, error)
 }
 
-// NewTemplates returns the pages of a folder. shared are the names of the files that all pages include, with the
-// layout first.
+// NewTemplates returns the pages in a folder. shared are the names of the files that all pages include, with the layout
+// first.
 func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared ...string) *Templates {
 	t := &Templates{pages: map[string]func() (*template.Template, error){}}
 	paths, isShared := make([]string, len(shared)), map[string]bool{}

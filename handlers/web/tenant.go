@@ -9,8 +9,9 @@ import (
 	"newsletterd/core"
 )
 
-// TheTenant returns the tenant of a request: the one that it names, or else the only one for which the caller may
-// perform the route's action. If an operator doesn't name one, it returns core.TenantNone, which means all tenants.
+// TheTenant returns the tenant for a request: the one that it names, or else the only one for which the caller may
+// perform the route's action. If the caller is a server administrator and names none, it returns core.TenantNone, which
+// means all tenants.
 func TheTenant(c *Call, named string) (string, error) {
 	tenants, all := c.Caller.TenantsWith(c.Action())
 	switch {
@@ -41,8 +42,8 @@ func ActorOf(caller core.Caller) string {
 // IsOperator reports whether the caller may manage all tenants.
 func IsOperator(c *Call) bool { return c.Caller.May(core.ActionTenantManage, core.TenantNone) }
 
-// OwnRecord returns missing if the caller may not see the records of the record's tenant. The record then looks as if
-// it didn't exist. If the caller may see the record but not perform the route's action, it returns a forbidden error.
+// OwnRecord returns missing if the caller may not see the records of the given tenant. The record then looks as if it
+// didn't exist. If the caller may see the record but not perform the route's action, it returns a forbidden error.
 func OwnRecord(c *Call, tenant string, see core.Action, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
@@ -72,7 +73,7 @@ func TenantsFor(c *Call, f TenantFilter) (tenants []string, all bool, err error)
 	return []string{f.TenantID}, false, MayFor(c, f.TenantID)
 }
 
-// PageFor reads a page of the records of the tenants that TenantsFor returns.
+// PageFor reads a page of records that belong to the tenants that TenantsFor returns.
 func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
 ) ([]T, error) {
@@ -83,7 +84,7 @@ func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	return read(c, tenants, all, page)
 }
 
-// RowsOf converts records to the rows of a response.
+// RowsOf converts records to response rows.
 func RowsOf[T, R any](records []T, row func(*T) R) []R {
 	rows := make([]R, len(records))
 	for i := range records {
@@ -104,13 +105,13 @@ func MayFor(c *Call, tenant string) error {
 	return core.Forbiddenf("You don't have access to this tenant. Ask one of its administrators.")
 }
 
-// MayGive is like MayFor for the tenant_id of a new record. It also sets the tenant of the log line.
+// MayGive is like MayFor for the tenant_id of a new record. It also sets the log line's tenant.
 func MayGive(c *Call, tenant string) error {
 	c.Tenant = tenant
 	return MayFor(c, tenant)
 }
 
-// UnknownTenant returns the error that an operator gets for an unknown tenant_id.
+// UnknownTenant returns the error that a server administrator gets for an unknown tenant_id.
 func UnknownTenant(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return &core.Error{
@@ -123,8 +124,8 @@ func UnknownTenant(err error) error {
 }
 
 // Outsiders returns a function that reports whether an actor is an outsider of the tenant. An outsider belongs to
-// another tenant, or is a user without a role in the tenant, such as an operator. The tenant's team must not see where
-// such a user was.
+// another tenant, or is a user without a role in the tenant, such as a server administrator. The tenant's team must not
+// see where such a user connected from.
 func Outsiders(c *Call, tenant string) (func(actor string) bool, error) {
 	team, err := c.Store().Teammates(c, tenant)
 	return func(actor string) bool {
@@ -142,7 +143,7 @@ func HostOf(s string) string {
 }
 
 // VisitorCaller returns the caller for a user who is signed in on this server's own pages, with all rights that the
-// user's roles give.
+// user's roles grant.
 func VisitorCaller(who core.Visitor) core.Caller {
 	return core.Caller{
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
@@ -150,7 +151,7 @@ func VisitorCaller(who core.Visitor) core.Caller {
 	}
 }
 
-// RemoteOf returns the caller's address in the form that records store, or an empty string if it is unknown.
+// RemoteOf returns the caller's address as records store it, or an empty string if it is unknown.
 func RemoteOf(c *Call) string {
 	if !c.Remote.IsValid() {
 		return ""

@@ -2,7 +2,7 @@ package web
 
 import "context"
 
-// Turn limits how many requests may do an expensive read at the same time.
+// Turn limits how many requests may run an expensive read at the same time.
 type Turn chan struct{}
 
 // NewTurn returns a turn that one request can hold at a time.
@@ -11,7 +11,7 @@ func NewTurn() Turn { return NewTurns(1) }
 // NewTurns returns a turn that n requests can hold at a time.
 func NewTurns(n int) Turn { return make(Turn, n) }
 
-// Take waits for the turn. If ctx ends first, it returns the error of ctx.
+// Take waits for the turn. If ctx ends first, it returns ctx's error.
 func (t Turn) Take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:

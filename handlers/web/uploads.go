@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	UploadMemory      = 32 * MiB // bytes of the buffers of all uploads
+	UploadMemory      = 32 * MiB // total size in bytes of all uploads' buffers
 	UploadsPerUser    = 4        // concurrent uploads, each with a buffer of at most 1 MiB
 	UploadsPerAddress = 8        // concurrent uploads from one origin address, over all users
 )
 
-// Uploads limits the resources of uploads.
+// Uploads limits the resources that uploads use.
 type Uploads struct {
 	memory    *semaphore.Weighted
 	mu        sync.Mutex
@@ -32,7 +32,7 @@ func NewUploads() *Uploads {
 	}
 }
 
-// Begin reserves a place for the user and for the address of the upload. The returned function releases both.
+// Begin reserves a place for an upload's user and for its address. The returned function releases both.
 func (u *Uploads) Begin(user string, remote netip.Addr) (func(), error) {
 	from := AddressKey(remote)
 	u.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Pipes is a listener of in-memory connections, for tests of time limits in a bubble of testing/synctest.
+// Pipes is a listener for in-memory connections, for testing time limits in a testing/synctest bubble.
 type Pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
