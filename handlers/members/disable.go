@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// disabling holds the refusals of blocking an address.
+// disabling holds the refusals of requests to block an address.
 var disabling = []web.Refusal{
 	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
 }
@@ -41,7 +41,8 @@ const (
 )
 
 // disableIn returns the tenants for which a request blocks an address. An empty string stands for all tenants. Callers
-// who are bound to tenants can block it for their own, and everywhere only if the operator's setting allows that.
+// bound to tenants can block it for their own tenants, and everywhere only if disable_scope in the configuration allows
+// that.
 func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
 	everywhere := []string{""}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// hygieneBudget is how long a request reads a list at most. Proxies give up after 30 s.
+// hygieneBudget is the maximum time that a request spends reading a list. Proxies give up after 30 s.
 const hygieneBudget = 3 * time.Second
 
 // hygieneQuery holds the number of months of inactivity.
@@ -34,7 +34,7 @@ func monthsOf(months *int) int {
 	return *months
 }
 
-// hygiene returns the numbers of people on a list who can't be reached or may be inactive.
+// hygiene returns how many people on a list can't be reached or may be inactive.
 func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) {
 	return a.store.ListHygiene(c, c.ID(), monthsOf(in.Months), c.Now)
 }
@@ -55,7 +55,7 @@ type askAnswer struct {
 	Next  string `json:"next,omitempty" about:"after of the next request; absent: everyone was asked"`
 }
 
-// askAgain asks people who never confirmed or are inactive whether they want the emails of a list.
+// askAgain asks people who never confirmed or are inactive whether they want a list's emails.
 func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return r, err

@@ -6,7 +6,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedIssueRoutes adds the routes for the issues of a list that were published with another tool.
+// importedIssueRoutes adds the routes for a list's issues that were published with another tool.
 func (r *Room) importedIssueRoutes(t *web.Table) {
 	l := listExtras{store: r.Store}
 	const all = "/api/admin/newsletter-lists/:id/imported-issues"
@@ -23,7 +23,7 @@ func (a listExtras) importedIssues(c *web.Call, _ struct{}, page core.Page) ([]c
 	return a.store.ImportedIssues(c, c.ID(), page)
 }
 
-// importedIssue holds the path of an imported issue.
+// importedIssue holds the slug in an imported issue's path.
 type importedIssue struct {
 	Slug string `path:"slug,text"`
 }

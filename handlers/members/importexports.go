@@ -15,13 +15,13 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportedPeople is the CSV file to import. It is the body, or a file made of an archive or a list of people in the
-// body.
+// exportedPeople is the CSV file to import: the body itself, or a file created from an archive or a list of people in
+// the body.
 type exportedPeople struct {
 	io.Reader
 	made    io.Closer
 	spool   *os.File
-	sources func() []subscribercsv.Source // where the lines of a made file come from; nil: it is the body
+	sources func() []subscribercsv.Source // where the lines of a created file come from; nil: the file is the body
 }
 
 // Close releases the archive.
@@ -34,8 +34,8 @@ func (e *exportedPeople) Close() {
 	}
 }
 
-// people returns the CSV file of an upload, and stores the posts that the upload contains. If the file is not an export
-// of a known tool, it returns the file unchanged.
+// people returns an upload's CSV file, and stores the posts in the upload. If the file is not an export of a known
+// tool, it returns the file unchanged.
 func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader, now func() core.Instant) (
 	*exportedPeople, error,
 ) {
@@ -78,7 +78,7 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 	return people, nil
 }
 
-// listedPeople returns the CSV file in a body, or makes one of a list of people without a header.
+// listedPeople returns the CSV file in a body, or creates one from a list of people without a header.
 func listedPeople(body io.Reader) (*exportedPeople, error) {
 	list, same, err := subscribercsv.ReadPeople(body)
 	if err != nil {
@@ -90,7 +90,7 @@ func listedPeople(body io.Reader) (*exportedPeople, error) {
 	return &exportedPeople{Reader: same}, nil
 }
 
-// postRoutes adds the routes for the posts of an export.
+// postRoutes adds the routes for the posts in an export.
 func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint) web.Endpoint) {
 	may := web.Admin(core.ActionPeopleImport)
 	t.Add("GET", item+"/posts", may, web.Member, one(web.Path(a.posts)),
@@ -116,7 +116,7 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 		Refuses(web.Clash("No image failed, the import ended over a week ago, or the last retry was less than 10 minutes ago"))
 }
 
-// pictureFilter filters the pictures of an import.
+// pictureFilter filters an import's images.
 type pictureFilter struct {
 	State string `query:"state" enum:"listed|waiting|stored|failed|removing" about:"Only images in this state"`
 }

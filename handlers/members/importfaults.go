@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// shownFaults is the number of faulty lines in the record of an import.
+// shownFaults is the number of faulty lines in an import's record.
 const shownFaults = 5
 
 // importFault is a line with an error.
@@ -21,7 +21,7 @@ type importFault struct {
 	Error string `json:"error" about:"What is wrong with the line"`
 }
 
-// firstFaults reads the first faulty lines of an import if they are still stored.
+// firstFaults reads an import's first faulty lines if they are still stored.
 func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, error) {
 	shown := []importFault{}
 	if j.Failed+j.Contradicted == 0 || j.Status == core.ImportRunning || j.Status == core.ImportWaiting {
@@ -42,8 +42,7 @@ type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// commaOf returns the character between the cells of a CSV file for spreadsheet programs, or 0 if the file isn't for
-// them.
+// commaOf returns the cell separator of a CSV file for spreadsheet programs, or 0 if the file isn't for them.
 func commaOf(spreadsheet string) rune {
 	switch spreadsheet {
 	case "comma":
@@ -54,7 +53,7 @@ func commaOf(spreadsheet string) rune {
 	return 0
 }
 
-// faults writes all faulty lines, whatever their number. They are stored for a week.
+// faults writes all faulty lines. They are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	j, err := a.store.ImportJob(c, c.ID())
 	if err != nil {
@@ -76,7 +75,7 @@ func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 		_, err = io.Copy(w, all)
 	}
 	if err != nil {
-		c.Cut(err) // the header is sent: only cutting the connection shows the error
+		c.Cut(err) // the header is sent: only cutting the connection signals the error
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// keep stores the survey that was made of a file during its upload. An error in the file is the caller's fault.
+// keep stores the survey of a file that was created during its upload. An error in the file is the caller's fault.
 func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv.Survey) error {
 	_, err := subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
 	if err != nil && !subscribercsv.IsMapping(err) {
@@ -25,8 +25,8 @@ func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv
 	return up.KeepSurvey(c, b.Bytes())
 }
 
-// survey returns the survey of an uploaded file. If the file was uploaded to an earlier version of newsletterd, the
-// survey is created now. It returns nil if the header can't be read, which the preview reports.
+// survey returns the survey of an uploaded file. If the file was uploaded to an earlier version of newsletterd, it
+// creates the survey. It returns nil if the header can't be read, which the preview reports.
 func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {

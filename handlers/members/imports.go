@@ -116,7 +116,7 @@ type importRecord struct {
 	Copies          core.PictureCounts       `json:"image_copies" about:"Images of published posts, by progress"`
 }
 
-// stillSubscribed is a person on the list.
+// stillSubscribed is a person who is still subscribed to the list.
 type stillSubscribed struct {
 	ID    string     `json:"id"`
 	Email core.Email `json:"email"`
@@ -138,10 +138,10 @@ func (a importsAPI) readStill(c *web.Call, r *importRecord) error {
 	return err
 }
 
-// sampleLines is the number of a file's lines that are shown.
+// sampleLines is how many of a file's lines are shown.
 const sampleLines = 30
 
-// record returns the record of an import. For that, it reads the start of the file.
+// record reads the start of an import's file and returns the import's record.
 func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
@@ -206,7 +206,7 @@ func (a importsAPI) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping
 	return p, unreadable(err)
 }
 
-// unreadable converts an error in a file to a fault of the caller who uploaded it.
+// unreadable converts an error in an uploaded file to an Invalid error.
 func unreadable(err error) error {
 	if err == nil || core.KindOf(err) == core.Unavailable || core.KindOf(err) == core.MediaType {
 		return err
@@ -214,7 +214,7 @@ func unreadable(err error) error {
 	return core.Invalidf("", "The file can't be read: %s.", err.Error())
 }
 
-// checkFileMedia returns an error if the media type of the body is that of another kind of file. It ignores types that
+// checkFileMedia returns an error if the body's media type belongs to another kind of file. It ignores types that
 // clients set by default, such as application/octet-stream.
 func checkFileMedia(c *web.Call) error {
 	if media := mediaOf(c); strings.HasPrefix(media, "multipart/") {
@@ -223,7 +223,7 @@ func checkFileMedia(c *web.Call) error {
 	return nil
 }
 
-// refuseJSON returns an error for a body of JSON that is not an export of another tool.
+// refuseJSON returns an error for a JSON body that is not an export from another tool.
 func refuseJSON(c *web.Call) error {
 	if media := mediaOf(c); media == "application/json" {
 		return wrongMedia(media)

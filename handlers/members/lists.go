@@ -11,7 +11,7 @@ import (
 	"newsletterd/store"
 )
 
-// listExtras serves further information on a list for operators and administrators.
+// listExtras serves further information about a list, for server and tenant administrators.
 type listExtras struct {
 	store  *store.Store
 	origin string   // URL for forms of tenants without their own
@@ -27,7 +27,7 @@ type leaveReason struct {
 	LastWords string       `json:"last_words,omitempty" about:"Newest comment with this reason; absent: none, or you may not see people"`
 }
 
-// listRoutes adds the routes for further information on a list.
+// listRoutes adds the routes for further information about a list.
 func (r *Room) listRoutes(t *web.Table) {
 	l := listExtras{r.Store, cmp.Or(r.Options.MemberURL, r.Origin), web.NewTurn(), r.Options.SendElsewhere}
 	const item = "/api/admin/newsletter-lists/:id"
@@ -95,7 +95,7 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	return rows, err
 }
 
-// growthQuery holds the number of days for which to return counts.
+// growthQuery holds the number of days to return counts for.
 type growthQuery struct {
 	Days *int `query:"days" min:"1" max:"366" about:"Number of days, up to today; default 30"`
 }
@@ -110,7 +110,7 @@ func (in *growthQuery) CheckInput() error {
 	return nil
 }
 
-// growth returns the counts of a list at the end of each day.
+// growth returns a list's counts at the end of each day.
 func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error) {
 	days := defaultGrowth
 	if in.Days != nil {
@@ -134,7 +134,7 @@ func (in *driftQuery) CheckInput() error {
 	return nil
 }
 
-// drift compares both sides of a list. It reads both completely, so requests take turns.
+// drift compares a list on both sides. It reads both sides completely, so requests take turns.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
 		return d, core.Conflictf("conflict",

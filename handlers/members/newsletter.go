@@ -86,7 +86,7 @@ func (r *Room) newsletterRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
-	// According to one reading of the specification, it declares this path, too.
+	// One reading of the specification declares this path, too.
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
 		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
@@ -111,8 +111,7 @@ func checkListAnd(listID string, p core.Preferences) error {
 	return p.Check("preferences")
 }
 
-// pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: the subscription, and the token in
-// the response.
+// pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: the subscription and the token.
 type pendingSubscriptionResponse struct {
 	core.Subscription
 	ConfirmToken string `json:"confirm_token"`
@@ -150,7 +149,7 @@ func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	return proofReceipt
 }
 
-// requestOrigin returns the origin of the request for the ledger.
+// requestOrigin returns the request's origin for the ledger.
 func requestOrigin(c *web.Call, source string) core.Origin {
 	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
 	if c.Remote.IsValid() {
@@ -179,8 +178,8 @@ func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, e
 	return a.leave(c, in.Token)
 }
 
-// leave ends the subscription that a token names. If the subscription was deleted or never existed, the response is the
-// same. Anyone can request a token for an address, so the response for such a token reveals nothing that the token
+// leave ends the subscription that a token names. The response is the same if the subscription was deleted or never
+// existed. Anyone can request a token for an address, so the response for such a token reveals nothing that the token
 // doesn't contain.
 func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
@@ -201,7 +200,7 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 }
 
 // leaveBy is like leave for an opened token. If the token proves that the subscription belongs to the visitor, leftAt
-// is the time at which it ended. Otherwise leftAt is 0.
+// is the time when it ended. Otherwise leftAt is 0.
 func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription,
 	leftAt core.Instant, err error,
 ) {
@@ -230,8 +229,8 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	return sub, leftAt, nil
 }
 
-// oneClick adds RFC 8058 to an endpoint with a body. If the query contains a token, the body and its media type are
-// ignored.
+// oneClick adds one-click unsubscribe (RFC 8058) to an endpoint with a body. If the query contains a token, the body
+// and its media type are ignored.
 func oneClick[Out any](e web.Endpoint, fn func(*web.Call, string) (Out, error)) web.Endpoint {
 	inQuery := func(c *web.Call) bool { return c.Request.URL.Query().Has("token") }
 	return e.Or(inQuery, web.Get(func(c *web.Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
@@ -292,10 +291,10 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	return out, err
 }
 
-// maySee returns an error unless the caller is one of two kinds. The first is the owner of a verified address with a
-// token that has the scope email. The second is a caller with the given scope who may perform the action for the list's
-// tenant. For callers of other tenants the list looks unknown, and for everyone else the address looks not subscribed.
-// To a client's token, lists of other tenants look unknown.
+// maySee returns an error unless the caller may see the subscription of an address. That requires either the given
+// scope and permission for the action in the list's tenant, or the scope email and ownership of the verified address.
+// To clients of other tenants, and to callers without that permission, the list looks unknown. To users with another
+// address, the subscription looks unknown.
 func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {
@@ -358,7 +357,7 @@ type listQueryOf struct {
 	ListID string `query:"list_id" is:"required"`
 }
 
-// subscriptions returns every subscription of a list, whatever its status.
+// subscriptions returns a list's subscriptions, whatever their status.
 func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
 	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
@@ -380,7 +379,7 @@ type fullSyncInput struct {
 	TakeOver bool `json:"take_over" about:"Also sync a list that another webhook source feeds, and replace that source"`
 }
 
-// fullSync starts a copy of the whole list to the send service.
+// fullSync starts copying the whole list to the send service.
 func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
 	if in.TakeOver {
 		if err = a.Store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
@@ -400,8 +399,8 @@ func siteOf(origin string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// hideFromOrigin removes the permission to read the response if the site doesn't belong to the list's tenant. The
-// preflight can only check whether the site belongs to any tenant.
+// hideFromOrigin removes the origin's permission to read the response if the site doesn't belong to the list's tenant.
+// The preflight can only check whether the site belongs to any tenant.
 func hideFromOrigin(c *web.Call, list *core.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
@@ -429,7 +428,7 @@ func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	return err == nil && ok
 }
 
-// maintains reports whether the caller may write the events of a list.
+// maintains reports whether the caller may write a list's events.
 func maintains(c *web.Call, list *core.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
 }

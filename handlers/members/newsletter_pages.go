@@ -87,7 +87,7 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 	return list
 }
 
-// asked opens a confirmation token.
+// asked opens a confirmation token and returns its list.
 func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
 	list, email, err := p.Store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
@@ -175,7 +175,7 @@ func (p newsletterPages) manageLink(c *web.Call, list *core.ListWithTenant, was 
 	return preferencesOf(token), err
 }
 
-// leftSince returns the error for a confirmation link whose subscriber has unsubscribed since. The error page links to
+// leftSince returns the error for a confirmation link if the subscriber has unsubscribed since. The error page links to
 // the signup form.
 func leftSince(c *web.Call) error {
 	said := *core.ErrInvalidToken
@@ -300,7 +300,7 @@ func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoReque
 	return undoing(t, requestOrigin(c, "page")), err
 }
 
-// isRefusal reports whether an error is due to the link and not to the server.
+// isRefusal reports whether an error is due to the link, not the server.
 func isRefusal(err error) bool {
 	kind := core.KindOf(err)
 	return kind != core.Unavailable && kind != core.Internal

@@ -67,7 +67,7 @@ func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.H
 	return p.showPreferences(c, h, page.View{}, 0, nil, "")
 }
 
-// holder opens a token of the page. A non-empty listID selects another list of the same tenant.
+// holder opens a token for the page. A non-empty listID selects another list of the same tenant.
 func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, err error) {
 	h.token = token
 	if h.UnsubscribeToken, err = p.Sealer.OpenManage(token); err == nil {
@@ -211,7 +211,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	case actSave:
 		return p.savePreferences(c, h, form)
 	case actLeave:
-		h.Kind = auth.UnsubscribeMailed // it proves as much
+		h.Kind = auth.UnsubscribeMailed // it proves the same
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
 			return web.HTML{}, page.LinkError(c, err)
@@ -241,7 +241,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 // usually for about 75.
 const undoTokens = 12 * web.KiB
 
-// leftAll offers to undo everything together: the form contains a token for each list.
+// leftAll offers to undo all unsubscribes together: the form contains a token for each list.
 func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
 	w := page.WordsOf(c)
 	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: preferencesOf(h.token)}
@@ -286,11 +286,11 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 	return p.showPreferences(c, h, page.View{Notice: page.WordsOf(c).Saved}, 0, nil, "")
 }
 
-// fieldPrefix distinguishes the fields of a list from those of the page, whatever their names are.
+// fieldPrefix distinguishes a list's fields from the page's, whatever their names.
 const fieldPrefix = "p."
 
-// askMoved shows the page for links in emails that were sent with another tool. Their tokens can't be read, so the page
-// asks for the address.
+// askMoved shows the page for links in emails from another tool. Their tokens can't be read, so the page asks for the
+// address.
 func (p newsletterPages) askMoved(c *web.Call, in movedPath) (web.HTML, error) {
 	tool := core.ToolName(in.Tool)
 	if tool == "" {
@@ -399,8 +399,8 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
-// withoutKeepers removes the addresses and browsers of the people who manage the list. People who read the data of a
-// subscriber must not see those.
+// withoutKeepers removes the addresses and browsers of the people who manage the list. People who read a subscriber's
+// data must not see those.
 func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
 		for i := range s.Consents {

@@ -12,9 +12,9 @@ type Options struct {
 	ConfirmToken         string // live, receipt or trusted; applies to lists without their own setting
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
-	SubscribePerAddress  int    // requests per hour and address of origin; 0: no limit
+	SubscribePerAddress  int    // requests per hour and origin address; 0: no limit
 	SendElsewhere        bool   // another service sends the emails
-	MemberURL            string // where lists, signup forms and preference pages are; empty: here
+	MemberURL            string // URL of lists, signup forms and preference pages; empty: this server
 }
 
 // Room holds the dependencies of the endpoints and pages.
@@ -28,7 +28,7 @@ type Room struct {
 	Leaves     *web.OriginLimits // limits requests for unsubscribe tokens
 
 	Uploads     *web.Uploads
-	ImportBytes int64 // maximum size of a file of subscribers; 0: the default
+	ImportBytes int64 // maximum size of an import file; 0: the default
 
 	Rules *segments.Room // evaluates rules that subscribers are searched by
 }

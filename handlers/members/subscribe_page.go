@@ -27,7 +27,7 @@ type subscribeData struct {
 	Tracking              *page.TrackingBox
 }
 
-// subscribeList finds the list of the page and applies its style.
+// subscribeList finds the page's list and applies its style.
 func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTenant, error) {
 	list, err := p.Store.ListWithTenant(c, id)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 	return page.Render(c, status, "subscribe", v, page.RedirectSource(list.SubscribeRedirectURL)...)
 }
 
-// subscribe processes the form, which pages of other sites can also send. It reads no cookie, because the confirmation
+// subscribe processes the form, which other sites' pages can also send. It reads no cookie, because the confirmation
 // email proves the address. The response is the same whether or not the address is subscribed.
 func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTML, error) {
 	list, err := p.subscribeList(c, c.ID())
@@ -128,7 +128,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	}, page.Brand{})
 }
 
-// formFault returns the message for an error in a form, in the language of the subscriber, and the name of the field.
+// formFault sets the message for an error in a form, in the subscriber's language, and returns the field's name.
 func formFault(c *web.Call, err error) (name string, ok bool) {
 	fault, ok := errors.AsType[*core.FormFault](err)
 	if !ok {
@@ -143,7 +143,7 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	return fault.Name, true
 }
 
-// addFree adds the fields of a form that its list doesn't have, because a tenant's own form can contain more fields. It
+// addFree adds the fields in a form that its list doesn't have, because a tenant's own form can contain more fields. It
 // leaves out values that can't be a preference. If there are too many fields, it takes the first ones by name.
 func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	n := 0

@@ -116,7 +116,7 @@ func (f *subscriberFilter) searches() bool {
 	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != "" || strings.HasSuffix(f.Sort, "email")
 }
 
-// subscriber is a subscription in the form for people who manage lists.
+// subscriber is a subscription as people who manage lists see it.
 type subscriber struct {
 	ID          string           `json:"id" about:"ID of the subscription; a different one if you may not see addresses"`
 	TenantID    string           `json:"tenant_id"`
@@ -130,7 +130,7 @@ type subscriber struct {
 	Tags        []string         `json:"tags,omitempty" about:"Names of the tags; absent if you may not see addresses"`
 }
 
-// shown returns a subscription in the form that the caller may see.
+// shown returns a subscription as the caller may see it.
 func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
@@ -179,7 +179,7 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	return rows, next, err
 }
 
-// filter returns the filter of a query, for the tenants for which the caller may perform an action.
+// filter returns the filter in a query, limited to tenants for which the caller may perform an action.
 func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f people.SubscriptionFilter,
 	err error,
 ) {
@@ -214,10 +214,10 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 	return f, nil
 }
 
-// subscriptionKey is the key under which the subscription of the path is kept.
+// subscriptionKey is the key of the subscription in the path, which find stores in the request.
 type subscriptionKey struct{}
 
-// find returns an error unless the subscription of the path exists and the caller may perform the route's action on it.
+// find returns an error unless the subscription in the path exists and the caller may perform the route's action on it.
 // Callers who may not read addresses can use only its masked id, because the real id would reveal whose subscription it
 // is.
 func (a subscribers) find(c *web.Call) error {
@@ -364,7 +364,7 @@ type everywhere struct {
 	TenantID string     `json:"tenant_id" like:"tenant"`
 }
 
-// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns these subscriptions.
+// unsubscribeAll ends all subscriptions of an address to a tenant's lists, and returns them.
 func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -392,7 +392,7 @@ func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]core.Ma
 	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }
 
-// exportPerson writes the tenant's data about the address of the path.
+// exportPerson writes the tenant's data about the address in the path.
 func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	l := a.found(c)
 	data, err := a.Store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
@@ -409,7 +409,7 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	e := json.NewEncoder(c.Stream())
 	e.SetIndent("", "  ")
 	if err := e.Encode(data); err != nil {
-		c.Cut(err) // the header is sent: only cutting the connection shows the error
+		c.Cut(err) // the header is sent: only cutting the connection signals the error
 	}
 	return nil
 }
@@ -433,12 +433,12 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 		)
 }
 
-// subscriberTags holds the tags of a person.
+// subscriberTags holds a person's tags.
 type subscriberTags struct {
 	Tags []string `json:"tags" is:"required" max:"50" about:"Names of the person's tags on all lists of the tenant"`
 }
 
-// changedTags holds the tags that a person gets and loses. Their other tags stay.
+// changedTags holds the tags to add to a person and to remove. Other tags stay.
 type changedTags struct {
 	Add    []string `json:"add" max:"50" about:"Names or IDs of tags to add"`
 	Remove []string `json:"remove" max:"50" about:"Names or IDs of tags to remove"`
@@ -460,7 +460,7 @@ func tagNames(tags []core.Tag) []string {
 	return web.RowsOf(tags, func(t *core.Tag) string { return t.Name })
 }
 
-// tag replaces the tags of a person.
+// tag replaces a person's tags.
 func (a subscribers) tag(c *web.Call, in subscriberTags) (taggedSubscriber, error) {
 	l := a.found(c)
 	tags, err := a.Store.SetTags(c, l.TenantID, l.Email, in.Tags, web.Actor(c), c.Now)

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exported holds the query of an export: its list or tenant, its filters, and its format.
+// exported holds an export's query: its list or tenant, its filters, and its format.
 type exported struct {
 	ListID      string     `query:"list_id,uuid"`
 	TenantID    string     `query:"tenant_id"`
@@ -43,7 +43,7 @@ func (in *exported) filter() *subscriberFilter {
 	}
 }
 
-// exportedLists reads the lists of an export.
+// exportedLists reads the lists to export.
 func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List, err error) {
 	if in.ListID != "" {
 		l, err := a.Store.List(c, in.ListID)
@@ -94,7 +94,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, 
 	}, w.Close, nil
 }
 
-// exportName returns the file name of an export: the segment, list or tenant, and the date.
+// exportName returns an export's file name: the segment, list or tenant, and the date.
 func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lists []core.List) (name string,
 	err error,
 ) {
@@ -116,7 +116,7 @@ func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lis
 	return name + " " + c.Now.Time().Format(time.DateOnly) + ".csv", nil
 }
 
-// export writes the subscriptions of a list, or of all lists of a tenant, as CSV. Their number is not limited.
+// export writes the subscriptions to a list, or to all of a tenant's lists, as CSV. Their number is not limited.
 func (a subscribers) export(c *web.Call, in exported) error {
 	f, err := a.filter(c, in.filter(), core.ActionPeopleExport)
 	if err != nil {
@@ -183,8 +183,8 @@ type subscriberSearchRequest struct {
 	Value       string        `json:"value" about:"Value that the field must have"`
 }
 
-// JudgeKeys returns an error for unknown keys. Otherwise, a rule under a misspelled key would be ignored, and the list
-// would contain other people than the caller expects.
+// JudgeKeys returns an error for unknown keys. Otherwise, a rule under a misspelled key would be ignored, and the
+// result would contain people whom the caller doesn't expect.
 func (in *subscriberSearchRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberSearchRequest](), unknown)
 }
@@ -241,7 +241,7 @@ func (a subscribers) ruledRoutes(t *web.Table, all string) {
 		Named("exportMatchingSubscribers").Limits(segments.RuleOrSegment).Example(example).Refuses(said...)
 }
 
-// ruled returns the filter of a request, and a function that reads a page of the subscribers who match.
+// ruled returns a request's filter, and a function that reads a page of the subscribers who match.
 func (a subscribers) ruled(c *web.Call, in *subscriberSearchRequest) (f people.SubscriptionFilter,
 	read func(core.Page) ([]people.ListedSubscription, string, error), err error,
 ) {

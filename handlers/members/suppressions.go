@@ -24,8 +24,8 @@ type block struct {
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
-// blockOf returns a block in the form that the caller may see. A block for all tenants can come from another tenant, so
-// only operators see its actor and reason.
+// blockOf returns a block as the caller may see it. A block for all tenants can come from another tenant, so only
+// server administrators see its actor and reason.
 func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
 	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
@@ -94,7 +94,7 @@ type suppressionFilter struct {
 	Email core.Email `query:"email"`
 }
 
-// suppressionQuery filters the suppression list of one tenant or, for operators, of all tenants.
+// suppressionQuery filters the suppression list of one tenant or, for server administrators, of all tenants.
 type suppressionQuery struct {
 	TenantID string `query:"tenant_id" about:"Tenant of the blocks; empty: your only tenant or, for server administrators, all tenants"`
 	suppressionFilter
@@ -121,8 +121,8 @@ const (
 )
 
 // list returns the addresses that get no email from any list of a tenant: first the blocked ones, then those that the
-// send side has suppressed. It leaves out blocks on a single list, which are a status of the subscriber. Rows are
-// ordered by part, tenant and address.
+// send side has suppressed. It leaves out blocks on a single list, because they are a status of the subscriber. Rows
+// are ordered by part, tenant and address.
 func (a suppressions) list(c *web.Call, in suppressionQuery, page core.Page) (rows []suppression, next string,
 	err error,
 ) {
@@ -192,7 +192,8 @@ func (a suppressions) count(c *web.Call, in countedSuppressions) (n suppressionC
 	return n, err
 }
 
-// suppressionInput names an address and a tenant; without a tenant it concerns all tenants, for operators.
+// suppressionInput names an address and a tenant; without a tenant, which only server administrators may leave out, it
+// applies to all tenants.
 type suppressionInput struct {
 	Email    core.Email `json:"email" is:"required"`
 	TenantID string     `json:"tenant_id" about:"Tenant of the block; empty: your only tenant or, for server administrators, all tenants"`
