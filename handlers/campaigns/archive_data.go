@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ldThing is a schema.org thing in JSON-LD, with the properties that archives give to search engines.
+// ldThing is a schema.org thing in JSON-LD, with the properties that archives provide for search engines.
 type ldThing struct {
 	Context    string    `json:"@context,omitempty"`
 	Type       string    `json:"@type"`
@@ -31,7 +31,7 @@ type ldThing struct {
 
 const schemaOrg = "https://schema.org"
 
-// publisher describes the tenant of a list.
+// publisher describes a list's tenant.
 func (a archive) publisher(c *web.Call, list *core.ListWithTenant) *ldThing {
 	b := page.StyleOf(c).Brand
 	return &ldThing{Type: "Organization", Name: b.Name, Logo: b.Logo, URL: list.Tenant.Origin(a.Origin) + "/"}
@@ -54,7 +54,7 @@ func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) 
 	return t
 }
 
-// blog describes a page of an archive with its issues.
+// blog describes an archive page with its issues.
 func (a archive) blog(c *web.Call, list *core.ListWithTenant, issues []core.Issue) ldThing {
 	t := ldThing{
 		Context: schemaOrg, Type: "Blog", Name: list.Name, About: list.Description, URL: a.url(list),

@@ -23,19 +23,19 @@ import (
 //go:embed archive.js
 var archiveJS string
 
-// archiveScript sets the height of an email's frame to that of its contents. Only issues that are shown as their email
-// have a frame.
+// archiveScript sets the height of an email's frame to the height of the email. Only issues shown as their email have a
+// frame.
 var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
 
-// openGraphLocales maps languages to the form of the Open Graph protocol, which requires a territory.
+// openGraphLocales maps languages to Open Graph locales, which require a territory.
 var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
 
-// shownIssue holds an issue in the form that pages show.
+// shownIssue holds an issue as pages show it.
 type shownIssue struct {
 	Path, Title, Summary string
-	Date, At             string // in words, and in the form of RFC 3339
+	Date, At             string // in words, and in RFC 3339 format
 	Corrected            string // note of the correction; empty: not corrected
-	Picture              string // address of the image; empty: none
+	Picture              string // URL of the image; empty: none
 	Width, Height        int    // size of the image in pixels
 
 	Marked, Found []piece // title and text with the matches of a search; empty: none
@@ -50,14 +50,14 @@ func (a archive) row(c *web.Call, list *core.ListWithTenant, i *core.Issue) show
 	}
 }
 
-// joinBox is the signup form of an archive's pages. It contains only the required fields.
+// joinBox is the signup form on archive pages. It contains only the required fields.
 type joinBox struct {
 	Action  string
 	Fields  []page.FormField
 	Consent []string
 }
 
-// join returns the signup form of a list, or nil if the list accepts no signups.
+// join returns the signup form for a list, or nil if the list accepts no signups.
 func (a archive) join(list *core.ListWithTenant) *joinBox {
 	if !list.Active() {
 		return nil
@@ -132,12 +132,12 @@ func (a archive) issue(c *web.Call) error {
 // slanted matches elements that are set in italics.
 var slanted = regexp.MustCompile(`<(?:em|i|cite|var|dfn|blockquote)\b`)
 
-// article returns the text of an issue, with links to other issues of the archive.
+// article returns the text of an issue, with links to other issues in the archive.
 func (a archive) article(c *web.Call, list *core.ListWithTenant, i *core.Issue) (*article.Article, error) {
 	return drafts.IssueArticle(c, a.Store, i, func(slug string) string { return a.issueURL(list, slug) })
 }
 
-// around sets the links to the neighbors of an issue.
+// around sets the links to the previous and next issue.
 func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, data *archiveIssue) error {
 	earlier, err := a.Store.IssuesBefore(c, list.ID, *i, 1)
 	if err != nil {
@@ -156,8 +156,8 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 	return nil
 }
 
-// authorOf returns the author of an issue, or the person in whose name a list's emails are sent. It returns "" if that
-// is the brand.
+// authorOf returns the author of an issue, or the person that a list's emails are from. It returns "" if they are from
+// the brand.
 func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	name := cmp.Or(i.Author, list.Tenant.MailFromName)
 	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {
@@ -170,7 +170,7 @@ func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 // allows all hosts.
 const maxPictureSources = 20
 
-// sourcesOf returns the CSP sources of images.
+// sourcesOf returns the CSP sources for images.
 func sourcesOf(pictures []article.Picture) []string {
 	var all []string
 	for _, p := range pictures {
@@ -192,7 +192,7 @@ func sourcesOf(pictures []article.Picture) []string {
 // image.
 type logoCache struct {
 	mu    sync.Mutex
-	known map[string]bool // results by address; the address of a stored image changes with its content
+	known map[string]bool // results by URL; the URL of a stored image changes with its content
 }
 
 // maxLogos is the maximum number of logos in a logoCache. When the limit is reached, the cache is emptied.
@@ -216,7 +216,7 @@ func (k *logoCache) dark(address string, look func() bool) bool {
 }
 
 // framePolicy is viewPolicy for an email in a frame on this server's pages. The page around the frame may read the
-// height of the email. The email itself can't run scripts.
+// email's height. The email itself can't run scripts.
 var framePolicy = strings.NewReplacer("sandbox ", "sandbox allow-same-origin ", "frame-ancestors 'none'",
 	"frame-ancestors 'self'").Replace(viewPolicy)
 
@@ -236,8 +236,8 @@ func (a archive) mail(c *web.Call) error {
 	return nil
 }
 
-// render returns the email of an issue for a subscriber with no details. The email contains the content that was
-// approved and sent, without tracking and with links that need no token.
+// render returns an issue's email for a subscriber with no details. The email contains the content that was approved
+// and sent, without tracking and with links that need no token.
 func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
 	j, err := a.Store.SendJobByNo(c, i.JobNo)
 	if err != nil {
@@ -265,7 +265,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 
 var headTag = regexp.MustCompile(`(?i)<head(\s[^>]*)?>`)
 
-// outOfFrame makes the links of an email open outside its frame.
+// outOfFrame makes the links in an email open outside its frame.
 func outOfFrame(page []byte) []byte {
 	const base = `<base target="_top">`
 	if at := headTag.FindIndex(page); at != nil {

@@ -13,8 +13,8 @@ import (
 // home returns the path of a list's archive, with a trailing slash.
 func (r *Room) home(list *core.ListWithTenant) string { return page.ArchivePath(list, r.Origin) }
 
-// path returns the path of an issue. If the archive is at the root of its host, and another page has this path there,
-// the issue stays below the list.
+// path returns an issue's path. If the archive is at the root of its host and another page has that path there, the
+// issue stays below the list.
 func (r *Room) path(list *core.ListWithTenant, slug string) string {
 	if r.Taken[slug] {
 		return list.ArchivePath() + slug
@@ -59,7 +59,7 @@ func (r *Room) archivesAt(c *web.Call) ([]string, error) {
 	return r.Store.ArchivesAt(c, host)
 }
 
-// absent returns nil for an error that says that something doesn't exist.
+// absent returns nil if err is a not-found error, and err otherwise.
 func absent(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return nil
@@ -67,9 +67,9 @@ func absent(err error) error {
 	return err
 }
 
-// Moved returns the current URL of an issue or feed that used to have the path at the host of its tenant. Imported
-// issues had it with another tool, others while their archive was at the root of the host. If there is none, or its
-// archive is off, Moved returns an empty string.
+// Moved returns the current URL of an issue or feed that used to be at path on its tenant's host. Imported issues were
+// there with another tool, others while their archive was at the root of the host. If there is none, or its archive is
+// off, Moved returns an empty string.
 func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	old := core.AsOldPath(path)
 	if path == "/"+page.FeedName {

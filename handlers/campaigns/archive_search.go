@@ -15,10 +15,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits of a search in an archive. Longer queries are cut off.
+// Limits for archive searches. Longer queries are cut off.
 const (
-	searchesPerMinute = 60  // searches from an IP address
-	maxQuery          = 200 // characters of a query
+	searchesPerMinute = 60  // searches per IP address
+	maxQuery          = 200 // characters per query
 )
 
 func newSearchLimiter() *web.Limiter {
@@ -29,7 +29,7 @@ func newSearchLimiter() *web.Limiter {
 	return l
 }
 
-// search writes the issues of an archive that match a query. Any query is valid.
+// search writes the issues in an archive that match a query. Any query is valid.
 func (a archive) search(c *web.Call, list *core.ListWithTenant, query string, before core.Issue) error {
 	if key := web.AddressKey(c.Remote); key.IsValid() {
 		if err := c.CountBy(a.searches, key.String()); err != nil {
@@ -77,7 +77,7 @@ func searchPath(home, query, before string) string {
 	return home + "?" + q.Encode()
 }
 
-// piece is a part of a text. Hit is true for a word that was searched for.
+// piece is a part of a text. Hit is true for a search match.
 type piece struct {
 	Text string
 	Hit  bool
@@ -85,7 +85,7 @@ type piece struct {
 
 func hit(all []piece) bool { return slices.ContainsFunc(all, func(p piece) bool { return p.Hit }) }
 
-// finder finds the words of a query in a text. It ignores case and diacritics, as the search does.
+// finder finds the words of a query in text. It ignores case and diacritics, as the search does.
 type finder [][]rune
 
 func finderOf(query string) (f finder) {
@@ -95,7 +95,7 @@ func finderOf(query string) (f finder) {
 	return f
 }
 
-// folded returns a text with each letter in lower case and without diacritics. It has as many runes as the text.
+// folded returns text in lower case and without diacritics. The result has as many runes as the text.
 func folded(s string) []rune {
 	all := []rune(s)
 	for i, r := range all {
@@ -132,7 +132,7 @@ func (f finder) next(text []rune, at int) (from, to int) {
 	return -1, -1
 }
 
-// mark splits a text into pieces. Each word that matches the query is a piece of its own.
+// mark splits text into pieces. Each word that matches the query is a separate piece.
 func (f finder) mark(text string) (all []piece) {
 	runes, fold, at := []rune(text), folded(text), 0
 	for {
@@ -154,7 +154,7 @@ func (f finder) mark(text string) (all []piece) {
 // Lengths of the text around the first match, in characters.
 const beforeHit, afterHit = 60, 140
 
-// around returns the part of a text around the first word that matches the query, or "" without a match.
+// around returns the part of text around the first match of the query, or "" without a match.
 func (f finder) around(text string) string {
 	runes := []rune(strings.ReplaceAll(text, "\n", " "))
 	from, to := f.next(folded(string(runes)), 0)

@@ -55,7 +55,7 @@ func (r *Room) campaignRoutes(t *web.Table) {
 		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
 
-// campaignKey returns the key by which the list of campaigns is sorted.
+// campaignKey returns the sort key for the list of campaigns.
 func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
 // campaign is a campaign with the content of its version.
@@ -84,8 +84,8 @@ func (in *newCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }
 
-// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}. It accepts a campaign in the form in which it was
-// read.
+// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}. It accepts a campaign in the same format as
+// responses.
 type changedCampaign struct {
 	fieldsInput
 	IfMatch *string `header:"If-Match"`
@@ -102,7 +102,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedCampaign](), others)
 }
 
-// unsettable contains those keys of a campaign that callers can't set.
+// unsettable contains the keys of a campaign that callers can't set.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range core.JSONKeys[campaign]() {
@@ -113,7 +113,7 @@ var unsettable = func() map[string]bool {
 	return keys
 }()
 
-// asRead holds the OpenAPI limits of changedCampaign.
+// asRead holds the OpenAPI limits for changedCampaign.
 var asRead = web.Object{
 	"additionalProperties": false, "patternProperties": web.Object{
 		"^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$": web.Object{"readOnly": true},
@@ -122,8 +122,8 @@ var asRead = web.Object{
 
 type foundCampaign struct{}
 
-// one makes an endpoint for one campaign. moving makes an endpoint that changes the campaign. seen makes one that also
-// requires the caller to send the tag of the campaign that they have seen.
+// one returns an endpoint for one campaign. moving returns an endpoint that changes the campaign. seen returns an
+// endpoint that also requires the tag of the campaign that the caller has seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }
@@ -212,7 +212,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	var key string
 	var sum []byte
 	if in.Key != nil {
-		// The prefix distinguishes the body from that of a send job created with the same key.
+		// The prefix distinguishes this hash from that of a send job created with the same key.
 		hash := sha256.Sum256(slices.Concat([]byte("campaign\n"), c.Body()))
 		key, sum = *in.Key, hash[:]
 	}
@@ -220,7 +220,8 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
-// tenantOf returns the tenant of a new campaign: the named tenant, the tenant of its list, or the caller's only tenant.
+// tenantOf returns the tenant for a new campaign: the named tenant, the tenant of its list, or the caller's only
+// tenant.
 func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (string, error) {
 	if named == "" && len(lists) > 0 {
 		l, err := a.Store.List(c, lists[0])
@@ -253,7 +254,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 	return a.reply(c, &changed, err)
 }
 
-// setArchive makes an edit show a campaign in archives or hide it there. If shown is nil, it changes nothing.
+// setArchive sets in e whether archives show the campaign. If shown is nil, it changes nothing.
 func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
 	e.Archive, e.Sends = shown, c.Caller.May(core.ActionCampaignSend, of.TenantID)
@@ -279,7 +280,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	return err
 }
 
-// ifMatch is a request that can contain the tag of the revision to which it applies.
+// ifMatch is a request that can contain the tag of the revision that it applies to.
 type ifMatch struct {
 	IfMatch *string `header:"If-Match"`
 }
@@ -306,14 +307,14 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	return a.reply(c, &made, err)
 }
 
-// times holds the OpenAPI refusals of the times of a campaign or a send job.
+// times holds the OpenAPI refusals for the times of a campaign or a send job.
 var times = []web.Refusal{
 	web.Refused("scheduled_at", "Not a valid time, in the past, outside the window, or without an offset"),
 	web.Refused("window_start", "Not a valid time, or without an offset"),
 	web.Refused("window_end", "Not a valid time, in the past, not after window_start, or without an offset"),
 }
 
-// saidByCampaign holds the OpenAPI refusals of a campaign's content.
+// saidByCampaign holds the OpenAPI refusals for a campaign's content.
 var saidByCampaign = []web.Refusal{
 	web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
 	web.Refused("audience.of", "The tenant has no such campaign"),
@@ -341,7 +342,7 @@ var saidByCampaign = []web.Refusal{
 	web.Refused("utm.content", "Contains placeholders"),
 }
 
-// readyToSend holds the refusals of a campaign that can't be sent. findings contains the reasons.
+// readyToSend holds the refusals for a campaign that can't be sent. findings contains the reasons.
 var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
 	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
@@ -351,7 +352,7 @@ var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 })
 
-// changedCampaigns holds the refusals of a changed campaign's content.
+// changedCampaigns holds the refusals for a changed campaign's content.
 var changedCampaigns = slices.Concat(saidByCampaign, []web.Refusal{
 	web.FixedTenant, web.Clash("The campaign can't be edited in its current state"),
 })

@@ -62,8 +62,8 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
-// ofCorrection returns err with the name of the campaign's field replaced by that of the correction: prefix and the
-// field without "content.".
+// ofCorrection returns err with the campaign's field name replaced by the correction's: prefix and the field without
+// "content.".
 func ofCorrection(err error, prefix string) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -76,7 +76,7 @@ func ofCorrection(err error, prefix string) error {
 	return err
 }
 
-// correct makes pages show a correction instead of the sent content.
+// correct stores a correction, which pages show instead of the sent content.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
 	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 	return a.Store.CorrectCampaign(c, r)
 }
 
-// takeBack makes pages show the sent content again.
+// takeBack removes the correction, so that pages show the sent content again.
 func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
 	r, err := a.drafts(c).Correction(c, a.found(c), same, web.Actor(c), c.Now)

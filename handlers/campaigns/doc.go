@@ -3,7 +3,7 @@
 // as missing.
 //
 //	room.go              Room: dependencies of the endpoints and pages
-//	campaigns.go         records of campaigns
+//	campaigns.go         campaign records
 //	look.go              checks, previews, audience and tests of campaigns
 //	send.go              reviews, approval, sending
 //	tag.go               the ETag of a campaign, which an approval names
@@ -16,8 +16,8 @@
 //	polls.go votes.go    results of polls, and the page that answers one
 //	archive.go           the public archive: the list of issues
 //	archive_issue.go archive_data.go   an issue, and its data for search engines
-//	archive_search.go    the search in an archive
-//	archive_moved.go     addresses of imported issues at other tools
+//	archive_search.go    search in an archive
+//	archive_moved.go     old URLs of issues, at other tools or at the root of a host
 //	feed.go              the Atom feed of an archive
 //	mailcache.go         compiled emails for pages
 //	media.go media_turns.go   images, attachments, and the memory for decoding them

@@ -62,7 +62,7 @@ type atomContent struct {
 	HTML string `xml:",chardata"`
 }
 
-// feed writes the newest issues of an archive as an Atom feed.
+// feed writes the newest issues in an archive as an Atom feed.
 func (a archive) feed(c *web.Call) error {
 	list, err := a.find(c, c.Param("list"))
 	if err != nil {
@@ -86,8 +86,8 @@ func (a archive) feed(c *web.Call) error {
 	return nil
 }
 
-// feedKey returns a key that identifies the contents of a feed with these issues. Imported issues link to others, which
-// the feed may not contain.
+// feedKey returns a key that identifies the contents of a feed with these issues. Imported issues can link to issues
+// that the feed doesn't contain.
 func (a archive) feedKey(c *web.Call, list *core.ListWithTenant, issues []core.Issue) (key string, err error) {
 	mark := ""
 	if slices.ContainsFunc(issues, func(i core.Issue) bool { return i.Imported }) {
@@ -96,8 +96,8 @@ func (a archive) feedKey(c *web.Call, list *core.ListWithTenant, issues []core.I
 	return fmt.Sprint(a.url(list), list.UpdatedAt, list.Tenant.UpdatedAt, mark, issues), err
 }
 
-// entryID returns the id of an issue in feeds (RFC 4287 section 4.2.6). It stays the same if the archive moves to the
-// root of the host.
+// entryID returns an issue's id in feeds (RFC 4287 section 4.2.6). It stays the same if the archive moves to the root
+// of the host.
 func (a archive) entryID(list *core.ListWithTenant, i *core.Issue) string {
 	if i.Imported {
 		return list.Tenant.Origin(a.Origin) + list.ArchivePath() + i.Slug
@@ -146,7 +146,7 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	return b.Bytes(), err
 }
 
-// escapedSize estimates the size in bytes of a text that encoding/xml has escaped.
+// escapedSize estimates the size of text in bytes after encoding/xml has escaped it.
 func escapedSize(s string) int {
 	n := len(s)
 	for _, c := range []byte(s) {
@@ -158,8 +158,8 @@ func escapedSize(s string) int {
 	return n
 }
 
-// feedText returns the text of an issue: its article or, if archives show the email in a frame, the body of the email.
-// URLs in the text are absolute, as in emails.
+// feedText returns an issue's text: its article or, if archives show the email in a frame, the body of the email. URLs
+// in the text are absolute, as in emails.
 func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
 	text, err := a.article(c, list, i)
 	if err != nil {
@@ -189,7 +189,7 @@ func fragment(page []byte) string {
 	return strings.TrimSpace(outOfPlace.ReplaceAllString(article.InBody(string(page)), ""))
 }
 
-// feedCache holds the latest form of feeds, because writing one renders up to feedIssues issues.
+// feedCache holds the latest version of each feed, because writing a feed renders up to feedIssues issues.
 type feedCache struct {
 	writing sync.Mutex // held while a feed is written, so that concurrent requests don't write the same one
 	mu      sync.Mutex
@@ -200,10 +200,10 @@ type feedCache struct {
 type keptFeed struct {
 	key   string // identifies the contents
 	body  []byte
-	since core.Instant // time from which the feed has these contents
+	since core.Instant // time when the feed got these contents
 }
 
-// held returns the feed of a list if the cache has it with the contents that key identifies.
+// held returns a list's feed if the cache has it with the contents that key identifies.
 func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,7 +211,7 @@ func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	return f, f.key == key
 }
 
-// of returns the feed of a list. If the cache doesn't have it with the contents that key identifies, it calls write and
+// of returns a list's feed. If the cache doesn't have it with the contents that key identifies, it calls write and
 // returns its errors.
 func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (keptFeed, error) {
 	if f, ok := k.held(listID, key); ok {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// campaignLinkRoutes adds the routes for the links of a sent campaign.
+// campaignLinkRoutes adds the routes for the links in a sent campaign.
 func (r *Room) campaignLinkRoutes(t *web.Table) {
 	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
@@ -40,17 +40,17 @@ func (r *Room) campaignLinkRoutes(t *web.Table) {
 		"Dismiss a suggested fix for a link").Named("dropCampaignLinkProposal")
 }
 
-// hours returns the opens and clicks of a campaign by hour.
+// hours returns a campaign's opens and clicks by hour.
 func (a campaignsAPI) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
 	return a.Store.CampaignHours(c, a.found(c).ID)
 }
 
-// bounces returns the emails of a campaign that were refused or bounced, by class and domain.
+// bounces returns a campaign's refused and bounced emails, by class and domain.
 func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
 	return a.Store.CampaignBounces(c, a.found(c).ID)
 }
 
-// links returns the tracked links of a campaign, most clicked first.
+// links returns the tracked links in a campaign, most clicked first.
 func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.Store.CampaignLinks(c, a.found(c).ID)
 	if links == nil {
@@ -78,8 +78,8 @@ type mendedLink struct {
 	Warnings []string `json:"warnings" about:"Problems of the new target; empty: none"`
 }
 
-// editLink reads the number of a link from the path, and returns it with an edit of the link's campaign. If no link can
-// have the number, it returns the error missing.
+// editLink reads a link's number from the path, and returns it with an edit of the link's campaign. If no link can have
+// the number, it returns the error missing.
 func (a campaignsAPI) editLink(c *web.Call, no string, missing error) (n int64, e campaigns.CampaignEdit, err error) {
 	if n, err = strconv.ParseInt(no, 10, 64); err != nil {
 		return n, e, missing
@@ -139,12 +139,12 @@ func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink,
 	return out, err
 }
 
-// linkOfPath holds the number of a link in the path.
+// linkOfPath holds a link's number in the path.
 type linkOfPath struct {
 	No string `path:"no,text"`
 }
 
-// dropProposal deletes the suggested target of a link.
+// dropProposal deletes a link's suggested target.
 func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
 	no, e, err := a.editLink(c, in.No, core.ErrProposalNotFound)
 	if err != nil {
@@ -153,8 +153,8 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.Store.DropProposal(c, e, no)
 }
 
-// notInCircles returns an Invalid error on target if a target is itself a tracked link of this server. own is the
-// origin of the tracked links of the campaign in the path.
+// notInCircles returns an Invalid error on the field target if target is itself a tracked link of this server. own is
+// the origin of the campaign's tracked links.
 func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err error) {
 	t, err := a.Store.Tenant(c, a.found(c).TenantID)
 	if err != nil {

@@ -138,7 +138,7 @@ type audience struct {
 	IsCoarse bool `json:"coarse,omitempty" about:"Whether counts are rounded, because segments select the recipients and you may not see individuals"`
 }
 
-// audienceOf returns the counts of a version's audience in the form that the caller may see.
+// audienceOf returns the counts of a version's audience as the caller may see them.
 func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
 	out := audience{Audience: counted, Warnings: []string{}}
 	out.IsCoarse = out.CoarseFor(c.Caller, a.found(c).TenantID, f)
@@ -156,7 +156,7 @@ type countedVersion struct {
 	Estimate bool  `query:"estimate" about:"Estimate from a sample if the lists are long"`
 }
 
-// countAudience returns the number of people that a campaign would reach now.
+// countAudience returns the number of people that a campaign would currently reach.
 func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
 	fields, err := a.Store.CountedVersion(c, of, in.Version)
@@ -176,13 +176,13 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	return out, err
 }
 
-// draftTest is the body of a request to send tests of a campaign.
+// draftTest is the body of a request to send test emails of a campaign.
 type draftTest struct {
 	Version int64     `json:"version" like:"whole" about:"Version to send; 0: the version being edited"`
 	To      *[]string `json:"to" min:"1" max:"20" each:"email" about:"Recipients; defaults to the test addresses"`
 }
 
-// queuedTests holds the addresses for which tests were queued.
+// queuedTests holds the addresses that tests were queued for.
 type queuedTests struct {
 	queued
 	To []core.Email `json:"to" about:"Addresses that get a test email"`
@@ -221,8 +221,8 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 	return queuedTests{queued{"queued"}, to}, a.Store.AddCampaignTests(c, &draft, to, c.Now)
 }
 
-// mayTest returns an error if the caller may not send tests to an address. Editors can send them to the test group of
-// the tenant and to the team.
+// mayTest returns an error if the caller may not send tests to an address. Editors can send them to the tenant's test
+// group and to the team.
 func mayTest(c *web.Call, s *store.Store, email core.Email) error {
 	if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
 		return nil

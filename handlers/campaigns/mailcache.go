@@ -10,8 +10,8 @@ import (
 	"newsletterd/mail"
 )
 
-// mailsKept is the maximum size of the sources of the emails in a mailCache, in bytes. Compiled emails take about four
-// times as much.
+// mailsKept is the maximum size in bytes of all email sources in a mailCache. Compiled emails take about four times as
+// much.
 const mailsKept = 4 * web.MiB
 
 // mailCache holds recently compiled emails that pages show. Anyone with a link can request the same email repeatedly,
@@ -34,8 +34,8 @@ func (m *keptMail) size() int {
 	return len(s.HTML) + len(s.Text) + len(s.HTMLLayout) + len(s.TextLayout)
 }
 
-// compile returns the email that is compiled from spec. shown is the purpose for which pages show the email. A job can
-// be shown for several purposes. compile returns the same errors as mail.CompileBulk.
+// compile returns the email that is compiled from spec. shown is the purpose of showing the email, since a job's email
+// can be shown for several purposes. compile returns the same errors as mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {

@@ -23,7 +23,7 @@ type media struct {
 	turns *pictureTurns
 }
 
-// mediaRoutes adds the routes for the images of tenants.
+// mediaRoutes adds the routes for tenants' images.
 func (r *Room) mediaRoutes(t *web.Table) {
 	a := media{r, newPictureTurns()}
 	const all = "/api/media"
@@ -109,7 +109,7 @@ func (a media) show(c *web.Call, id string) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// view returns an image in the form of responses.
+// view returns an image in the format of responses.
 func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 	origin, err := a.origin(c, m.TenantID)
 	return m.View(origin), err
@@ -134,7 +134,7 @@ func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
 	return web.None{}, a.Store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// mediaQuery holds the details of an image in the query. Parts of a multipart body take precedence.
+// mediaQuery holds an image's details in the query. Parts of a multipart body take precedence.
 type mediaQuery struct {
 	TenantID    string  `query:"tenant_id" like:"tenant"`
 	Name        *string `query:"name"`
@@ -144,7 +144,7 @@ type mediaQuery struct {
 	ContentType string  `header:"Content-Type" about:"Media type of the body; multipart/form-data takes the image from the part file"`
 }
 
-// mediaDetails holds what a request says about an image.
+// mediaDetails holds the details of an image in a request.
 type mediaDetails struct {
 	core.MediaInput
 	video string
@@ -219,7 +219,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *me
 	return in.bytes, in.release, err
 }
 
-// fetch reads the thumbnail of a video. Its title is the name and the alt text, unless the request has others.
+// fetch reads a video's thumbnail. By default, the video's title is the name and the alt text.
 func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
 	thumbnail, title, err := a.Videos.Thumbnail(c, about.video)
 	if err != nil {
@@ -235,7 +235,7 @@ func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
 	return in.read(thumbnail)
 }
 
-// mediaField returns a function that stores a text field of the request in about.
+// mediaField returns a function that stores a text field from the request in about.
 func mediaField(about *mediaDetails) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {
@@ -289,7 +289,7 @@ func (r *received) release() {
 	}
 }
 
-// decode makes the files of an image. Before that, it waits for the tenant's turn and for memory.
+// decode creates the files of an image after waiting for the tenant's turn and for memory.
 func (a media) decode(c *web.Call, own *pictureTurn, file []byte, video bool) (full, mail core.MediaFile, err error) {
 	if f, ok := picture.Document(file); ok && !video {
 		return f, f, nil
@@ -313,7 +313,7 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte, video bool) (f
 const pictureCache = "public, max-age=31536000, immutable"
 
 // serve writes a file of an image: the whole file, ranges of it, or no body if the client already has it (RFC 9110
-// sections 13 and 14). The response is the same whichever tenant owns the image.
+// sections 13 and 14). The response doesn't depend on which tenant owns the image.
 func (a media) serve(c *web.Call) error {
 	digits, name := c.Param("digits"), c.Param("name")
 	if !core.IsMediaDigits(digits) {
@@ -342,7 +342,7 @@ func (a media) serve(c *web.Call) error {
 	file := a.Store.OpenMedia(c, &f)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", since.Time(), file)
 	if err := file.Err(); err != nil {
-		c.Cut(fmt.Errorf("picture: %w", err)) // the header has been sent: only cutting the connection shows the error
+		c.Cut(fmt.Errorf("picture: %w", err)) // the header has been sent: only cutting the connection signals the error
 	}
 	return nil
 }
@@ -350,8 +350,8 @@ func (a media) serve(c *web.Call) error {
 // darkGround is the background color of emails in dark mode, as in the console's preview.
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
-// HiddenInDark reports whether an image stored on this server is hardly visible on a dark background. It returns false
-// if it can't find out: for external or large images, or without enough memory to decode the image.
+// HiddenInDark reports whether an image stored on this server is hard to see on a dark background. It returns false if
+// it can't find out: for external or large images, or without enough memory to decode the image.
 func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
 	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
@@ -374,8 +374,8 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 // errNoPlate is the error for an image that this server can't read.
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be edited here. Upload the image file first.")
 
-// openLogo calls fn with the PNG or GIF that this server stores under an address. If there is none, if it is large, or
-// if there is no memory to decode it now, openLogo returns errNoPlate.
+// openLogo calls fn with the PNG or GIF that this server stores at a URL. If there is none, if it is large, or if there
+// isn't enough memory to decode it, openLogo returns errNoPlate.
 func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -389,7 +389,7 @@ func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Rea
 	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
 		return errNoPlate
 	}
-	const perPixel = 16 // bytes for a PNG with 16 bits per channel and for the PNG made from it
+	const perPixel = 16 // bytes for a PNG with 16 bits per channel and for the PNG created from it
 	memory := int64(perPixel * f.Width * f.Height)
 	if !r.Pictures.TryAcquire(memory) {
 		return errNoPlate

@@ -27,7 +27,7 @@ type pictureTurns struct {
 	tenants map[string]*pictureTurn
 }
 
-// pictureTurn holds the state that the uploads of one tenant share.
+// pictureTurn holds the state that a tenant's uploads share.
 type pictureTurn struct {
 	uploads int                 // number of uploads in progress; after the last one, the turn is deleted
 	next    *semaphore.Weighted // held by the upload that decodes
@@ -36,7 +36,7 @@ type pictureTurn struct {
 
 func newPictureTurns() *pictureTurns { return &pictureTurns{tenants: map[string]*pictureTurn{}} }
 
-// of returns the turn of a tenant. Call done to release it.
+// of returns a tenant's turn. Call done to release it.
 func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// maxFullSync is the maximum size of one batch of a full sync.
+// maxFullSync is the maximum size of a full-sync batch.
 const maxFullSync = 8 * web.MiB
 
-// webhookRoutes adds the routes for the signed webhooks of the member service.
+// webhookRoutes adds the routes for signed webhooks from the member service.
 func (r *Room) webhookRoutes(t *web.Table) {
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(r.subscription).Fails(core.Conflict), "Accept a subscription event").
@@ -106,7 +106,7 @@ type fullSyncBatch struct{ core.FullSync }
 
 func (f *fullSyncBatch) CheckInput() error { return f.FullSync.Validate() }
 
-// fullSync accepts a batch of a full sync of a member service.
+// fullSync accepts a full-sync batch from a member service.
 func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
@@ -114,7 +114,7 @@ func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error)
 	return accepted{"accepted"}, r.Store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
-// speaksFor returns an error for a webhook client that belongs to another tenant.
+// speaksFor returns an error if the webhook client belongs to another tenant.
 func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
@@ -123,7 +123,7 @@ func speaksFor(c *web.Call, tenantID string) error {
 	return nil
 }
 
-// nonceOf returns the nonce of a signed request whose headers were checked.
+// nonceOf returns the nonce of a signed request after its headers were checked.
 func nonceOf(c *web.Call) tenants.Nonce {
 	return tenants.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

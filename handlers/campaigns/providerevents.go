@@ -17,7 +17,7 @@ type provider struct {
 	hook   *report.Hook
 }
 
-// providerEventRoutes adds the routes for the events of mail providers.
+// providerEventRoutes adds the routes for events from mail providers.
 func (r *Room) providerEventRoutes(t *web.Table) {
 	t.Add("POST", "/webhooks/:provider", r.mailProvider(), web.Send,
 		web.Raw(r.takeReports).DescribesJSON(reflect.TypeFor[providerEvent]()),
@@ -38,7 +38,7 @@ func (r *Room) providerEventRoutes(t *web.Table) {
 		)
 }
 
-// admitProvider finds the provider of the path. It checks the signature over the raw body first, so that only a
+// admitProvider finds the provider in the path. It checks the signature over the raw body first, so that only a
 // provider with a valid signature learns that it is disabled.
 func (r *Room) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
@@ -91,7 +91,7 @@ type acceptedReports struct {
 	Ignored int `json:"ignored,omitempty" about:"Elements of the batch that aren't delivery events; absent: none"`
 }
 
-// takeReports accepts the events of a mail provider.
+// takeReports accepts events from a mail provider.
 func (r *Room) takeReports(c *web.Call, body []byte) (out acceptedReports, err error) {
 	request, from := providerRequest(c, body), c.Value(providerKey{}).(*provider)
 	if err := from.hook.Confirm(c, request); err != nil {
@@ -120,7 +120,7 @@ func (r *Room) takeReports(c *web.Call, body []byte) (out acceptedReports, err e
 
 func (p *provider) native() bool { return p.kind.Name != report.KindGeneric }
 
-// reports reads the events of an authenticated request.
+// reports reads the events in an authenticated request.
 func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	if p.native() {
 		return p.kind.Reports(r)
@@ -139,8 +139,8 @@ func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	return []core.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
-// attribute gives a report without a tenant the tenant of the provider. If the report has a tenant, the tenant must
-// exist and, if the provider has one, be the same.
+// attribute sets a report's tenant to the provider's if the report has none. A report's own tenant must exist and match
+// the provider's tenant, if the provider has one.
 func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	own := c.Value(providerKey{}).(*provider).record.TenantID
 	if e.Event.TenantID == "" {
@@ -159,8 +159,8 @@ func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	return err
 }
 
-// mailProvider is the access for the mail provider in the path. The provider's kind determines how the raw body proves
-// who sent it.
+// mailProvider returns the access rule for the mail provider in the path. The provider's kind determines how the raw
+// body proves who sent it.
 func (r *Room) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		r.admitProvider)

@@ -13,14 +13,14 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// ReviewPages serves the page to which emails about reviews link.
+// ReviewPages serves the page that emails about reviews link to.
 type ReviewPages struct{ campaignsAPI }
 
-// Reviews returns the functions of the review page. Their routes are not part of Routes, because a decision needs a
+// Reviews returns the functions for the review page. Their routes are not part of Routes, because a decision needs a
 // fresh sign-in.
 func (r *Room) Reviews() ReviewPages { return ReviewPages{campaignsAPI{r}} }
 
-// reviewForm is the decision about a campaign in the state that was shown.
+// reviewForm is the decision about the shown version of a campaign.
 type reviewForm struct {
 	Campaign string `form:"campaign" about:"ID of the campaign"`
 	Tag      string `form:"tag" about:"ETag of the content that was shown"`
@@ -38,7 +38,7 @@ type reviewView struct {
 	ID, Subject, From, List, By, Note string
 	Tag                               string   // tag of the shown content
 	Changes                           []string // changes since the visitor last viewed the campaign
-	Wanted                            string   // time by which the approval is requested; empty: none
+	Wanted                            string   // time by which approval is requested; empty: none
 	Passed                            bool     // whether that time has passed
 	Look                              string   // URL of the rendered email; empty: it can't be rendered
 	State                             string   // state in words, if the campaign is not in review
@@ -67,7 +67,7 @@ func (a ReviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 	return of, err
 }
 
-// Page shows the campaign that an email links to.
+// Page shows the campaign that a review email links to.
 func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -90,8 +90,8 @@ func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	return a.show(c, who, &of, nil)
 }
 
-// show shows a campaign to a visitor. So that the version that the visitor has seen stays unchanged, the writer's next
-// save starts a new version.
+// show shows a campaign to a visitor. The writer's next save then starts a new version, so that the version that the
+// visitor has seen stays unchanged.
 func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
@@ -187,7 +187,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, shown *page.Reviewed, c
 	return faulty, a.Store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
 }
 
-// countReaders sets the number of people to whom the campaign goes. faulty means that its segments can't be evaluated.
+// countReaders sets the number of the campaign's recipients. faulty means that its segments can't be evaluated.
 func (a ReviewPages) countReaders(c *web.Call, shown *page.Reviewed, caller core.Caller) (faulty *core.Error,
 	err error,
 ) {
@@ -225,8 +225,8 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 	return nil
 }
 
-// nameOf returns the name of an actor in the audit log who is a user, or the user's address if there is no name. For
-// other actors it returns an empty string.
+// nameOf returns the name of an audit log actor who is a user, or the user's address if there is no name. For other
+// actors, it returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.Store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {

@@ -14,7 +14,7 @@ import (
 // reviewFact is one line of the facts that the review page shows.
 type reviewFact struct{ Name, Text string }
 
-// fillFacts sets the facts that the body of the email doesn't show, such as attachments and excluded recipients.
+// fillFacts sets the facts that the email's body doesn't show, such as attachments and excluded recipients.
 func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
@@ -92,7 +92,8 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	return nil
 }
 
-// archiveFact returns the fact about the public archives of the campaign's lists. If there are none, it has no text.
+// archiveFact returns the fact about the public archives of the campaign's lists. If there are none, the fact has no
+// text.
 func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.CampaignFields) (reviewFact, error) {
 	w := page.WordsOf(c)
 	fact := reviewFact{Name: w.ReviewArchive}

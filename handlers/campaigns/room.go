@@ -33,14 +33,14 @@ type Room struct {
 	Engage         func(core.Engagement) // counts opens and clicks without waiting; nil: none are counted
 
 	Providers map[string]*core.ProviderSecrets // providers in the configuration; they hide those in the store
-	SNS       *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
+	SNS       *report.SNS                      // checks messages from Amazon SNS; nil: none is accepted
 
 	Uploads     *web.Uploads
 	MediaLimits core.MediaLimits
 	Pictures    *semaphore.Weighted // memory for decoding images
 	Videos      *drafts.Videos      // nil: no thumbnails are fetched
 
-	// ShowReview renders the page for approving a campaign, in the design of the console.
+	// ShowReview renders the page for approving a campaign, in the console's design.
 	ShowReview func(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML, error)
 	// ShowDecision renders the page that follows, with a page.Note.
 	ShowDecision func(c *web.Call, who core.Visitor, t *core.Tenant, v *page.View) (web.HTML, error)

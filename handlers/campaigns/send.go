@@ -210,7 +210,7 @@ type campaignSending struct {
 	ScheduledAt string `json:"scheduled_at" like:"time" about:"Start of sending; without an offset, in time_zone"`
 	WindowStart string `json:"window_start" like:"time" about:"Sending doesn't start before this time"`
 	WindowEnd   string `json:"window_end" like:"time" about:"End of sending; recipients not reached by then get no email; empty: no end"`
-	// time zone of times without an offset; empty: the tenant's
+	// time zone for times without an offset; empty: the tenant's
 	TimeZone string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600" about:"Seconds in which the send can be undone before it starts; default 0"`
 	FirstFew *bool   `json:"first_few" about:"Send to 500 recipients first; defaults to the tenant's setting"`
@@ -219,7 +219,7 @@ type campaignSending struct {
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
-// times returns a job with the times in the request.
+// times returns a job with the request's times.
 func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	zone, err := t.ZoneOf(in.TimeZone)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // sendjobs serves /api/send-jobs.
 type sendjobs struct{ *Room }
 
-// maxSendJob is the maximum size of a send job's body. Each of the job's two bodies can have a fifth of it.
+// maxSendJob is the maximum size of a send job's body. Each of the job's two bodies can take a fifth of that.
 const maxSendJob = 5 * web.MiB
 
 // TrackingOptions is the specification's TrackingOptions.
@@ -149,7 +149,7 @@ func (in *createSendJobRequest) JudgeKeys(unknown []string) (err error) {
 	return err
 }
 
-// keyWarnings returns the warnings about unknown keys of the request.
+// keyWarnings returns the warnings about unknown keys in the request.
 func (in *createSendJobRequest) keyWarnings() []string {
 	if in.Tracking == nil {
 		return in.warnings
@@ -157,7 +157,7 @@ func (in *createSendJobRequest) keyWarnings() []string {
 	return append(in.warnings, in.Tracking.warnings...)
 }
 
-// hasContent holds the OpenAPI limits of a send job's body, which needs HTML, text or a template.
+// hasContent holds the OpenAPI limits for a send job's body, which needs HTML, text or a template.
 var hasContent = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
 	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
 	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
@@ -177,7 +177,7 @@ func fold[T comparable](field string, snake *T, camel T) error {
 	return nil
 }
 
-// foldText is like fold, for texts, which can be set but empty.
+// foldText is like fold, for strings, which can be set but empty.
 func foldText(field string, snake **string, camel *string) error {
 	switch {
 	case camel == nil:
@@ -194,7 +194,7 @@ func contradiction(field string) error {
 		field)
 }
 
-// given returns the text, or an empty string for nil.
+// given returns *s, or an empty string if s is nil.
 func given(s *string) string {
 	if s == nil {
 		return ""
@@ -319,7 +319,7 @@ func sendJobOf(v *core.JobView) sendJob {
 	return sendJob{*v, v.TenantID, v.ListID, v.CampaignID, v.ScheduledAt, v.WindowStart, v.WindowEnd}
 }
 
-// key returns the key by which the list of jobs is sorted.
+// key returns the sort key for the list of jobs.
 func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
 // find reads the job in the path. If the caller may not see it, find returns a 404 error.
@@ -407,8 +407,8 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
-// resume resumes a paused job. Only an operator can resume a job that the server paused because it might harm others or
-// send emails twice, for example after the database was restored.
+// resume resumes a paused job. Only a server administrator can resume a job that newsletterd paused because it might
+// harm others or send emails twice, for example after the database was restored.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
@@ -428,8 +428,8 @@ func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	return err
 }
 
-// retry sends to the recipients whom an ended job has not reached. If the job was canceled while only an operator could
-// resume it, only an operator can retry it.
+// retry sends to the recipients whom an ended job has not reached. If the job was canceled while only a server
+// administrator could resume it, only a server administrator can retry it.
 func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportRecipients writes the outcome for each recipient of a job as CSV, without a limit on the number of recipients.
+// exportRecipients writes the outcome for each of a job's recipients as CSV. The number of recipients is not limited.
 func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
@@ -41,7 +41,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	}.Write(c)
 }
 
-// part returns the end of the name of a file with some of the recipients, or an empty string for a file with all.
+// part returns the file name suffix for an export of some recipients, or an empty string for all recipients.
 func (f *recipientFilter) part() string {
 	what := cmp.Or(f.Event, f.Status)
 	if what == core.RecipientStates[core.RecipientFailed] {
@@ -92,7 +92,7 @@ func recipientWriter(out io.Writer, listName func(id string) (string, error)) (
 	}, func() error { w.Flush(); return w.Error() }, err
 }
 
-// recipient holds the outcome for one recipient of a job.
+// recipient holds the outcome for one of a job's recipients.
 type recipient struct {
 	Seq        int64        `json:"seq" about:"Number of the recipient in the job"`
 	Email      string       `json:"email"`

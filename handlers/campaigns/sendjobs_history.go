@@ -5,7 +5,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// links returns the tracked links of a job, most clicked first.
+// links returns the tracked links in a job's emails, most clicked first.
 func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	j, err := a.Store.SendJob(c, id)
 	if err != nil {
@@ -18,7 +18,7 @@ func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	return links, err
 }
 
-// failures returns the reasons why emails of a job were not delivered, most frequent first.
+// failures returns the reasons why a job's emails were not delivered, most frequent first.
 func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
 	j, err := a.Store.SendJob(c, id)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// previewFor holds the address of a subscriber of the list, in the body or in the query. Without an address, the email
-// is rendered for a subscriber with no details.
+// previewFor holds the address of one of the list's subscribers, in the body or in the query. Without an address, the
+// email is rendered for a subscriber with no details.
 type previewFor struct {
 	Email core.Email `json:"email"`
 	Query core.Email `query:"email"`

@@ -58,8 +58,9 @@ func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 	return err
 }
 
-// edit returns an edit of the campaign in the path with the tag from If-Match. If required is true, a missing tag is an
-// error. A tag without a digest doesn't cover layout and theme, so it is enough only for changes that approve nothing.
+// edit returns an edit of the campaign in the path, with the tag from If-Match. If required is true, a missing tag is
+// an error. A tag without a digest doesn't cover layout and theme, so it is enough only for changes that approve
+// nothing.
 func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
 	e = campaigns.CampaignEdit{ID: now.ID, Actor: web.Actor(c), Now: c.Now}
@@ -81,7 +82,7 @@ func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campa
 	return e, a.sameContent(c, now, e.Seen)
 }
 
-// tagsOf reads the tags of If-Match.
+// tagsOf reads the tags in If-Match.
 func tagsOf(ifMatch string) (all []campaignTag) {
 	for text := range strings.SplitSeq(ifMatch, ",") {
 		text, quoted := strings.CutPrefix(strings.TrimSpace(text), `"`)
@@ -93,8 +94,8 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 	return all
 }
 
-// sameAgain reports whether an approval would cover the same content as one of tags, which are of older revisions. If
-// so, it sets the current revision in e. A change that was undone therefore doesn't count.
+// sameAgain reports whether an approval would cover the same content as one of tags, which belong to older revisions.
+// If so, it sets the current revision in e, so that a change that was undone doesn't count.
 func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {
@@ -134,7 +135,7 @@ func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Dig
 	return a.hideOutsiders(c, of.TenantID, core.ChangedContent(changes))
 }
 
-// named adds to err the names of the people who have changed the campaign in the meantime.
+// named adds to err the names of the people who changed the campaign in the meantime.
 func (a campaignsAPI) named(c *web.Call, err error) error {
 	if core.KindOf(err) != core.PreconditionFailed {
 		return err
@@ -178,8 +179,8 @@ func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) e
 	return e
 }
 
-// mayApprove checks the rules of a tenant that requires a second person for an approval. The approver must be another
-// person and must send the tag of the content that they have seen.
+// mayApprove checks the rules for tenants that require approval by a second person. The approver must be another person
+// and must send the tag of the content that they have seen.
 func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
 	of := a.found(c)
 	if !t.AsksSecondPerson() || !of.Written() {

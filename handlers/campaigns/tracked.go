@@ -15,17 +15,17 @@ import (
 	"newsletterd/mail"
 )
 
-// tracked serves the URLs in emails of a job: the pixel, tracked links, and the email itself in a browser.
+// tracked serves the URLs in a job's emails: the pixel, tracked links, and the email itself in a browser.
 type tracked struct{ *Room }
 
-// pixelGIF is an image of one transparent pixel.
+// pixelGIF is an image with one transparent pixel.
 var pixelGIF = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b")
 
 type pixelFile struct {
 	File string `path:"file,text"` // the token and .gif
 }
 
-// trackedRoutes adds the routes for the links and images of emails.
+// trackedRoutes adds the routes for the links and images in emails.
 func (r *Room) trackedRoutes(t *web.Table) {
 	seen := tracked{r}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
@@ -69,7 +69,7 @@ func (a tracked) count(c *web.Call, job, seq, no int64) {
 	a.Engage(e)
 }
 
-// networkOf returns the network of an address: its /24, or the /48 of IPv6.
+// networkOf returns the network of an address: its /24, or its /48 for IPv6.
 func networkOf(a netip.Addr) string {
 	bits := 24
 	if a = a.Unmap().WithZone(""); a.Is6() {
@@ -86,7 +86,7 @@ type mailedToken struct {
 	Token string `path:"token,text"`
 }
 
-// follow redirects the browser to the target of a link. The URL comes from the database, never from the request.
+// follow redirects the browser to a link's target. The URL comes from the database, never from the request.
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.Ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
@@ -107,15 +107,14 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	return web.Redirect{URL: target}, nil
 }
 
-// viewPolicy lets an email show its images and styles, and open its links. The email can't run scripts and has no
-// origin.
+// viewPolicy allows an email to show its images and styles and to open its links. The email can't run scripts and has
+// no origin.
 const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
 	"default-src 'none'; " +
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action " +
 	"'none'; frame-ancestors 'none'"
 
-// show shows the email of a job in the browser, to a subscriber or, as a preview, to an author. The page has no
-// tracking.
+// show shows a job's email in the browser, to a subscriber or, as a preview, to an author. The page has no tracking.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if outdated, ok := errors.AsType[*outdatedView](err); ok {
@@ -178,7 +177,7 @@ func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]by
 	return a.page(c, &j, &to, c.Now, token, auth.UnsubscribeToken{IssuedAt: t.IssuedAt})
 }
 
-// draftOf renders a version of a campaign.
+// draftOf renders a campaign's version.
 func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	of, err := a.Store.Campaign(c, t.CampaignID)
 	if err != nil {
@@ -205,7 +204,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	return l.Bulk.Page(&r)
 }
 
-// mailOf renders the HTML part for the recipient of a token, or the text part if there is no HTML.
+// mailOf renders the HTML part for a token's recipient, or the text part if there is no HTML.
 func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, error) {
 	j, to, err := a.Store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
@@ -253,13 +252,13 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	return bulk.Page(&r)
 }
 
-// outdatedView is the error for a link to earlier content of a campaign.
+// outdatedView is the error for a link to a campaign's earlier content.
 type outdatedView struct{ of core.Campaign }
 
 func (*outdatedView) Error() string { return "the campaign has changed since the link was created" }
 
-// showOutdated explains that the link is outdated and links to the approval page. It doesn't show anything of the
-// campaign.
+// showOutdated explains that the link is outdated and links to the approval page. It shows none of the campaign's
+// content.
 func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) {
 	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {

@@ -105,7 +105,7 @@ func (a campaignsAPI) restore(c *web.Call, in restoredVersion) (campaign, error)
 	return a.reply(c, &changed, err)
 }
 
-// written holds the fields of a version except its name and subject.
+// written holds a version's fields except its name and subject.
 type written struct {
 	ListIDs   []string             `json:"list_ids"`
 	Preheader string               `json:"preheader"`
@@ -142,7 +142,7 @@ func writtenOf(f *core.CampaignFields) written {
 	}
 }
 
-// contentInput holds new values of a content. An absent field is left unchanged.
+// contentInput holds changes to a campaign's content. An absent field is left unchanged.
 type contentInput struct {
 	Kind   *string `json:"kind" enum:"markdown|blocks|html|text" about:"Format of source: markdown, blocks, html or text"`
 	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`

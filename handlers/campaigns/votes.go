@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// voteRoutes adds the pages on which subscribers answer polls.
+// voteRoutes adds the pages where subscribers answer polls.
 func (r *Room) voteRoutes(t *web.Table) {
 	seen := tracked{r}
 	t.Add("GET", mail.PollPath+":token", web.Public(), web.Page,
@@ -26,15 +26,15 @@ func (r *Room) voteRoutes(t *web.Table) {
 		Named("answerPoll")
 }
 
-// votesPerAddress is the number of answers per hour from one address. Everyone in an office may have the same one.
+// votesPerAddress is the number of answers per hour from one address. Everyone in an office may share one address.
 const votesPerAddress = 3000
 
 // pollData is the Data of handlers/page/pages/poll.html.
 type pollData struct {
-	Action  string // of the form; empty: the poll takes no answer
+	Action  string // URL for the form; empty: the poll takes no answer
 	As      string // whose answer it is
 	Options []pollChoice
-	Given   string // the answer that was stored now; empty: none
+	Given   string // the answer that was just stored; empty: none
 	Closed  bool
 	Done    bool // an answer was stored
 	Again   string
@@ -48,14 +48,14 @@ type pollChoice struct {
 	Checked bool
 }
 
-// pollShare is the result of an option.
+// pollShare is an option's result.
 type pollShare struct {
 	Text       string
 	Count, All int64
 	Said       string
 }
 
-// ballot opens a token. It returns the poll as its recipient sees it, and the option of the link.
+// ballot opens a token. It returns the poll as the email's recipient sees it, and the link's option.
 func (a tracked) ballot(c *web.Call, token string) (v people.Voting, option int, err error) {
 	job, seq, answer, ok := a.Ident.ParsePoll(token)
 	if !ok {
@@ -117,7 +117,7 @@ func (a tracked) vote(c *web.Call, in voteForm) (web.HTML, error) {
 	return showPoll(c, &v, in.Token, 0, "", 0)
 }
 
-// showPoll shows a poll with an option selected. Option 0 shows the answer that was stored now, and the results. Other
+// showPoll shows a poll with an option selected. Option 0 shows the answer that was just stored, and the results. Other
 // pages show neither, because a link may have been forwarded.
 func showPoll(c *web.Call, v *people.Voting, token string, option int, fault string, status int) (web.HTML, error) {
 	w := page.WordsOf(c)
