@@ -1,5 +1,5 @@
 // Package page contains the shared parts of all pages for subscribers and users: the layout, the brand and the texts in
-// each language. The pages themselves are in other packages of handlers, those of the console in handlers/console.
+// each language. The pages themselves are in other packages below handlers; handlers/console has the console's pages.
 //
 //	page.go pages/       View, Render: the templates and their data; the brand of a page
 //	style.go font.go     the stylesheet with the tenant's color; the font of archives

@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// Explain returns the message of an error in the language of the page. If there is no translation, it returns the
-// message unchanged.
+// Explain returns an error's message in the page's language. If there is no translation, it returns the message
+// unchanged.
 func Explain(c *web.Call, s core.Sentence) string { return WordsOf(c).Explain(s) }
 
 // Explain is like the function Explain, in the language of w.
@@ -23,8 +23,8 @@ func (w *Words) Explain(s core.Sentence) string {
 	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
-// explanations returns the messages of core, auth and this package in the language of w, keyed by their format or their
-// full text.
+// explanations returns the messages from core, auth and this package in the language of w, keyed by format or full
+// text.
 func (w *Words) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:  w.MissingText,
@@ -71,10 +71,10 @@ func (w *Words) explanations() map[string]string {
 // Fill returns a text with its placeholders replaced. pairs are alternating names and values.
 func (v View) Fill(text string, pairs ...any) string { return FillIn(text, pairs...) }
 
-// Strong is like Fill, but returns HTML in which the values are emphasized.
+// Strong is like Fill, but returns HTML with emphasized values.
 func (v View) Strong(text string, pairs ...any) template.HTML { return Strong(text, pairs...) }
 
-// Strong is like FillIn, but returns HTML in which the values are emphasized.
+// Strong is like FillIn, but returns HTML with emphasized values.
 func Strong(text string, pairs ...any) template.HTML {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = "<strong>" + template.HTMLEscapeString(fmt.Sprint(pairs[i])) + "</strong>"
@@ -110,7 +110,7 @@ func FaultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	return "", 0, false
 }
 
-// ErrorPage renders the page of an error.
+// ErrorPage renders an error page.
 func ErrorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	n := Note{Lines: []string{Explain(c, e.Said)}}
 	if e.Field != "" {
@@ -134,7 +134,7 @@ func (w *Words) errorTitle(status int) string {
 	return w.WrongTitle
 }
 
-// LinkError returns err with a message that explains to subscribers what is wrong with the link of an email. If the
+// LinkError returns err with a message that explains to subscribers what is wrong with the link in an email. If the
 // link is valid or the list is inactive, the error page doesn't offer another link.
 func LinkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The font of articles in archives is Newsreader (pages/newsreader/OFL.txt): the Latin letters of all weights.
+// The font for articles in archives is Newsreader (pages/newsreader/OFL.txt): the Latin letters in all weights.
 var (
 	//go:embed pages/newsreader/newsreader-latin.woff2
 	uprightFont []byte
@@ -41,8 +41,8 @@ const latin = "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, 
 // Height of the font above and below the baseline, in percent of its size.
 const ascent, descent = 73.5, 26.5
 
-// spares are fonts of operating systems that stand in if the font doesn't arrive in time. The number is the size in
-// percent at which their lines are as long as those of the font.
+// spares are operating system fonts for use while the font isn't loaded. The number is the size in percent at which
+// their lines are as long as the font's.
 var spares = []struct {
 	name  string
 	local string
@@ -54,7 +54,7 @@ var spares = []struct {
 	{"Spare DejaVu", "DejaVu Serif", 82.5},
 }
 
-// fontFaces declares the font and its spares. A page whose font is late keeps the spare font, so nothing moves.
+// fontFaces declares the font and its spares. A page whose font loads late keeps the spare font, so nothing moves.
 var fontFaces = func() string {
 	var b strings.Builder
 	for _, f := range [][2]string{{"normal", Fonts.Upright}, {"italic", Fonts.Italic}} {
@@ -69,10 +69,10 @@ var fontFaces = func() string {
 	return b.String()
 }()
 
-// ServeFont responds with the font of articles.
+// ServeFont responds with the article font.
 func ServeFont(c *web.Call, _ struct{}) (web.Text, error) { return fontOf(c, uprightFont) }
 
-// ServeItalicFont responds with the italic font of articles.
+// ServeItalicFont responds with the italic article font.
 func ServeItalicFont(c *web.Call, _ struct{}) (web.Text, error) { return fontOf(c, italicFont) }
 
 func fontOf(c *web.Call, file []byte) (web.Text, error) {

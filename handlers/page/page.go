@@ -30,7 +30,7 @@ var templates = web.NewTemplates(files, "pages", template.FuncMap{
 // View is the data of a page. Fault describes an error in the submitted form, and Notice a completed action.
 type View struct {
 	Title, Fault, Notice string
-	Field                string      // field of the form to which Fault refers
+	Field                string      // field of the form that Fault refers to
 	AtField              bool        // whether the page shows Fault next to that field, not above the form
 	Script               string      // URL of a script; empty: none
 	Feed                 string      // URL of the list's Atom feed; empty: none
@@ -74,7 +74,7 @@ var abbreviated = regexp.MustCompile(`(^|\PL)(\pL{1,2}\.) (\pL{1,2}\.)`)
 // unbroken prevents a line break within abbreviations such as "e. V.".
 func unbroken(text string) string { return abbreviated.ReplaceAllString(text, "$1$2\u00a0$3") }
 
-// fieldSet is the data of the template for a list's fields.
+// fieldSet is the data for the template of a list's fields.
 type fieldSet struct {
 	W      *Words
 	Fields []FormField
@@ -95,8 +95,8 @@ type Note struct {
 	Manage         string // URL of the preference page; empty: no link
 }
 
-// Render renders a page from one of the templates, with the headers of all pages. targets are further origins to which
-// its forms may lead.
+// Render renders a page from one of the templates, with the headers of all pages. targets are further origins that its
+// forms may lead to.
 func Render(c *web.Call, status int, name string, v View, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = StyleOf(c).Brand
@@ -157,13 +157,13 @@ func (b Brand) Source() (sources string) {
 	return sources
 }
 
-// OwnName is the brand name of the server itself.
+// OwnName is the server's own brand name.
 const OwnName = "newsletterd"
 
-// OwnBrand returns the brand of the server itself.
+// OwnBrand returns the server's own brand.
 func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath()} }
 
-// BrandOf returns the brand of a tenant and sets the language of the request's pages to that of the tenant.
+// BrandOf returns the brand of a tenant and sets the language of the request's pages to the tenant's.
 func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	if tenantID == "" {
 		return OwnBrand(), nil
@@ -178,7 +178,7 @@ func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	return ApplyTenant(c, &t), nil
 }
 
-// ApplyTenant sets the brand and language of the request's pages to those of a tenant.
+// ApplyTenant sets the brand and language of the request's pages to a tenant's.
 func ApplyTenant(c *web.Call, t *core.Tenant) Brand {
 	b := TenantBrand(OwnBrand(), t)
 	StyleOf(c).Brand, StyleOf(c).Tenant = b, b.Name
@@ -209,7 +209,7 @@ func TenantBrand(b Brand, t *core.Tenant) Brand {
 	return b
 }
 
-// SourceHash returns the CSP source of an inline script.
+// SourceHash returns the CSP source for an inline script.
 func SourceHash(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -227,14 +227,14 @@ type PublicPage struct {
 	Large   bool     // the image belongs to the issue and is not the logo
 	At      string   // date of an issue
 	Home    string   // path of the archive
-	Manage  string   // URL of the form for a link to the preference page; empty: no link
-	Plate   bool     // the logo needs a light ground in dark mode
-	Data    any      // for search engines, by schema.org
-	Fonts   []string // URLs of the fonts that it needs first
+	Manage  string   // URL for requesting a preference page link; empty: none
+	Plate   bool     // the logo needs a light background in dark mode
+	Data    any      // schema.org data for search engines
+	Fonts   []string // URLs of the fonts that the page needs first
 	Hidden  bool     // the page is hidden from search engines and only looks like a public page
 }
 
-// RedirectSource returns the CSP sources that a page needs if its form leads to a tenant's page at the URL to.
+// RedirectSource returns the CSP sources for a page whose form leads to a tenant's page at the URL to.
 func RedirectSource(to string) []string {
 	if to == "" {
 		return nil
@@ -242,7 +242,7 @@ func RedirectSource(to string) []string {
 	return []string{web.SourceOf(to)}
 }
 
-// FormField is a field of a list as a form shows it (pages/layout.html, "fields").
+// FormField is a list's field as a form shows it (pages/layout.html, "fields").
 type FormField struct {
 	core.Field
 	Value   string
@@ -250,7 +250,7 @@ type FormField struct {
 	Wrong   bool
 }
 
-// Paragraphs splits a text into paragraphs at blank lines.
+// Paragraphs splits text into paragraphs at blank lines.
 func Paragraphs(s string) (all []string) {
 	for p := range strings.SplitSeq(s, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// Paths of the account page and of signing out, and root paths of the console's pages: for tenants, for server
+// Paths of the account page and the sign-out page, and root paths of the console's pages: for tenants, for server
 // administrators, and for every user.
 const (
 	AccountPath  = "/account"
@@ -16,8 +16,8 @@ const (
 	OwnPath      = "/own"
 )
 
-// ArchivePath returns the path of a list's archive, with a trailing slash. If the archive is the only one of a tenant
-// with its own host, it is the host's start page. origin is the URL of this server.
+// ArchivePath returns the path of a list's archive, with a trailing slash. If the tenant has its own host and no other
+// archive, the archive is the host's start page. origin is the URL of this server.
 func ArchivePath(list *core.ListWithTenant, origin string) string {
 	if list.OnlyArchive && core.OriginHost(list.Tenant.PublicURL) != core.OriginHost(origin) {
 		return "/"
@@ -33,7 +33,7 @@ func ArchiveURL(list *core.ListWithTenant, origin string) string {
 // FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.
 const FeedName = "feed.xml"
 
-// LoginPath returns the path of the sign-in page. After signing in, the user gets to the page of this server in to.
+// LoginPath returns the path of the sign-in page. After signing in, the user is sent to to, a page on this server.
 func LoginPath(to string) string { return "/login?" + url.Values{"continue": {to}}.Encode() }
 
 // PreferencesPath returns the path of the page where a subscriber can request a link to the preference page.
@@ -61,7 +61,7 @@ func (l *ReviewLink) Path() string {
 	return to
 }
 
-// ReviewOf returns the path of the review page of a campaign.
+// ReviewOf returns the path of a campaign's review page.
 func ReviewOf(campaignID string) string { return (&ReviewLink{Campaign: campaignID}).Path() }
 
 // SubscribePath returns the path of the page with a list's signup form.

@@ -3,7 +3,7 @@ package page
 import "newsletterd/core"
 
 // Reviewed is a campaign on the page for approving it. It holds everything that was compiled and counted for the page,
-// so that this is done only once.
+// so that each is done only once.
 type Reviewed struct {
 	Campaign *core.Campaign
 	Tenant   core.Tenant

@@ -31,7 +31,7 @@ const ownColor = "#1d6b52" // also the color of the console
 // browsers may cache the stylesheet forever.
 func stylePath() string { return "/style.css?v=" + styleVersion }
 
-// tenantStyle returns the path of the stylesheet for a tenant's color (#rrggbb; empty: that of the first theme).
+// tenantStyle returns the path of the stylesheet for a tenant's color (#rrggbb; empty: the first theme's).
 func tenantStyle(color string) string {
 	return stylePath() + "&color=" + strings.TrimPrefix(cmp.Or(color, core.LetterLight.Accent), "#")
 }
@@ -41,7 +41,7 @@ type styleRequest struct {
 }
 
 // ServeStyle responds with the stylesheet of all pages: with a color in the design of a tenant's emails, and without
-// one in that of the console. Pages need the stylesheet because they allow no style attributes.
+// one in the console's design. Pages need the stylesheet because they allow no style attributes.
 func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	colors := ownColors
@@ -52,7 +52,7 @@ func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(styleSheet + colors)}, nil
 }
 
-// ownColors declares the colors of links and buttons on the server's own pages, which are those of the console.
+// ownColors declares the colors of links and buttons on the server's own pages. They are the same as in the console.
 var ownColors = func() string {
 	accent, _ := core.ParseColor(ownColor)
 	light, dark := accent.Readable(core.White, core.Black), accent.Readable(core.Color{0x1d, 0x21, 0x25}, core.White)
@@ -60,7 +60,7 @@ var ownColors = func() string {
 		":root { --link: %s; } }\n", accent, accent.Ink(), light, dark)
 }()
 
-// variables declares the colors of a theme.
+// variables declares a theme's colors.
 func variables(c *core.ThemeColors) string {
 	return fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; --ground: %s; --paper: %s; --field: %[5]s; "+
 		"--ink: %s; --soft: %s; --line: %s; --tint: %s; }", c.Accent, c.On, c.Link, c.Page, c.Card, c.Text, c.Muted,

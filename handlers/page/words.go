@@ -101,7 +101,7 @@ type Words struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// AllWords returns the texts of the pages by language. The first call reads them.
+// AllWords returns the pages' texts by language. The first call reads them.
 var AllWords = sync.OnceValue(func() map[string]*Words {
 	all := map[string]*Words{}
 	for _, lang := range core.Languages {
@@ -137,7 +137,7 @@ type Style struct {
 	Lang           string
 	List, Tenant   string
 	Email          core.Email
-	Field, Fault   string // field of a form, and the fault in it
+	Field, Fault   string // field of a form, and the error in it
 	Link, LinkText string // URL and text of a link on an error page
 }
 
@@ -160,7 +160,7 @@ func WordsOf(c *web.Call) *Words {
 	return StyleOf(c).Words()
 }
 
-// Words returns the texts in the language of the style. If no language is set, they are in the first language.
+// Words returns the texts in the style's language, by default the first language.
 func (s *Style) Words() *Words {
 	if w := AllWords()[s.Lang]; w != nil {
 		return w

@@ -38,7 +38,7 @@ func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	return strings.Replace(w.ArchiveMended, "{{day}}", w.DayOf(at.Time()), 1)
 }
 
-// DayOf returns the date of a time in UTC, in words.
+// DayOf returns a time's UTC date in words.
 func (w *archiveWords) DayOf(t time.Time) string { return w.date(t.UTC()) }
 
 // When returns an instant in words, in a time zone. A nil zone means UTC.

@@ -141,8 +141,8 @@ func (w *reviewWords) OnlyTo(who string) string {
 	return w.ReviewOnlySame
 }
 
-// TracksAs describes the tracking of a campaign, as far as its tenant allows it. If there is no tracking, it returns an
-// empty string.
+// TracksAs describes a campaign's tracking, as far as its tenant allows it. It returns an empty string if there is
+// none.
 func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
 	switch {
 	case tracking == core.TrackingOff || t.NoTracking:

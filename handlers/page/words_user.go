@@ -235,8 +235,8 @@ func (w *Words) AllowsTo(scope string) string {
 	return FillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
 }
 
-// The browsers and systems in the order in which BrowserName looks for them. The user agents of earlier ones also
-// contain the names of later ones.
+// Browsers and systems in the order in which BrowserName looks for them. User agents of earlier ones also contain the
+// names of later ones.
 var (
 	browserWords = [][2]string{
 		{"Edg/", "Edge"},
@@ -330,7 +330,7 @@ func (w *Words) PasskeysMissing(p *auth.Provider) string {
 	return ""
 }
 
-// PasskeyCount returns the text of the link to the passkeys page on the account page.
+// PasskeyCount returns the text for the account page's link to the passkeys page.
 func (w *Words) PasskeyCount(keys []core.Passkey) string {
 	if len(keys) == 0 {
 		return w.PasskeyAdd
