@@ -6,14 +6,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// account serves the operations of people on their own account: /api/auth/register, verify, forgot, reset, logout, and
+// account serves people's operations on their own account: /api/auth/register, verify, forgot, reset, logout, and
 // /api/user/profile.
 type account struct {
 	auth    *auth.Provider
 	forgets *web.OriginLimits
 }
 
-// userProfile is the UserProfile of the specification. A nil field means that the token has no scope for it.
+// userProfile is the specification's UserProfile. A nil field means that the token has no scope for it.
 type userProfile struct {
 	ID            string        `json:"id"`
 	Email         *core.Email   `json:"email,omitempty"`
@@ -56,15 +56,15 @@ type registerRequest struct {
 	Password string     `json:"password" is:"required" min:"8" max:"256"`
 }
 
-// register responds in the same way for an existing address as for a new one. For an existing address, the response
+// register responds to an existing address in the same way as to a new one. For an existing address, the response
 // contains an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, core.MailStyle{Language: c.Language()}, c.Remote, c.Now)
 	return profileOf(u), err
 }
 
-// profile returns the token's user, as far as the token's scopes allow. The address requires email, and the time of
-// registration requires profile.
+// profile returns the token's user, as far as the token's scopes allow. The address requires the scope email, and the
+// time of registration requires the scope profile.
 func (a account) profile(c *web.Call) (userProfile, error) {
 	u, err := a.auth.Profile(c, c.Caller)
 	out := profileOf(u)

@@ -23,7 +23,7 @@ type accountPages struct {
 
 func (r *Room) accountPages() accountPages { return accountPages{r.Auth, r.ShowAccount, r.ZoneOf} }
 
-// times returns a function that formats instants for a user, in words of the page's language.
+// times returns a function that formats instants for a user, in the page's language.
 func (a accountPages) times(c *web.Call, who core.Visitor) (when func(core.Instant) string, err error) {
 	zone, err := a.zone(c, who)
 	w := page.WordsOf(c)
@@ -43,7 +43,7 @@ type accountView struct {
 	Verified                   bool
 	Change                     core.Email // requested, but not confirmed yet
 	ChangeUntil                string
-	Typed                      string // as entered in a form that was refused
+	Typed                      string // input in a form that was refused
 	Wrong                      string // see wrong
 	TwoStep                    string // time since which there is a second factor; empty: none
 	Recovery                   int    // number of unused recovery codes
@@ -58,7 +58,7 @@ type accountView struct {
 	Opened string // action of a form that was refused, which stays open
 }
 
-// Fill replaces the placeholders of a text. pairs alternates between names and values.
+// Fill replaces the placeholders in a text. pairs are alternating names and values.
 func (*accountView) Fill(text string, pairs ...any) string { return page.FillIn(text, pairs...) }
 
 // Strong is like Fill, but returns HTML with emphasized values.
@@ -78,8 +78,7 @@ func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }
 
-// show shows the page to a signed-in user, and the sign-in page to other visitors. sent is the form that caused the
-// fault.
+// show shows the page to a signed-in user, and the sign-in page to other visitors. sent is the form that caused fault.
 func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {
@@ -155,8 +154,8 @@ type accountForm struct {
 	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
-// wrong returns the name of the field that a fault of the form concerns: the form's action, a dot, and the field's
-// name. It returns an empty string if the fault concerns no field.
+// wrong returns the name of the field that an error in the form is about: the form's action, a dot, and the field's
+// name. It returns an empty string if the error is about no field.
 func (in *accountForm) wrong(fault error) string {
 	e, is := errors.AsType[*core.Error](fault)
 	switch {
@@ -168,7 +167,7 @@ func (in *accountForm) wrong(fault error) string {
 	return ""
 }
 
-// change performs the action of a button and shows the page again.
+// change performs a button's action and shows the page again.
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {

@@ -49,8 +49,8 @@ func (a authorizations) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{})
 }
 
-// authorizePost redirects a request sent by POST (OpenID Connect Core section 3.1.2.1) to the same endpoint by GET.
-// With a form from another site, the browser sends no cookie. After the redirect, it does.
+// authorizePost redirects a request sent by POST (OpenID Connect Core section 3.1.2.1) to the same endpoint by GET. The
+// browser sends no cookie with a form from another site, but it does after the redirect.
 func (a authorizations) authorizePost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, authorizePath, body)
 }
@@ -88,7 +88,7 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 	return a.handOver(c, reply)
 }
 
-// distrust shows the error in a request on a page, because its redirect URI can't be trusted with a response.
+// distrust shows the error in a request on a page, because its redirect URI isn't trusted to get a response.
 func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
 	n := page.Note{
 		Lines: []string{
@@ -163,7 +163,7 @@ func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{AgreedBy: in.User})
 }
 
-// submitScript sends the form of the response mode form_post. Without scripts, the page has a button.
+// submitScript submits the form for the response mode form_post. Without scripts, the page has a button.
 const submitScript = "document.forms[0].submit()"
 
 var submitScriptHash = page.SourceHash(submitScript)
@@ -178,6 +178,6 @@ func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HT
 	if err != nil {
 		return web.HTML{}, err
 	}
-	// The URL is registered, and was checked when it was registered.
+	// The URL was checked when it was registered.
 	return renderPost(c, reply.Request.Client.Name, reply.Request.RedirectURI, reply.Fields, b)
 }

@@ -54,7 +54,7 @@ func (r *Room) clientSecretRoutes(t *web.Table) {
 type clients struct{ store *store.Store }
 
 // OAuthClientWithSecret is a client after a change. Secret is set only in the response to the request that created the
-// secret. The type is exported because the OpenAPI document takes its schema's name from it.
+// secret. The type is exported because it gives the schema in the OpenAPI document its name.
 type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty" about:"New secret, shown only once; absent: none was created"`
@@ -137,7 +137,7 @@ func (a clients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteClient(c, id, web.Actor(c), c.Now)
 }
 
-// saidByClient holds the refusals of an OAuth client's fields.
+// saidByClient holds the refusals for an OAuth client's fields.
 var saidByClient = []web.Refusal{
 	web.FixedID, web.FixedTenant,
 	web.Refused("redirect_uris[]", "Not an https URL, a loopback URL or a private-use scheme"),

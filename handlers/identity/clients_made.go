@@ -47,7 +47,7 @@ func madeOf(disabled, active core.Made) madeClients {
 	}
 }
 
-// endingSessions is the optional body of requests that end the sessions of a user.
+// endingSessions is the optional body of requests that end a user's sessions.
 type endingSessions struct {
 	DisableClients bool `json:"disable_clients"`
 }
@@ -71,13 +71,14 @@ func disableClients(c *web.Call, s *store.Store, caller core.Caller, userID, ten
 	return madeOf(disabled, ofTenant(active, tenantID)), err
 }
 
-// mayDisable reports whether a caller may disable a client. Only operators may disable a first-party client.
+// mayDisable reports whether a caller may disable a client. Only server administrators may disable a first-party
+// client.
 func mayDisable(caller core.Caller, client *core.Client) bool {
 	return caller.May(core.ActionClientManage, client.TenantID) &&
 		(!client.FirstParty || caller.May(core.ActionTenantManage, core.TenantNone))
 }
 
-// ofTenant returns the clients and endpoints of one tenant, or all if tenantID is empty.
+// ofTenant returns one tenant's clients and endpoints, or all if tenantID is empty.
 func ofTenant(all core.Made, tenantID string) core.Made {
 	of, _ := all.Only(func(c *core.Client) bool { return tenantID == "" || c.TenantID == tenantID },
 		func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID })
@@ -94,7 +95,7 @@ func ownClients(c *web.Call, u core.User) (names string, err error) {
 	return strings.Join(own.Names(), ", "), err
 }
 
-// endOwnClients disables these clients and endpoints if the checkbox of the form is checked.
+// endOwnClients disables these clients and endpoints if the form's checkbox is checked.
 func endOwnClients(c *web.Call, u core.User, tick string) error {
 	if tick != "1" {
 		return nil

@@ -76,7 +76,7 @@ func (a invitations) remove(c *web.Call, id string) (web.None, error) {
 
 const invitationPath = "/invitation"
 
-// invitationQuery holds the query of the link in an invitation email, which includes the email's language.
+// invitationQuery holds the query of an invitation email's link. It includes the email's language.
 type invitationQuery struct {
 	Token string `query:"token"`
 	Lang  string `query:"ui_locales" about:"Language of the page, such as de"`
@@ -91,7 +91,7 @@ func (q *invitationQuery) address() string {
 	return invitationPath + "?" + v.Encode()
 }
 
-// joinForm is the form on the page of an invitation. A signed-in user sends only the token.
+// joinForm is the form on an invitation's page. A signed-in user sends only the token.
 type joinForm struct {
 	Token    string `form:"token"`
 	Lang     string `form:"ui_locales" about:"Language of the page, such as de"`
@@ -102,7 +102,7 @@ type joinForm struct {
 // invited is the Data of handlers/page/pages/invitation.html.
 type invited struct {
 	Token, Lang, Email, Name string
-	By, Tenant               string // the inviter, and the tenant; empty: the invitation is to become an operator
+	By, Tenant               string // the inviter, and the tenant; empty: an invitation for a server administrator
 	Role                     string // name of the role, in the page's language
 	SignedIn                 bool
 }
@@ -111,15 +111,15 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 	return a.showPage(c, joinForm{Token: in.Token, Lang: in.Lang}, nil)
 }
 
-// speak sets the language of the request's pages to that of the email with the link, if it is supported.
+// speak sets the language of the request's pages to the language of the email with the link, if it is supported.
 func speak(c *web.Call, lang string) {
 	if page.AllWords()[lang] != nil {
 		page.StyleOf(c).Lang = lang
 	}
 }
 
-// invited returns the invitation that the link belongs to. It also sets the design of the pages to that of the tenant,
-// and their language to that of the email.
+// invited returns the invitation that the link belongs to. It also applies the tenant's design and the email's language
+// to the pages.
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
@@ -129,9 +129,9 @@ func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error)
 	return i, err
 }
 
-// showPage shows the page of an invitation. A user who is signed in with the invited address gets a button. A visitor
-// who is not signed in gets a sign-in link if the address has an account that its owner has verified. Otherwise, the
-// visitor gets the form of a new account.
+// showPage shows an invitation's page. A user who is signed in with the invited address gets a button. A visitor who is
+// not signed in gets a sign-in link if the address has an account that its owner has verified. Otherwise, the visitor
+// gets the form for a new account.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
 	i, err := a.invited(c, in)
 	if err != nil {
@@ -186,8 +186,8 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		page.Brand{})
 }
 
-// accept assigns the role. A person who creates an account for it is signed in immediately: the emailed token and the
-// new password prove as much as a sign-in. A second factor is still required.
+// accept assigns the role. A person who creates an account for the role is signed in immediately: the emailed token and
+// the new password prove as much as a sign-in. A second factor is still required.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	hash := core.HashToken(in.Token)
 	i, err := a.invited(c, in)
@@ -226,7 +226,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	if err == nil {
 		return html, nil
 	}
-	c.LogError(err) // the role is assigned, so only sign-in remains, for example after others have used up the tries
+	c.LogError(err) // the role is assigned; the person can sign in later, for example if others used up the tries
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
 		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,

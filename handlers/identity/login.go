@@ -40,8 +40,8 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is the reason for a sign-in: a page of the account or the console, an authorization request, an emailed link,
-// an invitation or a review. Any other value of the continue parameter counts as the start page of the console, so a
+// purpose is the reason for a sign-in: an account or console page, an authorization request, an emailed link, an
+// invitation or a review. Any other value of the continue parameter counts as the start page of the console, so a
 // sign-in can't lead to other sites.
 type purpose struct {
 	path    string     // with query
@@ -81,7 +81,7 @@ func purposeOf(continueTo string) purpose {
 	return purpose{path: page.ConsolePath} // redirects users without a role to their account
 }
 
-// inConsole reports whether the purpose is a page of the console.
+// inConsole reports whether the purpose is a console page.
 func (p purpose) inConsole() bool {
 	path, _, _ := strings.Cut(p.path, "?")
 	return slices.ContainsFunc([]string{page.ConsolePath, page.OperatorPath, page.OwnPath}, func(root string) bool {
@@ -90,7 +90,7 @@ func (p purpose) inConsole() bool {
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
-// takesForms reports whether a form that was sent to the page is submitted after the user has reauthenticated.
+// takesForms reports whether a form that was sent to the page is submitted again after the user reauthenticates.
 func (p purpose) takesForms() bool {
 	return p.asksProof() || p.inConsole() && p.path != page.ConsolePath
 }
@@ -100,7 +100,7 @@ func (p purpose) asksProof() bool {
 	return p.path == passkeysPath || p.path == twoStepPath || p.path == page.ReviewPath
 }
 
-// asContinue returns the query with which another page leads back to this one.
+// asContinue returns the query that makes another page lead back to this one.
 func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }
 
 // asQuery returns the query that passes an authorization request to another page, or an empty string if there is none.
@@ -116,8 +116,8 @@ func (a authorizations) loginPage(c *web.Call, in loginQuery) (web.HTML, error) 
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
-// login signs a browser in. The response is the same for an unknown address and for a wrong password. If the redirect
-// URI of the request is not trusted, no user is signed in.
+// login signs a browser in. The response is the same for an unknown address and for a wrong password. If the request's
+// redirect URI is not trusted, no user is signed in.
 func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -153,7 +153,7 @@ func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (
 	return web.HTML{To: c.PublicURL() + to.path}, err
 }
 
-// signedIn turns the session into that of a browser with a signed-in user.
+// signedIn turns the session into one for a browser with a signed-in user.
 func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error {
 	if err := c.SignIn(browser, p.request); err != nil {
 		return err
@@ -197,8 +197,8 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 	return page.Render(c, status, "login", v, targets...)
 }
 
-// requested returns the authorization request of a sign-in, or nil if the sign-in has another purpose. If the redirect
-// URI is trusted, the client receives errors in the request, but only after the sign-in.
+// requested returns a sign-in's authorization request, or nil if the sign-in has another purpose. If the redirect URI
+// is trusted, the client receives errors in the request, but only after the sign-in.
 func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
@@ -211,7 +211,7 @@ func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	return request, err
 }
 
-// distrustLogin shows the error in the request of a sign-in.
+// distrustLogin shows the error in a sign-in's authorization request.
 func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)
@@ -219,10 +219,10 @@ func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HT
 	return web.HTML{}, err
 }
 
-// logouts serves the sign-out page and the endpoint to which relying parties send their users.
+// logouts serves the sign-out page and the endpoint that relying parties send their users to.
 type logouts struct{ auth *auth.Provider }
 
-// logoutRoutes adds the sign-out page, and the endpoint to which relying parties send their users.
+// logoutRoutes adds the sign-out page, and the endpoint that relying parties send their users to.
 func (r *Room) logoutRoutes(t *web.Table) {
 	l := logouts{r.Auth}
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")

@@ -159,8 +159,8 @@ func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	return r, nil
 }
 
-// answer runs a request of a client. Responses, including errors, must not be cached (RFC 6749 section 5.1). If a
-// client fails to authenticate with Basic, the response names that scheme (section 5.2).
+// answer runs a client's request. Responses, including errors, must not be cached (RFC 6749 section 5.1). If a client
+// fails to authenticate with Basic, the response names that scheme (section 5.2).
 func answer[Out any](c *web.Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
 	c.Header().Set("Pragma", "no-cache")
 	r, err := grantRequest(c, f)

@@ -14,7 +14,7 @@ import (
 
 const passkeysPath = "/account/passkeys"
 
-// passkeyCookie holds the browser's secret, to which its challenges are bound.
+// passkeyCookie holds the browser's secret. The browser's challenges are bound to it.
 const (
 	passkeyCookie    = "newsletterd-passkey"
 	passkeyCookieTTL = 24 * time.Hour
@@ -39,7 +39,7 @@ func (r *Room) passkeyRoutes(t *web.Table) {
 		web.Form(Proved(r.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
 }
 
-// passkeyBrowser returns the secret of the browser. If the browser has none, it creates one.
+// passkeyBrowser returns the browser's secret. If the browser has none, it creates one.
 func passkeyBrowser(c *web.Call) string {
 	secret := c.Cookie(passkeyCookie)
 	if secret == "" {
@@ -49,7 +49,7 @@ func passkeyBrowser(c *web.Call) string {
 	return secret
 }
 
-// passkeyOptions returns the options with which a page requests a passkey, or an empty string if passkeys are
+// passkeyOptions returns the options for a page that requests a passkey, or an empty string if passkeys are
 // unavailable. If userID is set, the options are for reauthenticating that user, who must have a passkey.
 func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error) {
 	if p.PasskeysMissing() != "" {
@@ -64,13 +64,13 @@ func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error
 	return p.PasskeyOptions(passkeyBrowser(c), userID, c.Now)
 }
 
-// passkeyForm is a browser's response to a challenge of the sign-in page.
+// passkeyForm is a browser's response to a challenge from the sign-in page.
 type passkeyForm struct {
 	Continue string `form:"continue"`
 	Response string `form:"response"`
 }
 
-// passkey signs a browser in with a passkey. If the redirect URI of the request is not trusted, no user is signed in.
+// passkey signs a browser in with a passkey. If the request's redirect URI is not trusted, no user is signed in.
 func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -106,7 +106,7 @@ func (a accountPages) passkeysPage(c *web.Call, who core.Visitor, _ struct{}) (w
 	return a.showPasskeys(c, who, "", nil)
 }
 
-// changePasskeys performs the action of a button.
+// changePasskeys performs a button's action.
 func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysForm) (web.HTML, error) {
 	w, name := page.WordsOf(c), strings.TrimSpace(in.Name)
 	var err error

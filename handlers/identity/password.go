@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// mailedLinks serves the pages that emails link to, for a new password or a verified address. Opening them changes
+// mailedLinks serves the pages that emails link to for setting a password or verifying an address. Opening them changes
 // nothing, because link scanners open every link. Only their button changes something.
 type mailedLinks struct {
 	auth    *auth.Provider
@@ -44,8 +44,8 @@ type emailForm struct {
 	Continue string `form:"continue"`
 }
 
-// forgotten holds the context of the page that requests a reset. A user who comes from the sign-in page of a client
-// sees the design of the client's tenant, and returns to that page.
+// forgotten holds the context of the page that requests a reset. A user who comes from a client's sign-in page sees the
+// design of the client's tenant, and returns to that page.
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 page.Brand
@@ -123,7 +123,7 @@ type mailedForm struct {
 	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
-// linkOpened sets the design of the pages to that of the email with the token. If email is empty, it sets email to the
+// linkOpened applies the design of the email with the token to the pages. If email is empty, it sets email to the
 // address that the token was sent to, because links contain only the token.
 func linkOpened(c *web.Call, token string, email *string) error {
 	if token == "" {
@@ -265,7 +265,7 @@ func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) 
 		page.Brand{})
 }
 
-// verifyPage asks for the password of the registration or a new one (auth.ProveAddress). A claim (auth.ClaimAddress)
+// verifyPage asks for the password from the registration or a new one (auth.ProveAddress). A claim (auth.ClaimAddress)
 // requires a new one.
 func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := linkOpened(c, in.Token, &in.Email); err != nil {
@@ -331,8 +331,8 @@ func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
-// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If a token for
-// a change has expired, it returns core.ErrTokenExpired.
+// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If the token
+// has expired, it returns core.ErrTokenExpired.
 func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
@@ -398,7 +398,7 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	return m.begin(c, email, in, m.passwordSet)
 }
 
-// checkName checks the name of a new account before a token is used up.
+// checkName checks a new account's name before a token is used up.
 func (in *mailedForm) checkName() error {
 	return (&core.User{ID: core.NewID(), Name: in.Name, Email: core.Email(in.Email)}).Validate()
 }
@@ -429,7 +429,7 @@ func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	return tell(c, "")
 }
 
-// changeEmail sets the new address of the account if its user is signed in.
+// changeEmail sets the account's new address if its user is signed in.
 func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {

@@ -13,11 +13,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// proofPath is the path of the page on which signed-in users reauthenticate. It leads back to the page in the
-// continue query parameter.
+// proofPath is the path of the page where signed-in users reauthenticate. It leads back to the page in the continue
+// query parameter.
 const proofPath = "/login/confirm"
 
-// proofRoutes adds the page on which users reauthenticate.
+// proofRoutes adds the page where users reauthenticate.
 func (r *Room) proofRoutes(t *web.Table) {
 	own := r.accountPages()
 	t.Add("GET", proofPath, web.Public(), web.Page,
@@ -26,9 +26,8 @@ func (r *Room) proofRoutes(t *web.Table) {
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 }
 
-// Proved wraps the function of a page for users who reauthenticated recently (core.ProofAge), with a second factor if
-// they have one. Other users reauthenticate first. They then return to the page, or the form that they sent is
-// submitted.
+// Proved wraps a page's function for users who reauthenticated recently (core.ProofAge), with a second factor if they
+// have one. Other users reauthenticate first. They then return to the page, or the form that they sent is submitted.
 func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
 	web.HTML, error,
 ) {
@@ -55,8 +54,8 @@ func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 }
 
 // ShowProof renders the page that asks a user to reauthenticate. Afterwards, the page leads to path, or posts form
-// there if form is not empty. step is the name of the next step in the user's language, or empty. back is the page of
-// the console to which users who cancel return.
+// there if form is not empty. step is the name of the next step in the user's language, or empty. back is the console
+// page to return to on cancel.
 func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step, back string) (web.HTML, error) {
 	in := proofForm{Form: form, Step: step, Back: back}
 	return accountPages{auth: p}.showProof(c, who, purposeOf(path), in, nil)
@@ -143,7 +142,7 @@ func renderPost(c *web.Call, client, address string, fields [][2]string, b page.
 	return page.Fill(0, "post", v)
 }
 
-// maxStep is the maximum length of the name of a step, in octets. Longer names are not shown.
+// maxStep is the maximum length of a step's name in bytes. Longer names are not shown.
 const maxStep = 500
 
 // showProof renders the page. in holds the form to submit afterwards and the name of the step.

@@ -70,8 +70,8 @@ func (e openID) userinfo(c *web.Call) (auth.UserInfo, error) {
 	return e.auth.UserInfo(c, c.Caller)
 }
 
-// tokenForm is a form with a token for an endpoint of RFC 7009 or RFC 7662. It ignores the hint, because the format of
-// a token shows its type.
+// tokenForm is a form with a token for an endpoint of RFC 7009 or RFC 7662. It ignores the hint, because a token's
+// format shows its type.
 type tokenForm struct {
 	Token string `form:"token,required" min:"1"`
 	clientForm

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// registerForm is the form of the page where people create an account.
+// registerForm is the form on the page where people create an account.
 type registerForm struct {
 	Continue string `form:"continue"`
 	Email    string `form:"email"`

@@ -15,9 +15,9 @@ type Room struct {
 	Store   *store.Store
 	Auth    *auth.Provider
 	Forgets *web.OriginLimits // limits password reset emails, through API and page
-	// ShowAccount renders the account page in the layout of the console.
+	// ShowAccount renders the account page in the console's layout.
 	ShowAccount func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error)
-	// ZoneOf returns the time zone of the times on a user's account page, never nil without an error.
+	// ZoneOf returns the time zone for a user's account page. It is never nil without an error.
 	ZoneOf func(c *web.Call, who core.Visitor) (*time.Location, error)
 
 	registers *web.Rate // limits new accounts, through API and page

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// setupPath is the path of the page on which the first operator creates an account, with a link that a command has
+// setupPath is the path of the page where the first server administrator creates an account, with a link that a command
 // printed.
 const setupPath = "/setup"
 

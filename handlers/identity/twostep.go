@@ -26,12 +26,12 @@ type codeForm struct {
 type twoStepView struct {
 	Client, Continue string
 	Email            core.Email
-	Action           string         // destination of the form; empty: the account page
+	Action           string         // URL for the form; empty: the account page
 	Next             string         // next page after the recovery codes
 	Setup            auth.TOTPSetup // for an app that is being set up
 	QR               template.HTML
 	Recovery         []string // shown once
-	Since            string   // time since which there is a factor
+	Since            string   // time when the factor was set up
 	Left             int      // number of unused recovery codes
 }
 
@@ -53,7 +53,7 @@ func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
 }
 
-// code completes a sign-in with a code. If the redirect URI of the request is not trusted, no user is signed in.
+// code completes a sign-in with a code. If the request's redirect URI is not trusted, no user is signed in.
 func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -83,7 +83,7 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	return showRecovery(c, v, recovery, p.path)
 }
 
-// codeView returns the view of the page with the branding of the client that the user signs in to. It also returns the
+// codeView returns the page's view with the branding of the client that the user signs in to. It also returns the
 // origins that the page's form may lead to. Those include the client's origin, because the form leads there directly if
 // the user needn't be asked for consent.
 func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
@@ -162,7 +162,7 @@ func toLogin(c *web.Call, err error) (web.HTML, error) {
 	return web.HTML{}, err
 }
 
-// changeTwoStep performs the action of a button.
+// changeTwoStep performs a button's action.
 func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepForm) (web.HTML, error) {
 	var recovery []string
 	var err error

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// users serves /api/admin/users: people with an account, for operators.
+// users serves /api/admin/users: people with an account, for server administrators.
 type users struct{ store *store.Store }
 
 // userFilter filters the list of users.
@@ -120,7 +120,7 @@ func another(c *web.Call, id string) error {
 	return nil
 }
 
-// behalf returns a copy of c for a change to another user's account, which the audit log records for the caller.
+// behalf returns a copy of c for a change to another user's account. The audit log names the caller.
 func behalf(c *web.Call) *web.Call {
 	c.Context = db.By(c.Context, web.Actor(c), c.Now)
 	return c
@@ -145,7 +145,7 @@ func (a users) list(c *web.Call, in userFilter, page core.Page) ([]core.User, er
 	return []core.User{u}, nil
 }
 
-// rolesShown replaces nil roles of a user with an empty list.
+// rolesShown replaces a user's nil roles with an empty list.
 func rolesShown(u *core.User) {
 	if u.Roles == nil {
 		u.Roles = []core.Role{}
@@ -255,7 +255,7 @@ func roleInTenant() []web.Object {
 	}
 }
 
-// roleInput is a role of a user.
+// roleInput is a user's role.
 type roleInput struct {
 	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
 	TenantID string `json:"tenant_id" about:"Tenant of the role; left out for operator"`
@@ -286,7 +286,7 @@ func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
 	return a.show(c, c.ID())
 }
 
-// userSessions lists the sessions of a user.
+// userSessions lists a user's sessions.
 type userSessions struct {
 	Browsers []core.Browser      `json:"browsers" about:"Browsers in which the user is signed in"`
 	Clients  []core.ClientSignIn `json:"clients" about:"Apps in which the user is signed in"`
@@ -339,7 +339,7 @@ func (a users) passkeys(c *web.Call, id string) ([]core.Passkey, error) {
 	return found, err
 }
 
-// userPasskey holds the id of a user's passkey from the path.
+// userPasskey holds the id of a user's passkey in the path.
 type userPasskey struct {
 	PasskeyID string `path:"passkey_id"`
 }
@@ -348,7 +348,7 @@ func (a users) removePasskey(c *web.Call, in userPasskey) (web.None, error) {
 	return web.None{}, a.store.RemovePasskey(behalf(c), c.ID(), in.PasskeyID, core.MailStyle{}, c.Now)
 }
 
-// tokens serves /api/admin/tokens: sign-ins and the tokens of scripts. Their id is the sid in their tokens.
+// tokens serves /api/admin/tokens: sign-ins and scripts' tokens. Their id is the sid in the tokens.
 type tokens struct{ store *store.Store }
 
 func (a tokens) find(c *web.Call) error {
@@ -362,7 +362,7 @@ func (a tokens) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.RevokeFamily(behalf(c), id, c.Now)
 }
 
-// export returns the same JSON object that the command for an export prints.
+// export returns the same JSON object that the export command prints.
 func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	u, err := a.store.UserWithoutRoles(c, id)
 	if err != nil {
@@ -401,18 +401,18 @@ func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Tea
 	return a.store.Team(c, tenant, page)
 }
 
-// teamQuery holds the tenant, for callers with a role in several.
+// teamQuery holds the tenant, for callers with a role in several tenants.
 type teamQuery struct {
 	TenantID string `query:"tenant_id" like:"tenant"`
 	// also disable the OAuth clients of the tenant that the person created
 	DisableClients bool `query:"disable_clients"`
 }
 
-// teamsKey is the key under which find keeps the teams of the path's user.
+// teamsKey is the key of the teams of the user in the path, which find stores in the request.
 type teamsKey struct{}
 
-// find returns an error unless the user of the path is in a team that the caller may see. It keeps the tenants of these
-// teams.
+// find returns an error unless the user in the path is in a team that the caller may see. It stores the tenants of
+// these teams in the request.
 func (a team) find(c *web.Call) error {
 	tenants, err := a.store.TeamsOf(c, c.ID())
 	if err != nil {
@@ -431,7 +431,7 @@ func (a team) find(c *web.Call) error {
 	return err
 }
 
-// teammate returns the tenant whose team is changed. If the user of the path is not in the team, it returns
+// teammate returns the tenant whose team is changed. If the user in the path is not in the team, it returns
 // web.ErrNotFound.
 func (a team) teammate(c *web.Call, named string) (string, error) {
 	tenant, err := web.OneTenant(c, named)
