@@ -45,11 +45,11 @@ func textOf(a *article.Article, title string) (t campaigns.IssueText) {
 	return t
 }
 
-// smallestPicture is the minimum width in pixels of an image that stands for an issue. Smaller images are icons.
+// smallestPicture is the minimum width in pixels of an image that represents an issue. Smaller images are icons.
 const smallestPicture = 160
 
 // IssueText returns the texts that archives list and search for an issue that was sent before texts were stored. An
-// issue that can't be compiled has no text. Archives find it only by its title.
+// issue that can't be compiled has no text, so archives find it only by its title.
 func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
 	a, err := IssueArticle(ctx, s, i, nil)
 	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
@@ -61,9 +61,9 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 	return textOf(a, i.Title), nil
 }
 
-// IssueArticle returns the article of an issue: the content that was approved and sent, its correction, or the imported
-// post. at returns the URL of another issue of the archive. Links of an imported post to other posts lead there or, if
-// at is nil, to the other tool.
+// IssueArticle returns the article for an issue: the content that was approved and sent, its correction, or the
+// imported post. at returns the URL of another issue in the archive. Links from an imported post to other posts lead
+// there or, if at is nil, to the other tool.
 func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
 	at func(slug string) string,
 ) (*article.Article, error) {
@@ -119,7 +119,7 @@ func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, er
 }
 
 // ArticleOf creates the article that archives show for a campaign, rendered for a subscriber with no details. fields
-// contains the text to show. content is the content from which the emails were generated. The page already shows title
+// contains the text to show. content is the content that the emails were generated from. The page already shows title
 // above the article.
 func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
 	mended map[string]string, title string, at core.Instant,
@@ -163,7 +163,7 @@ func ImportedText(ctx context.Context, s *store.Store, title, body string) (t ca
 
 var errElsewhere = errors.New("the image is not stored here")
 
-// pictureAt returns the file of the image with the given address.
+// pictureAt returns the file of the image at a URL.
 func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaFile, error) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Path, core.MediaPath) {
@@ -177,8 +177,7 @@ func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaF
 	return f, err
 }
 
-// ShownFields returns the fields of a sent campaign as pages show them: the approved ones, changed by the correction if
-// there is one.
+// ShownFields returns a sent campaign's fields as pages show them: the approved fields with any correction applied.
 func ShownFields(ctx context.Context, s *store.Store, campaignID string) (f core.CampaignFields, err error) {
 	c, err := s.Campaign(ctx, campaignID)
 	if err != nil {

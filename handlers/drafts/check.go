@@ -90,8 +90,8 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	return l, d.inspect(ctx, &l, now)
 }
 
-// largeAttachments is the total size in bytes from which attachments cause a warning. Attachments are part of each
-// email, in which they are a third larger.
+// largeAttachments is the total size in bytes above which attachments cause a warning. Encoding makes them a third
+// larger in each email.
 const largeAttachments = 1 << 20
 
 func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) error {
@@ -139,14 +139,14 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 	return nil
 }
 
-// Compile compiles the email of a campaign. If that fails, Fault contains the reason.
+// Compile compiles a campaign's email. If that fails, Fault contains the reason.
 func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
 	err = l.bulk(ctx, d.Store, c.ID, err, now)
 	return l, err
 }
 
-// compileChanged is like Compile, for a version to which it applies a change.
+// compileChanged is like Compile, but applies a change to the version.
 func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, now core.Instant,
 ) (l Look, err error) {
@@ -167,7 +167,7 @@ func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List,
 	return r.HTML, r.Text, nil
 }
 
-// bulk compiles the emails of the draft. err is the error of compile, or nil.
+// bulk compiles the draft's emails. err is the error from compile, or nil.
 func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, now core.Instant) error {
 	l.Findings = []core.CampaignFinding{}
 	if err == nil {
@@ -191,7 +191,7 @@ type Looks struct {
 	Radius int              `json:"radius"`
 }
 
-// looksOf returns the design of a campaign, or nil if its email is plain HTML or text.
+// looksOf returns a campaign's design, or nil if its email is plain HTML or text.
 func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 	if f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText {
 		return nil
@@ -203,7 +203,7 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 	return &Looks{core.ThemeColors(o.Theme.Light), core.ThemeColors(o.Theme.Dark), o.Theme.Radius}
 }
 
-// hintOf returns the hint for fixing a warning of the compiler.
+// hintOf returns the hint for fixing a compiler warning.
 func hintOf(code string) string {
 	return map[string]string{
 		"link_malformed":      "Write the full URL, starting with https://.",
@@ -213,8 +213,8 @@ func hintOf(code string) string {
 	}[code]
 }
 
-// inFieldOf returns an error of the compiler with the name of the campaign's field. The compiler uses the names of a
-// send job's fields.
+// inFieldOf returns a compiler error with the name of the campaign's field. The compiler uses the names of a send job's
+// fields.
 func inFieldOf(f *core.CampaignFields, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -272,12 +272,12 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	return nil
 }
 
-// placeIn returns the place of a text in the campaign's source.
+// placeIn returns the place of text in the campaign's source.
 func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
 	return (&placer{fields: f}).place(text)
 }
 
-// placer finds texts in a campaign's source. It decodes the blocks only once.
+// placer finds text in a campaign's source. It decodes the blocks only once.
 type placer struct {
 	fields *core.CampaignFields
 	blocks []any
@@ -305,7 +305,7 @@ func (p *placer) place(text string) core.FindingPlace {
 	return at
 }
 
-// blockWith returns the number of the first block that contains a text, starting at 1, or 0 if there is none.
+// blockWith returns the number of the first block that contains text, starting at 1, or 0 if there is none.
 func (p *placer) blockWith(text string) int {
 	if !p.read {
 		var document struct {
@@ -324,7 +324,7 @@ func (p *placer) blockWith(text string) int {
 	return 0
 }
 
-// holdsText reports whether any text in a JSON value contains the given text.
+// holdsText reports whether any string in a JSON value contains text.
 func holdsText(v any, text string) bool {
 	switch v := v.(type) {
 	case string:

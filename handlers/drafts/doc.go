@@ -5,9 +5,9 @@
 //	check.go             Look, Check, Ready: the findings about a version of a campaign
 //	fields.go            coverage of the fields that subscribers have
 //	links.go sender.go   Checks: whether links respond, and the sender's DNS records
-//	article.go           ArticleOf: what archives show of a campaign; post.go: posts of other tools
+//	article.go           ArticleOf: what archives show of a campaign; post.go: posts from other tools
 //	videos.go            Videos: thumbnails of videos
-//	themes.go            themes of tenants: a new one, and a sample newsletter
-//	polls.go             PollResults: polls of drafts and of sent campaigns
-//	trial.go             Preview; Trial: preview and test of a send job; test of a template
+//	themes.go            tenants' themes: a new one, and a sample newsletter
+//	polls.go             PollResults: polls in drafts and in sent campaigns
+//	trial.go             Preview; Trial: previewing and testing a send job; testing a template
 package drafts

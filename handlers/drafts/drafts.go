@@ -19,7 +19,7 @@ type Drafts struct {
 	Checks *Checks      // further checks; nil: only the content is checked
 }
 
-// MendedSpec returns the source of the corrected emails of a job, as pages show them to subscribers of one of the job's
+// MendedSpec returns the source of a job's corrected emails, as pages show them to subscribers of one of the job's
 // lists.
 func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
 	spec *mail.BulkSpec, content core.Content, err error,
@@ -80,9 +80,9 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns the recipient for whom to render the draft: the subscriber of one of its lists with the address to
-// or, if to is empty, a subscriber with no details. It sets the draft's list to the one through which the draft reaches
-// the subscriber. If no subscriber has the address, it returns an Invalid error.
+// Recipient returns the recipient to render the draft for: the subscriber of one of its lists with the address to or,
+// if to is empty, a subscriber with no details. It sets the draft's list to the list that the subscriber would get the
+// draft through. If no subscriber has the address, it returns an Invalid error.
 func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
 	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)
@@ -112,8 +112,8 @@ func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) st
 	})
 }
 
-// TestGroup returns the recipients of tests of a version if a request contains none. If neither the campaign nor its
-// tenant has a test group, it returns an Invalid error.
+// TestGroup returns the recipients of a version's tests if a request names none. If neither the campaign nor its tenant
+// has a test group, it returns an Invalid error.
 func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
 	_, fields, err := d.Store.CampaignVersion(ctx, of, version)
 	if err != nil {

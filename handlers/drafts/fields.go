@@ -15,8 +15,8 @@ import (
 // maxCoverage is the maximum number of fields that a check reports.
 const maxCoverage = 200
 
-// fieldCoverage returns the fields of a draft's subscribers, with the number of subscribers who lack each field that
-// the email prints. If subscribers lack such a field, that is a finding.
+// fieldCoverage returns the fields of a draft's subscribers, with the number of subscribers who have each one. A field
+// in the email that some subscribers lack is a finding.
 func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCoverage, found []core.CampaignFinding,
 	err error,
 ) {
@@ -146,7 +146,7 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 // maxForeignFindings is the maximum number of merge tags of other products that a check reports.
 const maxForeignFindings = 100
 
-// ownFields returns a function that maps the name of a field in another product to the name of a field of the lists.
+// ownFields returns a function that maps a field name in another product to the name of a field in the lists.
 func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) string, error) {
 	var fields core.Fields
 	for _, id := range lists {
@@ -171,7 +171,7 @@ func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) str
 	}, nil
 }
 
-// textsOf appends the texts in a JSON value to all. It visits the keys of objects in sorted order.
+// textsOf appends the strings in a JSON value to all. It visits the keys of objects in sorted order.
 func textsOf(all []string, v any) []string {
 	switch v := v.(type) {
 	case string:

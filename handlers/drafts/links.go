@@ -34,8 +34,8 @@ type Checks struct {
 	BounceDomain string         // domain that receives bounces; empty: the sender's domain
 	PerHour      int            // number of link checks per hour and tenant; 0: the default
 
-	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at
-	// the host of a tenant are those of archives, and old ones of imported issues.
+	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at a
+	// tenant's host belong to archives, or are old paths of imported issues.
 	Pages map[string]bool
 
 	limiter *web.Limiter
@@ -43,7 +43,7 @@ type Checks struct {
 	texts   map[string]keptTexts
 }
 
-// Limits of the link check.
+// Limits for the link check.
 const (
 	maxAsked      = 50 // maximum number of URLs per campaign
 	askedAtOnce   = 8
@@ -58,7 +58,7 @@ func (k *Checks) Init() (err error) {
 	return err
 }
 
-// MayAsk counts a link check of a tenant. If there were too many, it returns an error of kind core.TooMany.
+// MayAsk counts a link check for a tenant. If there were too many, it returns an error of kind core.TooMany.
 func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
@@ -67,8 +67,8 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	return err
 }
 
-// AskedLinks holds the numbers of URLs that were checked and skipped. URLs with a secret, URLs of the server's own
-// pages except archives, and URLs beyond the limit are skipped.
+// AskedLinks holds how many URLs were checked and skipped. URLs with a secret, URLs of the server's own pages except
+// archives, and URLs beyond the limit are skipped.
 type AskedLinks struct {
 	Asked   int `json:"asked" about:"Number of URLs that were requested"`
 	Skipped int `json:"skipped" about:"Number of URLs that weren't requested: with a secret, of this server, or beyond the limit"`
@@ -77,7 +77,7 @@ type AskedLinks struct {
 // linkDead is the code of the finding for a link that doesn't respond.
 const linkDead = "link_dead"
 
-// askLinks checks whether the URLs of a campaign respond.
+// askLinks checks whether the URLs in a campaign respond.
 func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []core.CampaignFinding) {
 	ctx, cancel := context.WithTimeout(ctx, allAsked)
 	defer cancel()
@@ -114,7 +114,7 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	return out, all
 }
 
-// DeadLink checks the links of a send job and describes the first one that doesn't respond. If all respond or link
+// DeadLink checks the links in a send job and describes the first one that doesn't respond. If all respond or link
 // checks are disabled, it returns an empty string. The error is core.ErrStorage or comes from rendering.
 func (d Drafts) DeadLink(ctx context.Context, j *core.SendJob) (string, error) {
 	content, err := d.Store.Content(ctx, j)
@@ -149,11 +149,11 @@ func shorter(address string) string {
 	return address
 }
 
-// secretWords holds parts of the names of query parameters whose values grant access.
+// secretWords holds substrings of query parameter names whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. It must
-// not be on this server, unless it is an image or in an archive.
+// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. On this
+// server, only images and archives are allowed.
 func (k *Checks) mayAsk(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -172,7 +172,7 @@ func (k *Checks) mayAsk(address, own string) bool {
 	return true
 }
 
-// ask returns the problem of a URL, or an empty string if it responds. refused means that the URL's address is not
+// ask returns the problem with a URL, or an empty string if it responds. refused means that the URL's address is not
 // public.
 func (k *Checks) ask(ctx context.Context, address string) (problem string, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -242,8 +242,8 @@ func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target
 	return target, core.CheckTarget(target)
 }
 
-// Target returns warnings about a URL as the target of a link. If ask is true and the URL may be fetched, it also
-// checks whether it responds.
+// Target returns warnings about a URL as a link's target. If ask is true and the URL may be fetched, it also checks
+// whether it responds.
 func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all []string) {
 	if w := mail.MixedScripts(address); w != "" {
 		all = append(all, w)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/imports"
 )
 
-// EachPost calls take for each post of an export that archives can show, with its content as clean HTML. skipped is the
+// EachPost calls take for each post in an export that archives can show, with its content as clean HTML. skipped is the
 // number of other posts. EachPost returns the same errors as exports.Export.Posts.
 func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 	take func(p *exports.Post, body string) error,
@@ -29,7 +29,7 @@ func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 	return skipped + hidden, err
 }
 
-// KeepPosts stores the posts of an uploaded export. It returns the errors of EachPost and of
+// KeepPosts stores the posts in an uploaded export. It returns the errors of EachPost and of
 // imports.ImportUpload.KeepPost.
 func KeepPosts(ctx context.Context, up *imports.ImportUpload, e *exports.Export, now core.Instant) error {
 	skipped, err := EachPost(ctx, e, now, func(p *exports.Post, body string) error {
@@ -54,7 +54,7 @@ func pictureKeys(pictures []string) []string {
 	return keys
 }
 
-// packPictures stores the pictures of a post that are in the archive.
+// packPictures stores those images of a post that the export contains.
 func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Export, pictures []string) error {
 	for _, address := range pictures {
 		if err := ctx.Err(); err != nil {
@@ -75,15 +75,15 @@ func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Expo
 	return nil
 }
 
-// PostText reads a post with a title and a body of clean HTML, for imports.Store.PublishPosts. It returns an error if
-// the body is nested too deeply.
+// PostText returns the text and images of a post with a title and clean HTML, for imports.Store.PublishPosts. It
+// returns an error if the body is nested too deeply.
 func PostText(title, body string) (t imports.PostText, err error) {
 	t.Pictures = pictureKeys(article.PostPictures(body))
 	t.Words, t.Excerpt, err = article.ImportedText(title, body)
 	return t, err
 }
 
-// postBody returns the content of a post as clean HTML, or an empty string if archives can't show it.
+// postBody returns a post's content as clean HTML, or an empty string if archives can't show it.
 func postBody(p *exports.Post) string {
 	page := p.HTML
 	if p.Markdown {

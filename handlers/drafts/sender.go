@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Limits of the check of a sender's DNS records.
+// Limits for checking a sender's DNS records.
 const (
 	senderLookups = 4 * time.Second // maximum time for all lookups together
 	textsKept     = 5 * time.Minute
@@ -27,8 +27,8 @@ type keptTexts struct {
 	at    core.Instant
 }
 
-// lookup returns the TXT records of a name that start with a prefix, from the cache if the entry is recent. A name
-// without records is not an error.
+// lookup returns a name's TXT records that start with a prefix, from the cache if the entry is recent. A name without
+// records is not an error.
 func (k *Checks) lookup(ctx context.Context, name, begin string, now core.Instant) (found []string, err error) {
 	k.mu.Lock()
 	kept, known := k.texts[name]
@@ -149,7 +149,7 @@ func tag(record, name string) string {
 	return ""
 }
 
-// dkim reports whether a key signs for the domain in the way DMARC requires.
+// dkim reports whether a key signs for the domain as DMARC requires.
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
 		s.warn("dkim_missing",

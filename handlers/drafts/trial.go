@@ -25,8 +25,8 @@ type Trial struct {
 	Origin string       // origin of the links
 }
 
-// Preview returns the compiled content of a job, and the recipient for whom to render it: the subscriber of one of the
-// job's lists with the address to or, if to is empty, a subscriber with no details.
+// Preview returns a job's compiled content and the recipient to render it for: the subscriber of one of the job's lists
+// with the address to or, if to is empty, a subscriber with no details.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
@@ -81,7 +81,7 @@ func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob,
 	return j, bulk, err
 }
 
-// Test queues the email of a job to one address and returns the job's tenant.
+// Test queues a job's email to one address and returns the job's tenant.
 func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.Instant) (tenantID string, err error) {
 	j, _, err := t.compiled(ctx, jobID, "")
 	if err != nil {

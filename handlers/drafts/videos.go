@@ -13,11 +13,11 @@ import (
 	"newsletterd/core"
 )
 
-// Videos finds the thumbnails of videos. It asks their providers (https://oembed.com).
+// Videos gets the thumbnails of videos from their providers (https://oembed.com).
 type Videos struct {
 	Client *http.Client // must refuse addresses that are not public; nil: nothing is fetched
 
-	// OEmbed maps providers to the URLs that describe their videos; nil: those on the web.
+	// OEmbed maps providers to their oEmbed URLs; nil: the public ones.
 	OEmbed map[core.VideoHost]string
 }
 
@@ -26,11 +26,11 @@ var oEmbed = map[core.VideoHost]string{
 	core.Vimeo:   "https://vimeo.com/api/oembed.json",
 }
 
-// maxOEmbed is the maximum size of a description of a video in bytes.
+// maxOEmbed is the maximum size of a video's description in bytes.
 const maxOEmbed = 64 << 10
 
-// YouTube names a thumbnail with black bars above and below the video. These two have none, but only newer videos have
-// the large one.
+// The thumbnail that YouTube names has black bars above and below the video. These two have none, but only newer videos
+// have the large one.
 const (
 	barred    = "/hqdefault.jpg"
 	unbarred  = "/maxresdefault.jpg"
@@ -100,7 +100,7 @@ func unreachableHost(host core.VideoHost, err error) error {
 	return e.With(err)
 }
 
-// arriving is a thumbnail on its way from a provider.
+// arriving is a thumbnail that is being received from a provider.
 type arriving struct {
 	io.ReadCloser
 	host core.VideoHost
@@ -135,10 +135,10 @@ func (v *Videos) open(ctx context.Context, address string) (io.ReadCloser, error
 	return res.Body, nil
 }
 
-// maxTitle is the maximum length of a title in characters: that of an image's name.
+// maxTitle is the maximum length of a title in characters, as for an image's name.
 const maxTitle = 200
 
-// lineOf returns a title as one clean line.
+// lineOf returns a title as a single clean line.
 func lineOf(title string) string {
 	isBreak := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	line := []rune(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), isBreak), " "))
