@@ -31,7 +31,7 @@ type dkimKey struct {
 	Record dkimRecord `json:"record" about:"DNS record to publish"`
 }
 
-// dkimRecord is the DNS record of a key with its state.
+// dkimRecord is a key's DNS record with its state.
 type dkimRecord struct {
 	Name   string `json:"name" about:"Full name of the record"`
 	Type   string `json:"type" enum:"TXT" about:"Always TXT"`
@@ -74,7 +74,7 @@ const (
 	dkimLookupsRun = 8               // number of concurrent lookups
 )
 
-// withRecords returns the keys with their records, which it looks up.
+// withRecords looks up the keys' records and returns the keys with them.
 func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	ctx, cancel := context.WithTimeout(c, dkimLookups)
 	defer cancel()

@@ -39,7 +39,7 @@ type DNSOptions struct {
 	BounceDomain string
 }
 
-// Limits of a check of a domain's records.
+// Limits for checking a domain's records.
 const (
 	recordLookups    = 6 * time.Second // maximum time in total
 	recordLookupsRun = 8               // number of concurrent lookups
@@ -61,16 +61,16 @@ type domainRecords struct {
 	bytes   int                  // upper bound of their size, which forget doesn't reduce
 }
 
-// dnsAnswer is the answer of a name server.
+// dnsAnswer is a name server's answer.
 type dnsAnswer struct {
 	found []string
 	known bool // whether the server has answered, even if it has no record
 	at    core.Instant
 }
 
-// ask returns the answer to a query. Because many people can view the same page, it uses an answer that was cached in
-// the last few seconds. The cache also stores that no answer came, and concurrent requests wait for the same answer.
-// The link to the page can therefore not be used to send many DNS queries.
+// ask returns the answer to a query. Because many people can view the same page, it uses answers that were cached in
+// the last few seconds. Missing answers are cached, too, and concurrent requests wait for the same answer. The link to
+// the page therefore can't be used to send many DNS queries.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -101,7 +101,7 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	return shared.(dnsAnswer)
 }
 
-// forget removes the answers about the names of a zone from the cache, so that the next check queries them again.
+// forget removes the answers about a zone's names from the cache, so that the next check queries them again.
 func (a *domainRecords) forget(domain string) {
 	zone := core.RegisteredDomain(domain)
 	a.mu.Lock()
@@ -122,7 +122,7 @@ type recordsLook struct {
 
 func (l *recordsLook) texts(name string) dnsAnswer { return l.ask(l.ctx, "TXT", l.txt, name, l.now) }
 
-// of sets the state of r from the DNS record at its place. is recognizes the expected value, and alike recognizes
+// of sets the state of r from the DNS record at its name. is recognizes the expected value, and alike recognizes
 // another value for the same purpose.
 func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, elsewhere ...string) {
 	answer := l.texts(r.Name)
@@ -178,7 +178,7 @@ func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
 	l.of(r, is, alike)
-	if r.State == core.RecordFound { // receivers discard texts that only look alike (RFC 7489 section 6.6.3)
+	if r.State == core.RecordFound { // receivers discard records that only look alike (RFC 7489 section 6.6.3)
 		r.Standing = slices.DeleteFunc(r.Standing, func(s string) bool { return !is(s) })
 	}
 	if r.State == core.RecordFound && len(r.Standing) > 1 {
@@ -207,7 +207,7 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 }
 
 // spfOfOthers looks for SPF records of other senders. Two such records, or a record with a syntax error, are always an
-// error of the domain.
+// error in the domain.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
 	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)
@@ -245,7 +245,7 @@ func (l *recordsLook) zone() (zone string, servers []string) {
 	}
 }
 
-// mechanisms returns the SPF mechanisms that allow the relays of a tenant to send.
+// mechanisms returns the SPF mechanisms that allow a tenant's relays to send.
 func (a *domainRecords) mechanisms(ctx context.Context, t *core.Tenant) (all []string, err error) {
 	for _, r := range t.Relays {
 		if m := core.SPFMechanism(r.Host); m != "" && !slices.Contains(all, m) {
@@ -382,7 +382,7 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	}, err
 }
 
-// recordsToken holds the token of a forwarded link, which identifies a domain.
+// recordsToken holds a forwarded link's token, which identifies a domain.
 type recordsToken struct {
 	Token string `query:"token" is:"required"`
 }

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// endpoints serves /api/admin/webhook-endpoints, the webhooks of a tenant.
+// endpoints serves /api/admin/webhook-endpoints, a tenant's webhooks.
 type endpoints struct{ *Room }
 
 // endpoint is a webhook. Its secret is set only in the response to the request that created the secret.
@@ -24,7 +24,7 @@ type endpoint struct {
 	FailingSince   core.Instant `json:"failing_since,omitzero" about:"Time since which deliveries fail; absent: they don't"`
 	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
 	DisabledReason string       `json:"disabled_reason,omitempty" about:"Why it was disabled; absent: it is enabled"`
-	CreatedBy      string       `json:"created_by,omitempty"`      // creator, in the form of the audit log
+	CreatedBy      string       `json:"created_by,omitempty"`      // creator, as in the audit log
 	CreatedByName  string       `json:"created_by_name,omitempty"` // name or address of the user, or name of the client
 	Keepers        core.Strings `json:"keepers"`                   // actors who created it or changed its url or secret
 	CreatedAt      core.Instant `json:"created_at"`
@@ -140,7 +140,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.Store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
-// checkURL returns an error for a URL to which no event could be delivered.
+// checkURL returns an error for a URL that no event could be delivered to.
 func (a endpoints) checkURL(url string) error {
 	if a.MayPost == nil {
 		return nil
@@ -205,7 +205,7 @@ type attempt struct {
 
 func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
-// logFilter filters the log of a webhook.
+// logFilter filters a webhook's log.
 type logFilter struct {
 	Failed bool `query:"failed" about:"Only failed attempts"`
 }
@@ -217,7 +217,7 @@ func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, er
 	}), err
 }
 
-// try sends a test event. The response describes any failure of the webhook.
+// try sends a test event. The response describes the webhook's failure, if any.
 func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
 	if err := a.Store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
 		return core.EndpointTest{}, err

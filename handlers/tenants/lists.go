@@ -33,8 +33,8 @@ func (r *Room) listRoutes(t *web.Table) {
 // lists serves /api/admin/newsletter-lists.
 type lists struct{ *Room }
 
-// FindList finds the list in the path of a request. It returns an error if the caller may not perform the route's
-// action on it.
+// FindList finds the list in a request's path. It returns an error if the caller may not perform the route's action on
+// it.
 func FindList(c *web.Call) error {
 	l, err := c.Store().List(c, c.ID())
 	return web.OwnRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
@@ -44,7 +44,7 @@ func (a lists) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Co
 	return web.PageFor(c, in, page, a.Store.CountedLists)
 }
 
-// countedList returns the key by which lists are sorted.
+// countedList returns the sort key for lists.
 func countedList(l core.CountedList) string { return l.ID }
 
 func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
@@ -75,7 +75,7 @@ func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
 	})
 }
 
-// held checks whether the operator's setting allows a change to a list, unless an operator makes the change.
+// held returns an error if a list's new confirm_token is less strict than allowed. Server administrators can set any.
 func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if web.IsOperator(c) {
 		return nil

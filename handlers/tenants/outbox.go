@@ -96,7 +96,7 @@ type outboxFilter struct {
 	State      string `query:"state" enum:"waiting|dead" about:"Only events in this state"`
 }
 
-// numberOf returns the number in a row's key. If there is none, it returns 0, which no row has.
+// numberOf returns the number in a row's key, or 0, which no row has, if there is none.
 func numberOf(key string) int64 {
 	n, _ := strconv.ParseInt(key, 10, 64)
 	return n
@@ -109,12 +109,12 @@ func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEven
 	return web.RowsOf(found, outboxEventOf), err
 }
 
-// oneReceiver filters the deliveries of an event by endpoint.
+// oneReceiver filters an event's deliveries by endpoint.
 type oneReceiver struct {
 	EndpointID string `query:"endpoint_id" about:"Only the delivery to this webhook endpoint"`
 }
 
-// show returns the undelivered rows of an event, one for each receiver.
+// show returns an event's undelivered rows, one for each receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
 	return web.RowsOf(found, func(e *core.OutboxEvent) outboxEvent {

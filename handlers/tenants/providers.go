@@ -16,7 +16,7 @@ import (
 // configuration hide those in the database, and can be changed only in the configuration file.
 type providers struct{ *Room }
 
-// provider is a mail provider in the form that operators see. Its secret is set only in the response to the request
+// provider is a mail provider as server administrators see it. Its secret is set only in the response to the request
 // that generated it.
 type provider struct {
 	Name       string          `json:"name" about:"Name in its webhook path, /webhooks/NAME"`
@@ -90,7 +90,7 @@ func (p provider) key() string { return p.Name }
 
 const fromDatabase, fromConfiguration = "database", "configuration"
 
-// list returns a page of the providers from both sources, sorted by name.
+// list returns a page of providers from both sources, sorted by name.
 func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, error) {
 	kept, err := a.Store.Providers(c, page)
 	if err != nil {
@@ -128,13 +128,12 @@ func (a providers) withEvents(c *web.Call, rows []provider) error {
 	return err
 }
 
-// providerName holds the name of a provider from the path.
+// providerName holds a provider's name in the path.
 type providerName struct {
 	Provider string `path:"provider,text"`
 }
 
-// find returns a 404 error for a name that no provider has. For callers who are not operators, every name is such a
-// name.
+// find returns a 404 error for a name that no provider has, and for every caller who isn't a server administrator.
 func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.Providers[name] == nil {
 		_, err = a.Store.ProviderSecrets(c, name)
@@ -220,7 +219,7 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	return a.with(c, in.Name, fresh)
 }
 
-// providerSecretOf returns the given secret. If there is none, it generates one, which it also returns as fresh. Both
+// providerSecretOf returns the given secret. If there is none, it generates a secret and also returns it as fresh. Both
 // are empty if the kind has no secrets.
 func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, err error) {
 	switch {

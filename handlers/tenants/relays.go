@@ -22,8 +22,8 @@ type RelayOptions struct {
 	Kept  bool            // whether the default mail server can be set in the database; State applies while none is set
 	// Locked is true if the mail server in the database can't be changed.
 	Locked bool
-	// Test sends an email through a tenant's relay r with its password or, if r is nil, in the way that the
-	// configuration sets. If Test is nil, there are no tests.
+	// Test sends an email through a tenant's relay r with its password or, if r is nil, as configured. If Test is nil,
+	// there are no tests.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set
 	// if Kept is set.
@@ -69,7 +69,7 @@ type newRelayTest struct {
 	Email    core.Email `json:"email" is:"required" about:"Address that gets the test email"`
 }
 
-// Limits for tests, because each test can send an email to any address.
+// Limits for tests. They are needed because a test can send an email to any address.
 const (
 	relayTests       = 20
 	relayTestsWindow = time.Hour
@@ -136,7 +136,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	return out, nil
 }
 
-// throttle limits the tests of a tenant.
+// throttle limits a tenant's tests.
 func (a relays) throttle(c *web.Call, tenant string) error {
 	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
 	if err == nil && wait > 0 {
@@ -164,7 +164,7 @@ func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string)
 	return err
 }
 
-// relayOf returns a relay of a tenant with its password, or nil if the tenant has none.
+// relayOf returns a tenant's relay with its password, or nil if the tenant has none.
 func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	all, err := a.store.TenantRelays(c, tenant)
 	if err != nil {
@@ -180,8 +180,8 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// TestMail returns the message of a mail server test in a language of core.Languages; any other means the first. It
-// only fails for an invalid address.
+// TestMail returns the message for a mail server test in one of core.Languages; any other language means the first. It
+// fails only for an invalid address.
 func TestMail(from, to, language string, now core.Instant) ([]byte, error) {
 	text := notice.ServerTest(language)
 	return mail.Compose(nil, &mail.Message{
@@ -216,7 +216,7 @@ func (r *Room) mailServerRoutes(t *web.Table) {
 		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
-// Now returns the current settings for sending emails of tenants without their own relay.
+// Now returns the current mail server settings for tenants without their own relay.
 func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState, error) {
 	state := o.State
 	state.Transport = cmp.Or(state.Transport, "smtp")
@@ -250,9 +250,9 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns an error if emails of a tenant don't go where the request expects. If testing is false, it returns
-// core.ErrNoMailServer if they are only saved to a folder. If testing is true, it returns core.ErrMailServerSet unless
-// they are only saved to a folder.
+// Reaches returns an error if a tenant's emails don't go where the request expects. Emails that are only saved to a
+// folder cause core.ErrNoMailServer if testing is false. Emails that are really sent cause core.ErrMailServerSet if
+// testing is true.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
@@ -309,7 +309,7 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 
 // SetServer sends a test email through a mail server that passed CheckServer. If the server accepts the email, it
 // becomes the default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing. language
-// is that of the test email, and of the notices to server administrators who haven't chosen one.
+// is used for the test email, and for notices to server administrators who haven't chosen a language.
 func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email,
 	language, actor string, now core.Instant,
 ) (out core.RelayTest, err error) {
@@ -333,7 +333,7 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 }
 
 // RemoveServer removes the default mail server. If none is set, it returns core.ErrNotFound. If the configuration sets
-// it, it returns a conflict. language is as for SetServer.
+// it, RemoveServer returns a conflict. language is as for SetServer.
 func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, language, actor string,
 	now core.Instant,
 ) error {

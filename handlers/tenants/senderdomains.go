@@ -20,7 +20,7 @@ type senderDomains struct {
 	records *domainRecords
 }
 
-// look is the result of a check of a domain's TXT record.
+// look is the result of checking a domain's TXT record.
 type look struct{ result, foundAt string }
 
 // senderDomainRoutes adds the routes for sender domains.
@@ -86,7 +86,7 @@ func (a senderDomains) list(c *web.Call, in web.TenantFilter, page core.Page) ([
 	return a.store.SenderDomainViews(c, found...)
 }
 
-// view returns a sender domain in the form of responses.
+// view returns a sender domain in the format of responses.
 func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.SenderDomainView, error) {
 	if err != nil {
 		return core.SenderDomainView{}, err

@@ -58,12 +58,12 @@ func (r *Room) templateRoutes(t *web.Table) {
 		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
-// hasBody holds the OpenAPI limits of a new template, which needs HTML or text.
+// hasBody holds the OpenAPI limits for a new template, which needs HTML or text.
 var hasBody = web.Never(web.Never(
 	web.Where(web.Object{"body_html": web.Filled}), web.Where(web.Object{"body_text": web.Filled}),
 ))
 
-// maxTemplate is the maximum size of a template. Each of its two bodies can have a fifth of this size.
+// maxTemplate is the maximum size of a template. Each of its two bodies can take a fifth of that.
 const maxTemplate = 5 * web.MiB
 
 func (in *TemplateInput) record() core.TemplateInput {
@@ -127,7 +127,7 @@ func (a templates) update(c *web.Call, in TemplateInput) (core.Template, error) 
 	})
 }
 
-// memberFault returns an error about content with the code that the member service uses.
+// memberFault converts an error about content to one with the member service's code.
 func memberFault(err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.Invalid {
@@ -163,7 +163,7 @@ func (a templates) preview(c *web.Call, id string) (out drafts.Preview, err erro
 	return a.rendered(c, &t)
 }
 
-// try returns the preview of a template without storing it. The template needs no name.
+// try returns a template's preview without storing the template, which needs no name.
 func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err e
 	return out, web.UnknownTenant(err)
 }
 
-// rendered returns a sample email of a template with its layout.
+// rendered returns a template's sample email with its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, err error) {
 	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
@@ -208,7 +208,7 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, 
 	return out, err
 }
 
-// saidByTemplate holds the refusals of a template's content.
+// saidByTemplate holds the refusals for a template's content.
 var saidByTemplate = []web.Refusal{
 	web.TenantNamed, web.FixedTenant, web.Refused("layout", "No other template has this name"),
 	web.Refused("body_html", "The placeholders are malformed, or the template would have no body"),

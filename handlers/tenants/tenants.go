@@ -69,8 +69,8 @@ func (a tenantsAPI) show(c *web.Call, id string) (core.Tenant, error) {
 	return shownTenant(c, t), err
 }
 
-// shownTenant returns a tenant in the form that the caller may see. Only callers who may change the tenant's settings
-// see its relays. Only callers who may send tests to its test group see the addresses in it.
+// shownTenant returns a tenant as the caller may see it. Only callers who may change the tenant's settings see its
+// relays. Only callers who may send tests to its test group see the addresses in it.
 func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 	if !c.Caller.May(core.ActionTestSend, t.ID) {
 		t.TestAddresses = nil
@@ -99,7 +99,7 @@ func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 // mailTexts lists the emails whose texts a tenant and a list can customize.
 var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 
-// ofMailTexts returns the OpenAPI refusals of the texts of emails.
+// ofMailTexts returns the OpenAPI refusals for email texts.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {
@@ -109,7 +109,7 @@ func ofMailTexts() (out []web.Refusal) {
 	return out
 }
 
-// saidByList holds the refusals of a list's fields.
+// saidByList holds the refusals for a list's fields.
 var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID, web.FixedTenant,
 	web.Refused("signup_tag_id", "The tenant has no such tag"),
@@ -121,7 +121,7 @@ var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.Refused("unsubscribe_redirect_url", "Not an absolute https URL (http is only allowed for localhost)"),
 })
 
-// saidByTenant holds the refusals of a tenant's fields.
+// saidByTenant holds the refusals for a tenant's fields.
 var saidByTenant = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID,
 	web.Refused("domains[]", "Not a domain name"),

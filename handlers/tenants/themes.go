@@ -105,7 +105,7 @@ func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
 	return sample(c, &t, &of)
 }
 
-// try returns the preview of a theme without storing it. The theme needs no name.
+// try returns a theme's preview without storing the theme, which needs no name.
 func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -140,7 +140,7 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 	return out, err
 }
 
-// ofTheme holds the refusals of a theme's fields.
+// ofTheme holds the refusals for a theme's fields.
 var ofTheme = []web.Refusal{
 	web.TenantNamed,
 	web.Refused("name", "The name is an ID or the name of a built-in theme"),

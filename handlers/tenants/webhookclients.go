@@ -62,8 +62,8 @@ func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) (
 	return web.RowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
-// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators can leave out the tenant, so that the
-// source can report for all tenants.
+// newWebhookClient is the body of POST /api/admin/webhook-clients. Server administrators can leave out the tenant, so
+// that the source can report for all tenants.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id" about:"Tenant for which it can report; empty: your only tenant or, for server administrators, every tenant"`
 	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
