@@ -177,8 +177,8 @@ func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err erro
 // bulkPage is the number of bulk actions per read.
 const bulkPage = 100
 
-// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It includes in n the people
-// whom the caller has changed on the list since the last sign-in became too old.
+// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It adds to n the people on
+// the list whom the caller has changed since the last sign-in became too old.
 func (r *Room) proven(c *web.Call, listID string, n int64) error {
 	old := c.FreshProof()
 	if old == nil {

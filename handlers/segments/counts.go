@@ -62,7 +62,7 @@ func CheckOne(rule core.RuleText, segmentID string) error {
 	return nil
 }
 
-// RuleOrSegment holds the OpenAPI limits of a body with either a rule or a segment.
+// RuleOrSegment holds the OpenAPI limits for a body with either a rule or a segment.
 var RuleOrSegment = web.Object{
 	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 		{"required": []string{"rule", "segment_id"}},
@@ -72,12 +72,12 @@ var RuleOrSegment = web.Object{
 	}},
 }
 
-// Refusals holds the OpenAPI refusals of a request with a rule or a segment.
+// Refusals holds the OpenAPI refusals for a request with a rule or a segment.
 var Refusals = append([]web.Refusal{
 	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
 }, saidByRule...)
 
-// undecided is the OpenAPI refusal of a rule that can't be evaluated.
+// undecided is the OpenAPI refusal for a rule that can't be evaluated.
 var undecided = web.Clashing(core.CodeUndecided, "rule",
 	"A condition can't be evaluated, for example because the list or campaign that it names was deleted; the field is "+
 		"its JSON path")
@@ -115,13 +115,13 @@ func (r *Room) count(c *web.Call, in segmentCountRequest) (n core.SegmentCount, 
 	return n.Coarse(), nil
 }
 
-// askFor sets the tenant and the rule of q. It returns an error if the caller may not use them.
+// askFor sets the tenant and the rule in q. It returns an error if the caller may not use them.
 func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest) (err error) {
 	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
 
-// RuleFor returns the tenant and the rule of a request. The rule is the segment's, or the unsaved rule in text. If the
+// RuleFor returns the tenant and the rule for a request. The rule is the segment's, or the unsaved rule in text. If the
 // caller may not use the rule in that tenant, it returns an error.
 func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
 	err error,

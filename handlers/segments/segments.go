@@ -63,7 +63,7 @@ var ExampleRule = web.Object{"all": []web.Object{
 	{"field": "plan", "is": []string{"yearly"}}, {"joined": web.Object{"before_days": 30}},
 }}
 
-// saidByRule holds the OpenAPI refusals of a rule.
+// saidByRule holds the OpenAPI refusals for a rule.
 var saidByRule = []web.Refusal{
 	web.Refused("rule", "Not a valid rule; the field is the JSON path of the wrong condition, for example rule.all[0]"),
 }
@@ -109,7 +109,7 @@ func (r *Room) find(c *web.Call) error {
 // found returns the segment in the path, which find has read.
 func found(c *web.Call) *core.Segment { return c.Value(foundSegment{}).(*core.Segment) }
 
-// one returns an endpoint of the segment in the path.
+// one returns an endpoint for the segment in the path.
 func (r *Room) one(e web.Endpoint) web.Endpoint {
 	return e.Find(r.find).Missing(core.ErrSegmentNotFound)
 }
@@ -148,7 +148,7 @@ func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
 	return tagged(c, g, err)
 }
 
-// tagOf returns the ETag of a segment.
+// tagOf returns a segment's ETag.
 func tagOf(g *core.Segment) string { return `"` + strconv.FormatInt(g.Revision, 10) + `"` }
 
 // named reports whether an If-Match header contains the ETag of the segment's current revision.
@@ -228,8 +228,8 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 	return fields, nil
 }
 
-// imported adds fields that subscribers have but no list, for example because they come from an imported file. It
-// checks only the newest subscribers.
+// imported adds fields that subscribers have but no list has, for example from an imported file. It checks only the
+// newest subscribers.
 func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]segmentField, error) {
 	known, _, _, err := r.Store.FieldCoverage(c, lists)
 	for name := range known {
@@ -262,7 +262,7 @@ func setByTeam(fields []segmentField, lists int) {
 	}
 }
 
-// withField adds a field of a list to fields.
+// withField adds a list's field to fields.
 func withField(fields []segmentField, list string, f *core.Field) []segmentField {
 	at := slices.IndexFunc(fields, func(s segmentField) bool { return s.Name == f.Name && s.Type == f.Type })
 	if at < 0 {
