@@ -24,7 +24,7 @@ func (r *Room) Routes(t *web.Table) {
 	r.shareRoutes(t)
 }
 
-// devicesAPI serves /api/devices: a user's own devices. For a device of another user it responds with 404.
+// devicesAPI serves /api/devices: a user's own devices. For another user's device, it responds with 404.
 type devicesAPI struct{ store *store.Store }
 
 // deviceRoutes adds the routes for users' devices.

@@ -1,5 +1,5 @@
-// Package devices serves the devices of users, the agents that run them, and models: files that users store and
-// share. Objects of other users are reported as missing.
+// Package devices serves the devices of users, the agents that run them, and models: files that users store and share.
+// Other users' objects are reported as missing.
 //
 //	devices.go           Room: dependencies of the endpoints; devices
 //	agents.go            agents

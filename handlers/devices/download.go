@@ -8,9 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// download responds with the file of a model: in full, in ranges, or with no body if the caller already has it (RFC
-// 9110 sections 13 and 14). Browsers never show the file in the origin of the API: they save it, or open it in a
-// sandbox.
+// download responds with a model's file: in full, in ranges, or with no body if the caller already has it (RFC 9110
+// sections 13 and 14). Browsers never show the file in the API's origin: they save it or open it in a sandbox.
 func (a models) download(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {
@@ -27,7 +26,7 @@ func (a models) download(c *web.Call) error {
 	f := a.store.OpenFile(c, &m.Model)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", m.CreatedAt.Time(), f)
 	if err := f.Err(); err != nil {
-		c.Cut(fmt.Errorf("download: %w", err)) // the header is sent: only cutting the connection shows the error
+		c.Cut(fmt.Errorf("download: %w", err)) // the header is sent: only cutting the connection signals the error
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 // exist.
 type models struct{ store *store.Store }
 
-// ModelProfile is the public view of a model for everyone who may see it. It contains its owner's name, but never the
-// email address.
+// ModelProfile is the view of a model for everyone who may see it. It contains its owner's name, but never the email
+// address.
 type ModelProfile struct {
 	core.Model
 	Owner modelOwner `json:"owner" about:"Owner of the model, without the email address"`
@@ -253,7 +253,7 @@ type shareChange struct {
 	core.ShareInput
 }
 
-// find returns the 404 error of the model or of the share.
+// find returns the 404 error for the model or for the share.
 func (a shares) find(c *web.Call) error {
 	if err := a.owned(c); err != nil {
 		return err

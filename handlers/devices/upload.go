@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// uploadQuery holds the metadata of a file in the query. Parts of a multipart body take precedence.
+// uploadQuery holds a file's metadata in the query. Parts of a multipart body take precedence.
 type uploadQuery struct {
 	Name        string `query:"name"`
 	Description string `query:"description" about:"Description, at most 4,000 characters"`
@@ -109,7 +109,7 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	return up.Commit(c, m, web.Actor(c))
 }
 
-// filePart reads the file of a model. Its name and type are the defaults for the metadata.
+// filePart reads a model's file. Its name and type are the defaults for the metadata.
 func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart.Part) error {
 	return func(part *multipart.Part) error {
 		if meta.Name == "" {
@@ -135,7 +135,7 @@ func modelField(meta *core.ModelInput) func(name, text string) error {
 		case "content_type":
 			meta.ContentType = text
 		default:
-			// ignore other fields, such as the button of a form, unless the name looks like a typing error
+			// ignore other fields, such as a form's button, unless the name looks like a typo
 			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known,
 				name) != "" {
 				return core.JudgeKeys(known, []string{name})

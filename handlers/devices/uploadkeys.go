@@ -18,8 +18,8 @@ import (
 // breaks.
 type uploadKey struct{ user, key string }
 
-// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise it has waited since the time
-// since.
+// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise, it has been waiting since
+// the time in since.
 type keyedUpload struct {
 	up    *devices.Upload
 	since time.Time
@@ -66,7 +66,7 @@ var errUnderWay = &core.Error{
 	Message: "This upload is already in progress. Wait until it is finished.", RetryAfter: 2,
 }
 
-// find returns the upload that waits under a key. The caller must hold the lock.
+// find returns the waiting upload with a key. The caller must hold the lock.
 func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
 	maps.DeleteFunc(u.byKey, func(_ uploadKey, w keyedUpload) bool {
 		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes the chunks
@@ -84,8 +84,8 @@ var errOffset = &core.Error{
 	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
 }
 
-// goOn returns the upload that waits under the key, or fresh if there is none. When the request ends, the caller must
-// call ended.
+// goOn returns the waiting upload with the key, or fresh if there is none. When the request ends, the caller must call
+// ended.
 func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
