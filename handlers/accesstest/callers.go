@@ -22,10 +22,10 @@ func ScopeSets() []string {
 	}
 }
 
-// Callers returns all callers, once for each set of scopes: a user with each role in each tenant, an operator, a
-// publisher who uses a client of a tenant, and a user without a role who owns the same records as the first tenant's
-// owner. It also returns clients that act for themselves: one of each tenant, and one without a tenant. The last caller
-// is unknown.
+// Callers returns all callers, once for each set of scopes: a user with each role in each tenant, a server
+// administrator, a publisher who uses a tenant's client, and a user without a role who owns the same records as the
+// first tenant's owner. It also returns clients that act for themselves: one per tenant, and one without a tenant. The
+// last caller is unknown.
 func (w *World) Callers() (all []Caller) {
 	add := func(name string, c core.Caller) {
 		for _, scopes := range ScopeSets() {
@@ -58,7 +58,7 @@ func (w *World) Callers() (all []Caller) {
 	return append(all, Caller{Name: "nobody"})
 }
 
-// may reports whether the caller may do an action in a tenant. It interprets core.Permissions, as printed in
+// may reports whether the caller may perform an action in a tenant. It interprets core.Permissions, as printed in
 // docs/roles.md, independently of the handlers.
 func (c *Caller) may(a core.Action, tenant string) bool {
 	row := slices.IndexFunc(core.Permissions, func(p core.Permission) bool { return p.Action == a })

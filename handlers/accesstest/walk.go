@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Walk sends requests of each caller to each route that requires a token, with the records of each tenant and with
+// Walk sends requests from each caller to each route that requires a token, with the records of each tenant and with
 // unknown ids.
 type Walk struct {
 	testing.TB
@@ -30,7 +30,7 @@ type Walk struct {
 	answers    map[int]int
 }
 
-// operation is the description of a route in an API document.
+// operation is a route's description in an API document.
 type operation struct {
 	Parameters  []parameter
 	RequestBody struct {
@@ -44,14 +44,14 @@ type parameter struct {
 }
 
 // asks reports whether the operation has a query parameter with the given name. If required is true, the parameter must
-// be a required one.
+// be required.
 func (o *operation) asks(name string, required bool) bool {
 	return slices.ContainsFunc(o.Parameters, func(p parameter) bool {
 		return p.In == "query" && p.Name == name && (p.Required || !required)
 	})
 }
 
-// body returns the media type of the body, and a valid example with the ids of a tenant.
+// body returns the media type of the body, and a valid example with a tenant's ids.
 func (o *operation) body(t *Tenant) (mediaType, body string) {
 	for mediaType, content := range o.RequestBody.Content {
 		var example map[string]any
@@ -83,7 +83,7 @@ func (o *operation) names() bool {
 	return false
 }
 
-// Describe reads the input of the routes from the program's API documents.
+// Describe reads the routes' inputs from the program's API documents.
 func (w *Walk) Describe(documents ...[]byte) {
 	w.operations, w.answers = map[string]operation{}, map[int]int{}
 	for _, d := range documents {
@@ -131,7 +131,7 @@ type target struct {
 	record string  // path of the record's collection; empty: only the tenant is named
 }
 
-// targets returns the targets of a route. If a tenant has no record for an id in the path, it fails the test.
+// targets returns a route's targets. If a tenant has no record for an id in the path, it fails the test.
 func (w *Walk) targets(r *web.Route) (all []target) {
 	o := w.operation(r)
 	at := strings.LastIndex(r.Path, "/:")
@@ -191,7 +191,7 @@ func (w *Walk) path(c *Caller, g *target, gone bool) string {
 	return path
 }
 
-// prefixLen returns the length of the prefix of a pattern with as many parts as path.
+// prefixLen returns the length of a pattern's prefix with as many parts as path.
 func prefixLen(pattern, path string) int {
 	n := 0
 	for range strings.Count(path, "/") {
@@ -201,7 +201,7 @@ func prefixLen(pattern, path string) int {
 }
 
 // inOperation maps operations to the action that they require for the tenant in their parameters. It replaces the
-// action of the route.
+// route's action.
 var inOperation = map[string]core.Action{
 	"GET /api/newsletter/subscriptions":   core.ActionPeopleExport,
 	"GET /api/newsletter/preferences":     core.ActionPeopleRead,
@@ -256,7 +256,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	return []int{403}
 }
 
-// Refused sends all requests that a caller must not be permitted to make, with valid bodies, for several callers
+// Refused sends all requests that a caller must not be allowed to make, with valid bodies, for several callers
 // concurrently.
 func (w *Walk) Refused() {
 	targets := w.all()
@@ -340,7 +340,7 @@ func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []in
 	}
 }
 
-// leak returns text in a response that the caller must not see: a marker of a tenant in which the caller has no
+// leak returns text in a response that the caller must not see: the marker of a tenant in which the caller has no
 // permission, the address or id of a subscriber if the caller may see only masked ones, or any secret.
 func (w *Walk) leak(c *Caller, answer string) string {
 	for _, t := range w.Tenants {
@@ -364,7 +364,7 @@ func (w *Walk) leak(c *Caller, answer string) string {
 	return ""
 }
 
-// Whole requests every record as an operator, to check that all still exist.
+// Whole requests every record as a server administrator, to check that all still exist.
 func (w *Walk) Whole(operator *Caller) {
 	for _, r := range w.Routes {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.Path, "/:id") || r.Info().Action == "" {

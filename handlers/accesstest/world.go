@@ -44,7 +44,7 @@ type Record struct {
 	ID string
 	// Masked is the record's id for callers who may not read addresses; empty means the same id.
 	Masked string
-	Seen   core.Action // action whose permission is needed to see the record; empty means that only its owner may
+	Seen   core.Action // action that callers need permission for to see the record; empty: only its owner may
 	Make   func(s *storetest.Seeder) string
 }
 
@@ -179,7 +179,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 }
 
-// addSegments adds a segment, and the subscriber about whom its why route is asked.
+// addSegments adds a segment, and the subscriber for requests to its why route.
 func (t *Tenant) addSegments(add adds) {
 	add("/api/segments", core.ActionSegmentRead, func(s *storetest.Seeder) string {
 		g, err := core.NewSegment(t.ID, core.SegmentInput{
@@ -291,7 +291,7 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	})
 }
 
-// Own gives a user a device with its agent, a shared model, and a model that another user shares with this one.
+// Own gives a user a device with its agent, a shared model, and a model that another user shares with them.
 func Own(s *storetest.Seeder, u *core.User) {
 	a, err := core.NewAgent(u.ID, core.AgentInput{Name: new("Gateway"), Version: new("1")}, s.Time())
 	s.Must(err)
@@ -308,7 +308,7 @@ func Own(s *storetest.Seeder, u *core.User) {
 	share(&friend, u, "hinge")
 }
 
-// addOwned adds the records of a user.
+// addOwned adds a user's records.
 func (t *Tenant) addOwned(s *storetest.Seeder, hash string, add adds) {
 	u := s.NewUser("owner@"+core.Email(t.Marker)+".example", hash)
 	owner := core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}
