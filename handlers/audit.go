@@ -11,7 +11,7 @@ import (
 // audit serves /api/admin/audit.
 type audit struct{ store *store.Store }
 
-// auditFilter filters the entries of the audit log.
+// auditFilter filters audit log entries.
 type auditFilter struct {
 	TenantID string       `query:"tenant_id" about:"Only changes of this tenant; empty: your only tenant or, for server administrators, all tenants"`
 	Actor    string       `query:"actor" about:"Only changes by this actor, such as user:ID"`
@@ -38,8 +38,8 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	return rows, next, a.hideOutsiders(c, tenant, rows)
 }
 
-// hideOutsiders removes the names, addresses and clients of operators and of people of other tenants who changed a
-// record of the tenant, from the entries in rows.
+// hideOutsiders removes from rows the names, addresses and clients of server administrators and of other tenants'
+// people who changed a record of the tenant.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := web.Outsiders(c, tenant)
 	for i := range rows {

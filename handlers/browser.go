@@ -10,10 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// programPaths lists the paths for API clients. At these paths and below, browsers get pages only from the table.
+// programPaths lists the paths for API clients. At and below these paths, browsers get only pages in the table.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
-// readsPages reports whether the request comes from a browser and its path is for people.
+// readsPages reports whether the request comes from a browser and the path is for people.
 func readsPages(c *web.Call, path string) bool {
 	for _, p := range programPaths {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/' || rest[0] == '.' || rest[0] == '-') {
@@ -23,7 +23,7 @@ func readsPages(c *web.Call, path string) bool {
 	return web.PrefersHTML(c.Request.Header.Get("Accept"))
 }
 
-// dialectOf returns the dialect of errors at a path that is not in the table.
+// dialectOf returns the error dialect for a path that is not in the table.
 func dialectOf(c *web.Call, path string) web.Dialect {
 	if readsPages(c, path) {
 		return web.Page
@@ -46,7 +46,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		"Italic font of public archives")
 }
 
-// areas lists the paths with their own dialect of errors.
+// areas lists the paths with their own error dialect.
 var areas = []struct {
 	prefix  string
 	dialect web.Dialect
@@ -62,8 +62,8 @@ var areas = []struct {
 }
 
 // fallback responds to a browser at a path that is not in the table. The page has the style of the tenant with the
-// requested host. At the root, the page shows the tenant's lists. A host without a tenant redirects to the sign-in page
-// or the console.
+// requested host. At the root, it shows the tenant's lists. A host without a tenant redirects to the sign-in page or
+// the console.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
@@ -71,7 +71,7 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	return h.lostPage(c)
 }
 
-// errorPage renders the page of an error. If the status is 404, the page links to the start page.
+// errorPage renders an error page. If the status is 404, the page links to the start page.
 func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
 		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
@@ -96,8 +96,8 @@ type listLink struct {
 	Description []string
 }
 
-// rootPage shows the page of the tenant whose public_url has the requested host, with a link to the form of each active
-// list. If there is no such tenant, it redirects to the sign-in page or the console.
+// rootPage shows the page of the tenant whose public_url has the requested host, with a link to the signup form of each
+// active list. If there is no such tenant, it redirects to the sign-in page or the console.
 func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	lists, found, err := h.hostTenant(c)
 	if err != nil {

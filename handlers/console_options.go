@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// console returns the pages of the console. They are in a separate package and use the routes of this one.
+// console returns the pages of the console. They are in a separate package and use this package's routes.
 func (h *Handler) console(sends *campaigns.Room) *console.Console {
 	p := h.options.Auth
 	return console.New(console.Options{

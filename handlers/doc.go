@@ -11,7 +11,7 @@
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   names, descriptions and examples in the OpenAPI documents, and the page that shows them
 //
-// Its pages, whose layout and texts are in handlers/page:
+// It also contains these pages, whose layout and texts are in handlers/page:
 //
 //	browser.go           pages that browsers get instead of JSON; the root page; tenants' own hosts
 //	console_options.go   what the console needs; handlers/console has its pages, which call the routes of the API
@@ -41,8 +41,8 @@
 // CONTRIBUTING.md lists the steps under "A route". subscribe in handlers/members/newsletter.go is an example: a struct
 // for the input, a function that calls one operation, and a row with Named, Example and Refuses.
 //
-// Scenarios are in testdata/api; scenario_test.go describes their form. If an area needs its own steps ("! word …") or
-// setup, an init function in one of its test files adds them to steps and setups.
+// Scenarios are in testdata/api; scenario_test.go describes their format. If an area needs its own steps ("! word …")
+// or setup, an init function in one of its test files adds them to steps and setups.
 //
 // # Decisions
 //

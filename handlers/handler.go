@@ -36,11 +36,11 @@ type Options struct {
 	PublicURL      string               // public origin without a trailing slash
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
-	// ClientAddresses is the field of the same name in web.Options.
+	// ClientAddresses is as in web.Options.
 	ClientAddresses string
 	Auth            *auth.Provider   // nil: only the table can be read
 	ModelLimits     core.ModelLimits // limits for uploads of models; zero: the defaults
-	ImportBytes     int64            // maximum size of a file of subscribers; zero: the default
+	ImportBytes     int64            // maximum size of an import file; zero: the default
 	MediaLimits     core.MediaLimits // limits for images; zero: the defaults
 	// PictureMemory is the memory for decoding images, which workers share; nil: the handlers have their own.
 	PictureMemory *semaphore.Weighted
@@ -53,27 +53,27 @@ type Options struct {
 	Engage         func(core.Engagement)
 	DuplicateGuard time.Duration                    // time during which the same send job is refused; 0: never
 	Providers      map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
-	SNS            *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
+	SNS            *report.SNS                      // checks messages from Amazon SNS; nil: none is accepted
 	// looks up the TXT records of sender domains and DKIM keys; nil: no name server answers
 	LookupTXT auth.LookupTXT
 	DNS       tenants.DNSOptions
 	Relay     tenants.RelayOptions
 	Checks    *drafts.Checks // checks of campaigns; nil: only those based on LookupTXT
 	Videos    *drafts.Videos // nil: no thumbnails of videos are fetched
-	// seals unsubscribe tokens; nil: made with the key of the store, like Ident
+	// seals unsubscribe tokens; nil: created with the store's key, like Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // for Message-IDs
 	// SmallHeap keeps the heap small while a large body is in memory, until release is called. If it is nil, large
 	// bodies don't affect the heap settings.
 	SmallHeap func() (release func())
 
-	// Doctor returns errors and warnings about the server. If dns is true, they include those about its DNS records. If
-	// Doctor is nil, there are no findings.
+	// Doctor returns errors and warnings about the server. If dns is true, they include findings about its DNS records.
+	// If Doctor is nil, there are no findings.
 	Doctor func(ctx context.Context, dns bool) []core.Finding
 
 	Versions Versions
 
-	// Snapshot returns the state of the copy of the database; nil: there is no copy
+	// Snapshot returns the state of the database's copy; nil: there is no copy
 	Snapshot func() SnapshotState
 
 	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
@@ -84,7 +84,7 @@ type Options struct {
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
 
-// Handler serves every endpoint and page of the server.
+// Handler serves all endpoints and pages of the server.
 type Handler struct {
 	*web.Handler
 	options        Options
@@ -104,7 +104,7 @@ type Handler struct {
 	operationCache sync.Map // for the page /openapi: the operations of each document, []referenceOperation
 }
 
-// New returns the handler of all routes. It returns an error if the table is invalid.
+// New returns the handler for all routes. It returns an error if the table is invalid.
 func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -181,7 +181,7 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Drain makes the health check respond with 503 from now on, because the server is about to stop.
+// Drain makes the health check respond with 503, because the server is about to stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
 const forgotPerAddress = 60 // password reset requests per hour and address

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// healthReply is the response of the health check. Error and RequestID are set if a part fails.
+// healthReply is the health check's response. Error and RequestID are set if a part fails.
 type healthReply struct {
 	Status       string   `json:"status" about:"ok, degraded (see degraded), unavailable or draining"`
 	Database     string   `json:"database" about:"ok, or what is wrong with the database"`
@@ -35,7 +35,7 @@ const (
 // respond and to send, because no other machine could take over.
 const replicaBroken = "replica_broken"
 
-// diskReserve means that only the reserve is left of the disk's free space.
+// diskReserve means that only the reserve of disk space is left.
 const diskReserve = "disk_reserve"
 
 // operationRoutes adds the routes for server administrators.

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// apiVersion is the version of the three APIs.
+// apiVersion is the version of all three APIs.
 const apiVersion = "0.1.0"
 
 // api holds the content of the OpenAPI documents that does not come from the table.

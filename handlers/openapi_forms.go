@@ -22,15 +22,15 @@ const (
 // languages lists the supported languages; empty: the default, or English.
 var languages = append([]string{""}, core.Languages...)
 
-// inputForms holds the patterns and enumerations to which the struct tags like and each refer. The rules themselves are
+// inputForms holds the patterns and enumerations that the struct tags like and each refer to. The rules themselves are
 // in core. TestDocumentedLimits checks that the documents agree with them.
 var inputForms = map[string]web.Object{
-	// A text of one line, a nonempty text of one line, and a text of several lines.
+	// One line of text, one nonempty line, and text with several lines.
 	"line": {"pattern": "^" + noControls + "$"},
 	"name": {"minLength": 1, "pattern": "^" + noControls + visible + noControls + "$"},
 	"text": {"pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 
-	// An email address, or empty. A union of the two would make generators create a separate type.
+	// An email address, or empty. For a union of the two, generators would create a separate type.
 	"address": {
 		"maxLength": 254,
 		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
@@ -42,7 +42,7 @@ var inputForms = map[string]web.Object{
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
 	"tenant":   {"description": "ID of the tenant; required unless you have a role in only one"},
-	"uuid":     {"format": "uuid"}, // in the form of ids from other services
+	"uuid":     {"format": "uuid"}, // in the format of ids from other services
 	"segment": {
 		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",
 		"description": "Send only to subscribers in this segment; empty: to all",
@@ -109,7 +109,7 @@ var inputForms = map[string]web.Object{
 	"upload_key":      {"pattern": "^[A-Za-z0-9_-]*$"},
 }
 
-// maxWhole is the largest number up to which JavaScript represents all whole numbers exactly.
+// maxWhole is the largest number below which JavaScript represents all integers exactly.
 const maxWhole = 1<<53 - 1
 
 // limitsOf holds the limits that tags can't express: which properties of an object depend on each other (key ""), and

@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// referenceDocument is an OpenAPI document in the form that the page needs.
+// referenceDocument is an OpenAPI document with the data that the page needs.
 type referenceDocument struct {
 	Title, Words, Path string
 	Operations         []referenceOperation
@@ -56,7 +56,7 @@ type referenceQuery struct {
 	Q string `query:"q" about:"Words to search for in the operations"`
 }
 
-// Limits on a search in the page.
+// Limits for searches on the page.
 const (
 	maxSearch  = 100 // bytes of the search text
 	shownWhole = 20  // operations shown in full; if more are found, the page lists them with links
@@ -70,8 +70,8 @@ type referenceData struct {
 	Listed, Shown bool
 }
 
-// openAPIFiles holds the documents and the page in the form in which they are sent. Each is generated for the first
-// request and cached, so that further requests, which need no sign-in, cost only the sending.
+// openAPIFiles holds the documents and the page as they are sent. Each is generated on the first request and cached, so
+// that further requests, which need no sign-in, only send it.
 type openAPIFiles struct {
 	documents map[string]*web.File // by name
 	page      func() (*web.File, error)
@@ -97,7 +97,7 @@ func (h *Handler) newOpenAPIFiles() openAPIFiles {
 const openAPICache = "max-age=300"
 
 // reference shows the page with every operation, or with those that contain all words of a search. The page is for
-// people. Programs read the documents from which it is made.
+// people. Programs read the documents that it is generated from.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	page.StyleOf(c).Lang = core.Languages[0] // the page has only one language, whatever the browser prefers
 	q := web.Truncate(in.Q, maxSearch)
@@ -151,7 +151,7 @@ func (o *referenceOperation) holds(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.searched, w) })
 }
 
-// write renders Row and Whole in advance, so that requests need not.
+// write renders Row and Whole in advance, so that requests don't have to.
 func (o *referenceOperation) write() error {
 	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
 		var b strings.Builder
@@ -221,7 +221,7 @@ type openAPIDocument struct {
 	} `json:"components"`
 }
 
-// operations returns the operations of a document, sorted by path. It reads the document only once.
+// operations returns a document's operations, sorted by path. It reads the document only once.
 func (h *Handler) operations(d web.Document) (all []referenceOperation, err error) {
 	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil
@@ -311,7 +311,7 @@ func (d *openAPIDocument) answer(status string, a openAPIAnswer) referenceAnswer
 	return out
 }
 
-// typeOf describes the type of a schema in words.
+// typeOf describes a schema's type in words.
 func (d *openAPIDocument) typeOf(s *openAPISchema) string {
 	if s == nil {
 		return "any"

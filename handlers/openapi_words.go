@@ -2,7 +2,7 @@ package handlers
 
 import "newsletterd/handlers/web"
 
-// tagWords holds the descriptions of groups of operations.
+// tagWords holds descriptions of operation groups.
 var tagWords = map[string]string{
 	"admin":         "Tenants, newsletter lists, their subscribers, suppressions, templates, and OAuth clients.",
 	"auth":          "Accounts and passwords.",
@@ -25,7 +25,7 @@ var tagWords = map[string]string{
 // textParameters lists the path parameters that are not UUIDs, in paths whose operations have no input type.
 var textParameters = []string{"provider", "list", "issue", "digits", "name"}
 
-// pathWords holds the descriptions of path parameters by name.
+// pathWords holds descriptions of path parameters by name.
 var pathWords = map[string]string{
 	"digits":     "First 32 hex digits of the SHA-256 of the file",
 	"file":       "Token of the email, followed by .gif",
@@ -44,7 +44,7 @@ var pathWords = map[string]string{
 	"version":    "Number of the version, from 1",
 }
 
-// recordWords holds the kinds of records by the segment of their paths, where these are not the same words.
+// recordWords holds the kinds of records by path segment, where the two differ.
 var recordWords = map[string]string{
 	"dkim-keys": "DKIM key", "l": "newsletter list", "media": "media file", "oauth-clients": "OAuth client",
 	"outbox": "event", "syncs": "full sync", "team": "user", "tokens": "access token",
@@ -99,7 +99,7 @@ var sampleNumbers = map[string]int{
 	"expires_in": 900, "recipients": 2, "sent": 2, "size": 1048576, "batch_no": 1, "batch_total": 1,
 }
 
-// fieldWords holds the descriptions of fields by name.
+// fieldWords holds descriptions of fields by name.
 var fieldWords = map[string]string{
 	"id":                    "ID of the record",
 	"tenant_id":             "ID of the tenant",

@@ -14,13 +14,13 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// table returns all endpoints of the program, one row each:
+// table returns all endpoints, one row each:
 //
 //	method, path, who may call, form of errors, typed function, summary
 //
-// For operations of the API, the name, an example of the body, and refusals that the schemas don't express follow. The
-// same rows feed the router, the OpenAPI documents, `newsletterd routes`, the metrics labels and the tests. The rows of
-// each area are in the area's own file, above the functions that they call.
+// For API operations, a row continues with the name, an example of the body, and refusals that the schemas don't
+// express. The same rows feed the router, the OpenAPI documents, `newsletterd routes`, the metrics labels and the
+// tests. The rows of each area are in the area's own file, above the functions that they call.
 func (h *Handler) table() []*web.Route {
 	var t web.Table
 	o := &h.options

@@ -10,14 +10,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SnapshotState describes the copy of the database. Other programs can copy this file at any time.
+// SnapshotState describes the database's copy, a file that other programs can copy at any time.
 type SnapshotState struct {
 	Path  string       `json:"path,omitempty" about:"Path of the copy on the server; absent: no copy is made"`
 	At    core.Instant `json:"at" is:"nullable" about:"Time of the last copy; null: none yet"`
 	Bytes int64        `json:"bytes"`
 }
 
-// ReplicaState is the state of the database's replica, which is outside this machine.
+// ReplicaState is the state of the database's replica, which is not on this machine.
 type ReplicaState struct {
 	Generation uint64      `json:"generation" about:"Increases each time another machine takes over"`
 	TXID       uint64      `json:"txid" about:"Last transaction up to which the replica is complete"`
@@ -71,7 +71,7 @@ func (h *Handler) system() system {
 	return system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
 }
 
-// doctorQuery selects checks in addition to those of the machine.
+// doctorQuery selects checks in addition to those on the machine.
 type doctorQuery struct {
 	DNS bool `query:"dns" about:"Also run the checks that ask DNS and other servers"`
 }
@@ -103,7 +103,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	}
 	s.Database, s.Versions = a.store.Path(), a.versions
 	s.Overview, err = a.store.Overview(c)
-	s.DaemonRuns = true // this daemon runs, because it responds; the store checks for another process
+	s.DaemonRuns = true // this daemon runs, since it responds; the store looks for another process
 	if s.Jobs == nil {
 		s.Jobs = []people.JobState{}
 	}
