@@ -136,7 +136,7 @@ type PersonAnswer struct {
 	At         Instant `db:"at" json:"at"`
 }
 
-// PersonMailing is the outcome of one job's email to the person.
+// PersonMailing is the outcome of one job's email to a person.
 type PersonMailing struct {
 	JobNo      int64           `db:"job_no" json:"-"`
 	Seq        int64           `db:"seq" json:"-"`

@@ -98,7 +98,7 @@ func (r *relayState) wake() {
 	r.mu.Unlock()
 }
 
-// worked records that the relay accepted or judged a message, and reports whether it was down before.
+// worked records that the relay accepted or rejected a message. It reports whether the relay had been down.
 func (r *relayState) worked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

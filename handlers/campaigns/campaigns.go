@@ -79,7 +79,7 @@ func (in *newCampaign) CheckInput() error {
 	return validIdempotencyKey(in.Key)
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys implements the web package's keyJudge interface.
 func (in *newCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }

@@ -109,7 +109,7 @@ type checks struct {
 	Errors, Warnings int
 }
 
-// check makes the API check a campaign.
+// check runs the API's checks on a campaign.
 func (p *Page) check(of *campaignPage) (checks, error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`

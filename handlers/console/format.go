@@ -81,7 +81,7 @@ func (p *Page) Percent(part, whole int64) string {
 	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + formats[p.Lang].percent
 }
 
-// Date formats the date of an instant in the page's time zone, or as "–" if it is 0.
+// Date formats an instant as a date in the page's time zone. It returns "–" for 0.
 func (p *Page) Date(at core.Instant) string {
 	if at == 0 {
 		return "–"

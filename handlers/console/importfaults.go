@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// lineFault is a line in a file with an error.
+// lineFault is an error in one line of a file.
 type lineFault struct {
 	Line  int64  `json:"line"`
 	File  string `json:"file"` // in an archive; empty if there is only one

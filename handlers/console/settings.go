@@ -200,7 +200,7 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings"), "saved")
 }
 
-// settingsMails shows and saves the texts of emails to subscribers for lists without custom texts.
+// settingsMails shows and saves the default texts of emails to subscribers. Lists without custom texts use them.
 func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 	w := p.wordingsOfTenant()
 	if name := p.mailPreviewed(); name != "" {

@@ -93,7 +93,7 @@ var (
 	unsubscribed = core.ProviderEvent{Type: unsubscribeMark}
 )
 
-// unsubscribeMark is the type of an unsubscribe event, because core has none.
+// unsubscribeMark is the type of an unsubscribe event. core has no constant for it.
 const unsubscribeMark = "unsubscribe"
 
 // reportOf returns a report with an outcome. If the outcome is empty, ok is false.

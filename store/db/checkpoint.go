@@ -350,7 +350,7 @@ func (w *writer) transactMarks(marks func() error) error {
 	return nil
 }
 
-// WalSize returns the size of a file's -wal in bytes, or 0 if there is none.
+// WalSize returns the size of a database's -wal file in bytes, or 0 if there is none.
 func WalSize(path string) int64 {
 	fi, err := os.Stat(path + "-wal")
 	if err != nil {

@@ -38,7 +38,7 @@ type pageArena struct {
 
 var arena pageArena
 
-// useArena installs the arena in front of SQLite's allocator, and connMutexes. It must run before any other use of
+// useArena installs connMutexes, and puts the arena in front of SQLite's allocator. It must run before any other use of
 // SQLite.
 var useArena = sync.OnceValue(func() error {
 	mem, err := syscall.Mmap(-1, 0, arenaBytes, syscall.PROT_READ|syscall.PROT_WRITE,

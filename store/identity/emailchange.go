@@ -24,7 +24,7 @@ const (
 	changesPerEmail = 3
 )
 
-// EmailChange is a user's pending request for another address.
+// EmailChange is a user's pending request to change their email address.
 type EmailChange struct {
 	Email     core.Email   `db:"email"`
 	ExpiresAt core.Instant `db:"expires_at"`
