@@ -127,7 +127,7 @@ func (c *Reader) isFree(key string, names []string) bool {
 	return !slices.Contains(names, key) && !slices.Contains(c.keys, string(appendJSONString(nil, key))+":")
 }
 
-// appendNames appends the names in the column fullName, unless another column becomes the same preference.
+// appendNames appends the names in the column fullName, unless another column has the same preference in this record.
 func (c *Reader) appendNames(b []byte, record []string) []byte {
 	if c.fullName < 0 {
 		return b
@@ -135,7 +135,8 @@ func (c *Reader) appendNames(b []byte, record []string) []byte {
 	first, last := core.SplitName(plainCell(cleanCell(record[c.fullName])))
 	for _, name := range [][2]string{{"first_name", first}, {"last_name", last}} {
 		key := string(appendJSONString(nil, name[0])) + ":"
-		if name[1] == "" || !core.CleanText(name[1]) || slices.Contains(c.keys, key) {
+		own := slices.Index(c.keys, key)
+		if name[1] == "" || !core.CleanText(name[1]) || own >= 0 && strings.Trim(record[own], unseen) != "" {
 			continue
 		}
 		if len(b) > 1 {

@@ -188,6 +188,7 @@ func TestWholeNames(t *testing.T) {
 		"email;Name\na@x.test;Ann":                      `{"first_name":"Ann"}`,
 		"email;Name\na@x.test;":                         "",
 		"email;first_name;Name\na@x.test;Anne;Ann Gray": `{"first_name":"Anne","last_name":"Gray"}`,
+		"email;first_name;Name\na@x.test;;Ann Gray":     `{"first_name":"Ann","last_name":"Gray"}`,
 	} {
 		if got := read(text, whole); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
