@@ -97,7 +97,8 @@ func TestConsoleImportCancels(t *testing.T) {
 				e.runImports()
 			}
 		}
-		e.shows(at, http.StatusOK, "Cancel this import?", `data-confirm-no="Keep importing"`, `data-poll="2"`, "-Delete file")
+		e.shows(at, http.StatusOK, "Cancel this import?", `data-confirm-no="Keep importing"`, `data-poll="2"`,
+			"-Delete file")
 	})
 }
 

@@ -243,7 +243,8 @@ func TestConsoleClients(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "clients")
 		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}, "redirect_uris": {"ftp://x"}},
-			http.StatusBadRequest, `value="Shop"`, `href="/openapi"`, "/api/oauth/token -u CLIENT_ID:SECRET", `name="scope.newsletter:send" value="1" checked`, `aria-invalid="true"`)
+			http.StatusBadRequest, `value="Shop"`, `href="/openapi"`, "/api/oauth/token -u CLIENT_ID:SECRET",
+			`name="scope.newsletter:send" value="1" checked`, `aria-invalid="true"`)
 		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}}, http.StatusCreated, `id="secret"`,
 			":SECRET -d grant_type=client_credentials")
 		found, err := e.store.Clients(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})

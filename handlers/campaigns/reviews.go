@@ -312,7 +312,8 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
 	said := page.Note{
-		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID, LinkText: w.ReviewBack,
+		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID,
+		LinkText: w.ReviewBack,
 		Quiet: true,
 	}
 	if in.Action == "approve" && caller.May(core.ActionCampaignSend, of.TenantID) {

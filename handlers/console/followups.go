@@ -60,7 +60,9 @@ func (p *Page) lookAtFollowed(d *sendData) error {
 	}
 	text, err := p.followFault(f)
 	if text != "" {
-		d.Faults = append(d.Faults, matter{Text: text, Bad: true, Mend: Link{p.T("View report"), p.Path("campaigns", f.Of)}})
+		d.Faults = append(d.Faults, matter{
+			Text: text, Bad: true, Mend: Link{p.T("View report"), p.Path("campaigns", f.Of)},
+		})
 	}
 	return err
 }

@@ -332,7 +332,8 @@ func (p *Page) runImport(d *importData) error {
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Choose whether these people gave their consent.")
 	}
-	if from, sent := p.Form["source"]; sent && strings.TrimSpace(from) == "" && p.Form["agreed"] == core.SubscriptionActive {
+	from, sent := p.Form["source"]
+	if sent && strings.TrimSpace(from) == "" && p.Form["agreed"] == core.SubscriptionActive {
 		return core.Invalidf("source", "Enter where you got the consent, so that you can prove it later.")
 	}
 	mapping, open := core.ColumnMapping{}, false

@@ -73,8 +73,8 @@ func noticeWithLogo(lang string) Data {
 
 var wordOf = regexp.MustCompile(`[\p{L}\p{N}@./:?=_-]*[\p{L}\p{N}]`)
 
-// TestURLBelowButton checks that the URL below a button isn't introduced as the first way to act, and that the text part
-// without a button keeps its introduction.
+// TestURLBelowButton checks that the URL below a button isn't introduced as the first way to act, and that the text
+// part without a button keeps its introduction.
 func TestURLBelowButton(t *testing.T) {
 	t.Parallel()
 	for _, lang := range core.Languages {

@@ -368,8 +368,8 @@ func TestOperationsJoinABulkOne(t *testing.T) {
 	}
 }
 
-// TestOperationsJoinBeforeTheLateOne checks that an operation that arrives during a bulk operation joins its commit even
-// if the commit has a late operation, which still comes last.
+// TestOperationsJoinBeforeTheLateOne checks that an operation that arrives during a bulk operation joins its commit
+// even if the commit has a late operation, which still comes last.
 func TestOperationsJoinBeforeTheLateOne(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	before := s.Stats().Batches

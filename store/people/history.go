@@ -39,7 +39,8 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 		coalesce(r.state, 0) AS state, coalesce(r.tries, 0) AS tries, coalesce(r.finished_at, 0) AS finished_at,
 		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks, iif(j.status = 'running', coalesce(r.due_at,
 		0), 0) AS due_at
-	FROM (SELECT j.no, j.id, j.tenant_id, j.transport, j.window_end, j.status, next.list_id, j.copy_id, next.subscriber_id,
+	FROM (SELECT j.no, j.id, j.tenant_id, j.transport, j.window_end, j.status, next.list_id, j.copy_id,
+			next.subscriber_id,
 			iif(further, (SELECT after_seq + 1 FROM further_list INDEXED BY further_list_list WHERE job_no = j.no
 				AND list_id = next.list_id), 1) AS low,
 			iif(further, coalesce((SELECT n.after_seq FROM further_list AS f INDEXED BY further_list_list CROSS

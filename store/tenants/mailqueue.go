@@ -145,8 +145,8 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// MailOwners returns the tenants that have their own relays and due emails. If no tenant has relays, it reads no emails.
-// The only error is core.ErrStorage.
+// MailOwners returns the tenants that have their own relays and due emails. If no tenant has relays, it reads no
+// emails. The only error is core.ErrStorage.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.All(ctx, &ids, "SELECT DISTINCT "+mailSender+" FROM ("+withRelays+` LIMIT 1) CROSS JOIN mail
 		INDEXED BY mail_due WHERE state = `+SQLMailQueued+` AND due_at <= ? AND `+mailSender+` IN (`+withRelays+`)`,

@@ -250,7 +250,8 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 // beyond returns how many pixels any element extends beyond the page or its card, after a new layout. Toolbars and tabs
 // are excluded because they scroll sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
-	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *, .tabs *)")].map(
+	document.documentElement.scrollWidth - innerWidth,
+	...[...document.querySelectorAll("main *:not([role=toolbar] *, .tabs *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
 
 // fits waits up to five seconds until beyond is at most 0, because scripts that follow a change of width can take more
