@@ -314,7 +314,7 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	said := page.Note{
 		Lines: []string{done}, Link: page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID,
 		LinkText: w.ReviewBack,
-		Quiet: true,
+		Quiet:    true,
 	}
 	if in.Action == "approve" && caller.May(core.ActionCampaignSend, of.TenantID) {
 		said.Link, said.LinkText, said.Quiet = said.Link+"/send", w.ReviewToSend, false
