@@ -79,7 +79,7 @@ type HistoryEntry struct {
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
 	Transport  string  `db:"transport"`  // of the job
-	DueAt      Instant `db:"due_at"`     // next attempt; 0: none, or the job isn't running
+	DueAt      Instant `db:"due_at"`     // next attempt; 0: none, or the job is paused or has ended
 	WindowEnd  Instant `db:"window_end"` // of the job
 
 	Engagements []PersonOpening `db:"-"`

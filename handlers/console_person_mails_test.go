@@ -61,5 +61,8 @@ func TestConsolePersonsRetriedEmail(t *testing.T) {
 			"ask the person for another address.", `<td class="number soft">next attempt today, 01:05</td>`)
 		e.shows("/people/"+rows[1].SubscriberID, http.StatusOK, "newsletterd retries until tomorrow, 23:20.",
 			"-the person for another")
+		_, err = e.store.PauseSendJobBy(t.Context(), j.ID, "test", e.seed.Time())
+		e.must(err)
+		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK, "The mailbox is full.", "-retries until", "-next attempt")
 	})
 }

@@ -37,9 +37,9 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	ORDER BY 1 DESC)
 	SELECT j.no, j.id, j.tenant_id, j.list_id, j.transport, j.window_end, c.name, c.subject, coalesce(r.seq, 0) AS seq,
 		coalesce(r.state, 0) AS state, coalesce(r.tries, 0) AS tries, coalesce(r.finished_at, 0) AS finished_at,
-		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks, iif(j.status = 'running', coalesce(r.due_at,
-		0), 0) AS due_at
-	FROM (SELECT j.no, j.id, j.tenant_id, j.transport, j.window_end, j.status, next.list_id, j.copy_id,
+		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks, iif(j.status = 'running' AND
+		j.paused_at = 0, coalesce(r.due_at, 0), 0) AS due_at
+	FROM (SELECT j.no, j.id, j.tenant_id, j.transport, j.window_end, j.status, j.paused_at, next.list_id, j.copy_id,
 			next.subscriber_id,
 			iif(further, (SELECT after_seq + 1 FROM further_list INDEXED BY further_list_list WHERE job_no = j.no
 				AND list_id = next.list_id), 1) AS low,
