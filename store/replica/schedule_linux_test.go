@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -399,10 +398,7 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 // survivor restores the database from the storage and returns the problems found.
 func survivor(t *testing.T, s *objectstest.Server, h *history) (faults []string) {
 	path := filepath.Join(t.TempDir(), "survivor.db")
-	m, err := start(t.Context(), s.URL(), path, scheduleTTL)
-	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // slow computer; a machine would restart
-		m, err = start(t.Context(), s.URL(), path, scheduleTTL)
-	}
+	m, err := startAgain(t.Context(), s.URL(), path, scheduleTTL)
 	if err != nil {
 		return []string{fmt.Sprint("the survivor does not start: ", err)}
 	}
