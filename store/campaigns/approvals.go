@@ -16,7 +16,7 @@ import (
 // design is a template or theme used to compile a campaign.
 type design struct {
 	ID string `db:"id"         json:"id"`
-	// newest audit entry at the time of its approval by a person who had not changed it
+	// newest audit entry when a person who had not changed the design last approved it
 	AuditSeen int64 `db:"audit_seen" json:"seen"`
 }
 
@@ -43,7 +43,7 @@ func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return append(all, theme...), err
 }
 
-// ofWhich selects the actors of audit entries and the API clients that they acted through.
+// ofWhich ends a query for the actors of audit entries and the API clients that they acted through.
 const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FROM made WHERE client_id <> ''"
 
 const (
@@ -62,7 +62,7 @@ const (
 
 // designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. If the
 // tenant doesn't require a second person, it returns no one. A change counts until another person approves a campaign
-// with it. It also returns the actors who renamed an attachment or changed a segment's rule since the campaign was
+// that uses it. It also returns the actors who renamed an attachment or changed a segment's rule since the campaign was
 // created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
@@ -88,7 +88,7 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		err = changersOf(q, in, &all)
 	}
-	// The built-in default, which has no record to check, replaces a deleted template of this name.
+	// If the tenant's default template was deleted, the built-in one applies. It has no record to check.
 	if err == nil && f.Content.Layout == core.DefaultTemplate {
 		var gone []string
 		err = q.All(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
@@ -109,7 +109,7 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns records that the users in by have approved a campaign's templates and theme as of an audit entry.
+// vouchForDesigns records that the given users have approved a campaign's templates and theme as of an audit entry.
 // People who made changes before that entry no longer count as writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
@@ -158,8 +158,8 @@ const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha
 	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
 
-// cover reads the files and rules that an approval covers in addition to the compiled and frozen content. An image's
-// address contains digits of its hash, so the image can be deleted but never change.
+// cover sets the parts of c that an approval covers in addition to the compiled and frozen content: files and rules. An
+// image's address contains digits of its hash, so the image can be deleted but never change.
 func cover(q db.Querier, c *core.Covered) (err error) {
 	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
 	if c.Rule, err = ruleText(q, c.Copy.TenantID, &c.Fields.Narrowing); err != nil {
@@ -199,8 +199,8 @@ func cover(q db.Querier, c *core.Covered) (err error) {
 	return nil
 }
 
-// ContentChanges returns the last change to each of the given parts of an approval's content, with the names of the
-// person and the record. Its only error is core.ErrStorage.
+// ContentChanges returns the last change to each of the given parts of a campaign's content, with the names of the
+// person and the changed record. Its only error is core.ErrStorage.
 func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.CampaignFields, parts []string) (
 	changes []core.ContentChange, err error,
 ) {

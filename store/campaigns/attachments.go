@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// attachedFile is a file that is attached to an email.
+// attachedFile is a stored file with the name that it has as an attachment.
 type attachedFile struct {
 	core.MediaFile
 	Name string `db:"name"`

@@ -17,14 +17,14 @@ type candidate struct {
 	EmailKey string `db:"email_key"`
 }
 
-// rangeOfList selects the subscribers that recipientsOfList turns into recipients.
+// rangeOfList is the rest of a query for the subscribers in a range of ids who may be emailed.
 const rangeOfList = ` FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
 
 // candidatesOfList selects the ids and addresses of the subscribers in rangeOfList. Parameters 4 and 5 are unused.
 var candidatesOfList = Lines("SELECT concat(s.id, char(31), s.email_key) AS line" + rangeOfList)
 
-// candidatesBetween returns a list's subscribers who may be emailed and whose ids are after the id after, up to upper.
+// candidatesBetween returns a list's subscribers who may be emailed, with ids greater than after and at most upper.
 func candidatesBetween(q db.Querier, tenantID, list, after, upper string) (found []candidate, err error) {
 	var text string
 	err = q.Get(&text, candidatesOfList, list, after, upper, nil, nil, tenantID)
@@ -60,10 +60,11 @@ const (
 // a step checks.
 const fewestExpanded = 10
 
-// nextStep selects the last id of the next step through a list's subscribers.
+// nextStep selects the id at which the next step through a list's subscribers ends.
 const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
 
-// stepOf returns how many subscribers of the list at place one step checks, up to most.
+// stepOf returns the number of subscribers that one step checks in the list at index place, which is at most the
+// parameter most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
 	if n.Segmented() { // notJudged searches the earlier lists again; the rule was evaluated before
@@ -72,9 +73,9 @@ func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	return max(min(most, fewestExpanded), most/int64(1+searches))
 }
 
-// expandLists is expand for a job with several lists, exclusions or a segment. ahead holds the subscribers who match. A
-// recipient reached through an earlier list is not added again. The recipient rows show who was reached, because they
-// are written together with the position.
+// expandLists is like expand, for a job with several lists, exclusions or a segment. ahead holds the subscribers who
+// match. A recipient reached through an earlier list is not added again. The recipient rows show who was reached,
+// because they are written together with the position.
 func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead lookahead) (more bool,
 	err error,
 ) {
@@ -122,8 +123,8 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahe
 		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, excluded, j.No)
 }
 
-// newOnList returns the candidates in a range of the list at place, except those who were already reached or are
-// excluded. It also returns the number of each.
+// newOnList returns the candidates in a range of the list at index place. It leaves out subscribers who were already
+// reached or are excluded, and returns the number of each.
 func newOnList(tx *db.Tx, j *core.SendJob, n *core.Narrowing, parts []jobPart, place int, after, upper string,
 	ahead judged,
 ) (found []candidate, duplicates, excluded int, err error) {
@@ -203,7 +204,7 @@ var (
 		core.MarkMachineClicked)
 )
 
-// following drops the candidates that a follow-up campaign does not go to.
+// following drops the candidates that a follow-up campaign is not sent to.
 func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
 	if f == nil || len(found) == 0 {
 		return found, nil
@@ -310,7 +311,7 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	return nil
 }
 
-// sentPart is a list that a job has reached.
+// sentPart identifies the recipients whom a job reached through one list.
 type sentPart struct {
 	jobPart
 	jobNo     int64
@@ -366,7 +367,7 @@ func dropped[T any](all []T, places []int) []T {
 	return left
 }
 
-// idsOn returns the ids that the candidates' addresses have on a list, as a JSON array.
+// idsOn returns a JSON array of the subscriber ids that the candidates' addresses have on a list.
 func idsOn(s *db.DB, found []candidate, list string) string {
 	ids := make([]string, len(found))
 	of := s.SubscriptionIDs(list)

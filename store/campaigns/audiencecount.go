@@ -28,11 +28,11 @@ const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND stat
 // takes seconds.
 const CountedOneByOne = 20_000
 
-// CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions,
-// it uses the stored counts of the list, which may include blocked subscribers who have unsubscribed. When the budget
-// is used up, it stops and sets AtLeast. A budget of 0 means no limit. With core.AudienceEstimate, it estimates the
-// audience of long lists. If a segment can't be evaluated, it returns a core.Undecided error, otherwise only
-// core.ErrStorage.
+// CountAudience counts the recipients that a tenant's campaign would currently have. For a long list without
+// exclusions, it uses the stored counts of the list, which may include blocked subscribers who have unsubscribed. When
+// the budget is used up, it stops and sets AtLeast. A budget of 0 means no limit. With core.AudienceEstimate, it
+// estimates the audience of long lists. If a segment can't be evaluated, it returns a core.Undecided error. Its only
+// other error is core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,
 ) {
@@ -150,15 +150,15 @@ func countStep(
 	return rows[len(rows)-1].ID, len(rows) == step, nil
 }
 
-// addCounts adds the stored counts of a list to a.
+// addCounts adds a list's stored counts to the audience a.
 func addCounts(a *core.Audience, of core.ListCounts) {
 	a.Bounced, a.Complaint, a.Suppressed = a.Bounced+of.Bounced, a.Complaint+of.Complaint, a.Suppressed+of.Suppressed
 	a.Recipients += of.Mailable
 	a.Active += of.Bounced + of.Complaint + of.Suppressed + of.Mailable
 }
 
-// estimateAudience estimates the audience of long lists from the sample that counts of segments use, or from as much of
-// it as the budget permits. If the lists are short enough to be counted, ok is false.
+// estimateAudience estimates the audience of long lists. It reads the sample that is also used to count segments, or as
+// much of it as the budget permits. If the lists are short enough to be counted, ok is false.
 func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID string, f *core.CampaignFields,
 	match *RuleMatch, counts map[string]core.ListCounts, budget time.Duration,
 ) (_ core.Audience, ok bool, err error) {

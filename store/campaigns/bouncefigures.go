@@ -9,8 +9,8 @@ import (
 
 const (
 	bouncedColumns = "SELECT r.email_key, r.reason FROM "
-	// refusedByWord and refusedForNow select recipients of the last job of a campaign. They leave out recipients of
-	// earlier jobs, because these were retried.
+	// refusedByWord and refusedForNow select the recipients of a campaign's last job whose emails were rejected or
+	// deferred. Earlier jobs are left out, because the last job retried their recipients.
 	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq " +
 		"WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = " + sqlRecipientFailed + " ORDER BY w.seq LIMIT +?3"

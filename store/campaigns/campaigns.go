@@ -64,7 +64,7 @@ func noCampaign(err error) error {
 }
 
 // Campaigns returns a page of campaigns, newest first. page.After is the number of the last campaign on the previous
-// page, as text. If it is not a number, Campaigns returns core.ErrInvalidCursor.
+// page, in decimal. If it is not a number, Campaigns returns core.ErrInvalidCursor.
 func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page) (cs []core.Campaign, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
@@ -135,8 +135,8 @@ func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.Ca
 	return c, err
 }
 
-// madeBefore looks up an Idempotency-Key and stores it if it is new. If done is true, c is the campaign that the key
-// created.
+// madeBefore looks up an Idempotency-Key and stores it if it is new. If the key has already created a campaign, it sets
+// c to that campaign, and done is true.
 func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
 	made, err := keyed(tx, c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
 	if err != nil || made == "" {
@@ -346,7 +346,7 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	}
 	f.Rule = ""
 	same, err := json.Marshal(f)
-	if err != nil || string(same) == string(was) { // also if its theme was deleted
+	if err != nil || string(same) == string(was) { // even if its theme was deleted
 		return false, err
 	}
 	if err := tenants.SettleTheme(tx, c.TenantID, &f); err != nil {

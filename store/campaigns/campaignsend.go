@@ -197,8 +197,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// keepShown stores the issues and polls of a campaign that is due at due, because web pages show them. If emails of the
-// campaign were already sent, it changes nothing. A job without recipients has sent none, even if it started.
+// keepShown stores a campaign's issues and polls for web pages. due is the start of the campaign's job. If emails of
+// the campaign were already sent, it changes nothing. A job without recipients has sent none, even if it started.
 func keepShown(tx *db.Tx, c *core.Campaign, r *CampaignSending, due core.Instant) error {
 	if err := keepIssue(tx, c, r.Head); err != nil {
 		return err

@@ -46,7 +46,7 @@ func campaignFields(q db.Querier, c *core.Campaign, version int64) (v core.Campa
 }
 
 // CampaignVersions returns a page of a campaign's versions without their fields, newest first. page.After is the number
-// of the last version on the previous page, as text. If it is not a number, CampaignVersions returns
+// of the last version on the previous page, in decimal. If it is not a number, CampaignVersions returns
 // core.ErrInvalidCursor.
 func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page core.Page) (vs []core.CampaignVersion,
 	err error,

@@ -81,7 +81,7 @@ func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err 
 	return k, err
 }
 
-// ClaimRecipients appends claims for up to limit queued recipients of a job to dst, starting after the seq after. It
+// ClaimRecipients appends claims for up to limit queued recipients of a job to dst, with seqs greater than after. It
 // writes nothing. The caller keeps its claims in memory, because only one process sends from the file. After a restart,
 // rows without an outcome are claimed again. All claims for a job must use the same k, in sequential calls, because k
 // remembers the fastest way to read them. Its only error is core.ErrStorage.

@@ -41,7 +41,7 @@ type CampaignCorrection struct {
 	CampaignEdit
 	core.Correction
 	Copy  *core.CampaignCopy // copy that pages will show; nil means the sent one
-	Head  IssueHead          // head of the issue in archives, also if Copy is nil
+	Head  IssueHead          // head of the issue in archives, even if Copy is nil
 	Force bool               // whether to skip the second person that the tenant requires
 }
 
@@ -87,7 +87,7 @@ func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core
 	return r.Correction, err
 }
 
-// mayCorrect is like mayMend, for content that is recompiled with the current layout and theme.
+// mayCorrect is like mayMend, for a correction, whose content is compiled with the current layout and theme.
 func mayCorrect(tx *db.Tx, r *CampaignCorrection) (c core.Campaign, err error) {
 	if c, err = campaign(tx, r.ID); err == nil && !r.Force {
 		c.Designers, err = designers(tx, &c)

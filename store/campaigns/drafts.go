@@ -39,8 +39,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft for the approved version, which it compiles only to check it. It ignores Invalid errors, which
-// mean that records have changed since the approval, and leaves Theme nil.
+// frozenDraft is like Draft, for the approved version. It compiles the version only to check it. It ignores Invalid
+// errors, which mean that records have changed since the approval, and leaves Theme nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {

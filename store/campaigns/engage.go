@@ -15,8 +15,8 @@ type engagedMail struct {
 	rows     []core.Engaged
 }
 
-// recordKept is the minimum time that the engagement rows of an email are kept. If an email was opened before and has
-// no rows after that time, housekeeping has removed them, and the email is not counted again.
+// recordKept is the minimum time for which an email's engagement rows are kept. Housekeeping removes older rows, so an
+// email that was opened before and has no rows left is not counted again.
 const recordKept = 7 * 24 * time.Hour
 
 // engage counts one open or click. It also reclassifies the email's earlier opens and clicks as those of a person or a
@@ -90,7 +90,7 @@ func keepEngaged(tx *db.Tx, m *engagedMail, g *core.Engaged) error {
 	return err
 }
 
-// marksNow returns the recipient's marks according to the current rows.
+// marksNow returns the recipient's open and click marks. It computes them from the engagement rows that are loaded.
 func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	marks := m.marks
 	var pixel core.Class
@@ -167,8 +167,7 @@ func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant)
 	return nil
 }
 
-// MarkReported counts an open or click that a mail provider reports. person is true if a person caused it, not a
-// program.
+// MarkReported counts an open or click that a mail provider reports. person is false if a program caused it.
 func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at core.Instant) error {
 	var had core.Marks
 	err := tx.Get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
@@ -192,8 +191,8 @@ func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at co
 	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }
 
-// heardRecipient records that a recipient who was asked again has responded, in the subscription to the list through
-// which the job reached them.
+// heardRecipient records that a recipient has responded to an email that asked whether to stay subscribed. It updates
+// the subscription through which the job reached the recipient.
 func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
 	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
 		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1

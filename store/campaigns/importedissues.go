@@ -22,7 +22,7 @@ type ImportedIssue struct {
 	Words, Excerpt       string // text of Body
 	At                   core.Instant
 	Undated              bool   // At is not from the other tool
-	TenantID, OldPath    string // of the issue at the other tool; an empty path if it is unknown
+	TenantID, OldPath    string // tenant, and path of the issue at the other tool, empty if unknown
 	Site                 core.OldSite
 	First                int64   // number of the first issue of the same import; 0: none yet
 	Same                 []int64 // numbers of the issues that are the same, see sameIssues; set by AddImportedIssue
@@ -129,7 +129,7 @@ func ImportedBytes(tx *db.Tx, tenantID string) (int64, error) {
 	return tx.Number(importedBytes, tenantID)
 }
 
-// importedBytes reads no body, only its size.
+// importedBytes selects the total size of a tenant's imported bodies, without reading the bodies.
 const importedBytes = `SELECT coalesce(sum(octet_length(m.body)), 0) FROM list AS l INDEXED BY list_tenant CROSS JOIN
 	issue AS i INDEXED BY issue_sent ON i.list_id = l.id CROSS JOIN imported_issue AS m ON m.issue_no = i.no
 	WHERE l.tenant_id = ?`
@@ -152,7 +152,7 @@ const importedIssues = `SELECT i.no, i.slug, i.title, i.sent_at, m.source, m.aut
 	INDEXED BY issue_sent CROSS JOIN imported_issue AS m ON m.issue_no = i.no WHERE i.list_id = ?1
 	AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4`
 
-// ImportedText returns the title and the text of an imported issue. If there is none, both are empty.
+// ImportedText returns the title and the content of an imported issue. If there is no such issue, both are empty.
 func ImportedText(ctx context.Context, s *db.DB, no int64) (title string, p ImportedPost, err error) {
 	var i struct {
 		Title string `db:"title"`
@@ -166,14 +166,14 @@ func ImportedText(ctx context.Context, s *db.DB, no int64) (title string, p Impo
 	return i.Title, i.ImportedPost, err
 }
 
-// ImportedPost is the text of an imported issue.
+// ImportedPost is the content of an imported issue, with what is needed to resolve its links.
 type ImportedPost struct {
 	Body     string       `db:"body"` // clean HTML
 	Site     core.OldSite `db:"site"`
 	TenantID string       `db:"tenant_id"`
 }
 
-// ImportedBody returns the text of an imported issue. If there is no such issue, it returns core.ErrNotFound.
+// ImportedBody returns the content of an imported issue. If there is no such issue, it returns core.ErrNotFound.
 func ImportedBody(ctx context.Context, s *db.DB, no int64) (p ImportedPost, err error) {
 	err = s.Get(ctx, &p, "SELECT body, site, tenant_id FROM imported_issue WHERE issue_no = ?", no)
 	return p, err
@@ -183,9 +183,9 @@ const slugsAt = `SELECT m.old_path, i.slug FROM json_each(?3) AS k CROSS JOIN im
 	INDEXED BY imported_issue_old ON m.tenant_id = ?1 AND m.old_path = k.value CROSS JOIN issue AS i
 	ON i.no = m.issue_no WHERE i.list_id = ?2 ORDER BY m.issue_no DESC`
 
-// SlugsAt maps each path at another tool to the slug of the list's imported issue that had this path. Paths without an
-// issue are left out. If several issues had the same path, the one imported first counts. The paths must have the form
-// of core.OldPath. The only error is core.ErrStorage.
+// SlugsAt returns the slugs of a list's imported issues, keyed by their paths at the tool that they came from. Paths
+// without an issue are left out. If several issues had the same path, the one imported first counts. The paths must
+// have the form of core.OldPath. The only error is core.ErrStorage.
 func SlugsAt(ctx context.Context, s *db.DB, tenantID, listID string, paths []string) (map[string]string, error) {
 	var found []struct {
 		Path string `db:"old_path"`

@@ -97,7 +97,7 @@ func freeSlug(tx *db.Tx, list, title string) (string, error) {
 	return core.IssueSlug(title, taken), err
 }
 
-// slugBegin returns the common prefix of all slugs that an issue with a title can have. In a long slug, a number may
+// slugBegin returns the common prefix of all slugs that freeSlug can return for a title. In a long slug, a number may
 // replace the end.
 func slugBegin(title string) string {
 	slug := core.IssueSlug(title, nil)
@@ -156,8 +156,8 @@ func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue
 	return is, err
 }
 
-// searchIssues reads the matches from the newest to the oldest, which is the order of FTS5. In a long text, only
-// matches near the start can be shown.
+// searchIssues selects the matching issues, newest first, which is the order of FTS5. In a long text, only matches near
+// the start can be shown.
 const searchIssues = "SELECT " + issueColumns + `, substr(coalesce(t.words, ''), 1, 50000) AS words
 	FROM issue_search AS s CROSS JOIN issue AS i ON i.no = s.rowid ` +
 	issueJoins + ` WHERE issue_search MATCH ?2 AND s.rowid < ?3 AND ` + issueShown + " ORDER BY s.rowid DESC LIMIT +?4"

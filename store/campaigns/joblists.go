@@ -77,7 +77,7 @@ const jobListIDs = `iif(send_job.lists = 1, json_array(send_job.list_id), (SELEC
 	substr(json_group_array(list_id), 2) FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = send_job.no))`
 
-// lastBegun returns the index of the list that the job has reached.
+// lastBegun returns the index of the last list whose subscribers the job has started to add.
 func lastBegun(parts []jobPart) int {
 	place := len(parts) - 1
 	for place > 0 && parts[place].After < 0 {
@@ -131,8 +131,8 @@ func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	return nil
 }
 
-// beginList records that the recipients of the further list at place begin after the job's current recipients and n
-// more.
+// beginList records where the recipients of the further list at index place begin: after the job's current recipients
+// and n more.
 func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
 	return tx.One("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
 		j.Recipients+n, j.No, place)
@@ -158,7 +158,7 @@ func (s *Store) JobLists(ctx context.Context, j *core.SendJob) (ids []string, er
 	return ids, err
 }
 
-// partsOfJob is like jobParts, outside an operation.
+// partsOfJob is like jobParts, but reads outside a write operation.
 func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPart, err error) {
 	if j.Lists <= 1 {
 		return jobParts(nil, j)
@@ -179,8 +179,8 @@ func partOf(parts []jobPart, seq int64) int {
 	return place
 }
 
-// claimByList is ClaimRecipients for a job with several lists. It claims only recipients that
-// were on the lists when the call started. Later calls claim those added since.
+// claimByList is like ClaimRecipients, for a job with several lists. It claims only recipients who were on the lists
+// when the call started. Later calls claim those added in the meantime.
 func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (
 	_ []core.Claim, err error,
 ) {

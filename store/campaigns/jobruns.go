@@ -197,7 +197,7 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 }
 
 // ResumeSendJob resumes a job that is paused or on hold after its first recipients. It returns core.ErrConflict if the
-// job is not paused, or if its pause can't be lifted here.
+// job is not paused, or if the reason for the pause must be removed first.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("send_job", id); err != nil {
@@ -313,9 +313,9 @@ func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	}
 }
 
-// expandRetry is expand for a job that retries another one. It goes through the recipients of that job, list by list,
-// and then through the subscribers that it did not reach. A recipient who may have got the email, because a reply was
-// lost, does not get it again.
+// expandRetry is like expand, for a job that retries another one. It goes through the recipients of that job, list by
+// list, and then through the subscribers that it did not reach. A recipient who may have got the email, because a reply
+// was lost, does not get it again.
 func expandRetry(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) {
 	if strings.HasPrefix(j.ExpandedTo, restOfList) {
 		return expand(tx, j, ahead)
@@ -367,6 +367,6 @@ func expandRetry(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err er
 		n, to, !more, j.No)
 }
 
-// restOfList is the prefix of a position in a list. Other positions are among the recipients of the retried job.
-// Positions in the job's further lists have the prefix too.
+// restOfList is the prefix of a position among a list's subscribers. A position without the prefix is among the
+// recipients of the retried job.
 const restOfList = "list:"

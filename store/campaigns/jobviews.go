@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobViews selects jobs with the heads of their campaigns, but without bodies. The heads come from an index.
+// jobViews selects jobs with the heads of their campaigns, which come from an index, but without bodies.
 const jobViews = jobView + jobViewFrom
 
 const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
@@ -62,8 +62,8 @@ func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err err
 	return v, noJob(err)
 }
 
-// JobViews returns a page of jobs, newest first. page.After is the number of the last job on the previous page, as
-// text. If it is not a number, JobViews returns core.ErrInvalidCursor.
+// JobViews returns a page of jobs, newest first. page.After is the number of the last job on the previous page, in
+// decimal. If it is not a number, JobViews returns core.ErrInvalidCursor.
 func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {

@@ -74,8 +74,8 @@ const (
 	sendable = "paused_at = 0 AND " + switchedOff + " = ''"
 )
 
-// JobWatch reports to a worker which running jobs have changed, so that the worker doesn't read all of them again. Only
-// one goroutine may call Read.
+// JobWatch tracks which running jobs have changed, so that a worker doesn't read all of them again. Only one goroutine
+// may call Read.
 type JobWatch struct {
 	store *Store
 	every string // query for all running jobs

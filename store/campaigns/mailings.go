@@ -26,8 +26,8 @@ const measuredJobs = `SELECT no, at, tracked, low, high,
 // MaxMeasured is the maximum number of jobs to a list that a rule considers. It allows for an email a day for a year.
 const MaxMeasured = 400
 
-// MeasuredJob is a job that tracks opens or clicks per subscriber, with the range of recipients reached through one of
-// its lists.
+// MeasuredJob is a job that tracks opens or clicks per subscriber. Low and High delimit the recipients reached through
+// one of its lists.
 type MeasuredJob struct {
 	No      int64        `db:"no"`
 	At      core.Instant `db:"at"`      // start of the job
@@ -55,10 +55,10 @@ const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION A
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
-// addMailings fills in the campaigns that a rule needs for subscribers of one list, ordered by id. A campaign that
-// started before a subscription began doesn't count. If consent is required, now or by the campaign, only subscribers
-// who agreed count. They agreed no later than the last change of their subscription. Because the exact time isn't
-// known, campaigns before that change don't count.
+// addMailings adds to ps the data about campaigns that a rule needs, for subscribers of one list, ordered by id. A
+// campaign that started before a subscription began doesn't count. If consent is required, now or by the campaign, only
+// subscribers who agreed count. They agreed no later than the last change of their subscription. Because the exact time
+// isn't known, campaigns before that change don't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
 	if need == (core.History{}) {
@@ -125,8 +125,7 @@ func (m *RuleMatch) agreed(q db.Querier, list string, subs []core.Subscriber, jo
 	return agreedAmong(q, list, idsOf(subs), len(subs))
 }
 
-// jobsOf returns the result of measured, which it calls only once for each list. If the rule needs no jobs, it returns
-// none.
+// jobsOf is like measured, but keeps the result for each list. If the rule needs no jobs, it returns none.
 func (m *RuleMatch) jobsOf(q db.Querier, list string) (jobs []MeasuredJob, err error) {
 	jobs, known := m.jobs[list]
 	if known || m.matcher.History == (core.History{}) {
@@ -165,10 +164,10 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	return jobs, nil
 }
 
-// lack holds the number of jobs with tracked opens, and with tracked clicks, that a rule still needs for a subscriber.
+// lack is the number of further jobs with tracked opens, and with tracked clicks, that a rule needs for a subscriber.
 type lack struct{ opens, clicks int }
 
-// wants reports whether a subscriber still needs a job.
+// wants reports whether a rule still needs a job's opens or clicks for a subscriber.
 func (l *lack) wants(j *MeasuredJob, need *core.History) bool {
 	return need.Since > 0 && j.At >= need.Since || l.opens > 0 && j.Tracked&1 != 0 || l.clicks > 0 && j.Tracked&2 != 0
 }

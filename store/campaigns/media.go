@@ -74,8 +74,9 @@ func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Inst
 	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
-// DeleteMedia deletes an image, and its files unless another image of the tenant uses them. If there is no such image,
-// it returns core.ErrNotFound. If MediaUses finds a use and force is false, it returns core.ErrMediaUsed.
+// DeleteMedia deletes an image. It also deletes the image's files, unless another image of the tenant uses them. If
+// there is no such image, it returns core.ErrNotFound. If MediaUses finds a use and force is false, it returns
+// core.ErrMediaUsed.
 func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor string, now core.Instant) error {
 	if !force {
 		m, err := s.Media(ctx, id)
@@ -135,10 +136,10 @@ const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.nam
 	campaign_version v ON v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND c.state IN ('draft',
 	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
 
-// MediaUses returns some of the records that would no longer show an image, or link to a document, if it were deleted:
-// templates, themes, campaigns, send jobs, corrected web versions, imported issues, and the settings of the tenant and
-// of its lists. It searches for the digits of the files that no other image of the tenant uses. It also returns
-// campaigns that have the image attached. Its only error is core.ErrStorage.
+// MediaUses returns some of the records that would no longer show an image, or link to a document, if it were deleted.
+// These can be templates, themes, campaigns, send jobs, corrected web versions, imported issues, and the settings of
+// the tenant and its lists. It searches for the digits of the files that no other image of the tenant uses. It also
+// returns campaigns that have the image attached. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
 	for i, f := range []core.MediaFile{m.Mail, m.Full} {
 		if i == 1 && f.No == m.Mail.No {
@@ -174,8 +175,8 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 	})
 }
 
-// AddMediaFor is like Store.AddMedia, but calls then instead of writing an audit entry. then runs in the operation that
-// adds the image. If it returns an error, nothing is stored, and AddMediaFor returns that error.
+// AddMediaFor is like Store.AddMedia, but writes no audit entry. Instead, it calls the function then in the operation
+// that adds the image. If the function returns an error, nothing is stored, and AddMediaFor returns that error.
 func AddMediaFor(ctx context.Context, s *Store, m core.Media, limits core.MediaLimits,
 	then func(*db.Tx, *core.Media) error,
 ) (core.Media, error) {

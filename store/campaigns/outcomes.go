@@ -139,8 +139,7 @@ func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) err
 	return err
 }
 
-// finishOne changes a recipient that is in the state was. If the recipient is in another state, it changes nothing and
-// n is 0.
+// finishOne writes an outcome if the recipient is in the state given by was. Otherwise, it changes nothing and n is 0.
 func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
 	return tx.Exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
 		ambiguous + ?, reason = ?
@@ -157,7 +156,8 @@ func addAttempt(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	return err
 }
 
-// countOutcomes marks the sent recipients, adds the sums to the job, and completes the job after its last outcome.
+// countOutcomes marks the sent recipients of a batch, adds the totals to the job, and completes the job after its last
+// outcome.
 func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
 	if err := noteSent(tx, c, now); err != nil {
 		return err

@@ -8,9 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// Reached returns the subscriber through whom the given lists reach an address. The subscriber is on the first list
-// that may email the address or, if there is none, on the first list that has the address. If no list has the address,
-// it returns core.ErrNotFound.
+// Reached returns an address's subscriber on one of the given lists: the first list that may email the address or, if
+// there is none, the first list that has the address. If no list has the address, it returns core.ErrNotFound.
 func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub core.Subscriber, err error) {
 	err = core.ErrNotFound
 	for _, id := range lists {

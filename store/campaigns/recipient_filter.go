@@ -98,7 +98,7 @@ const (
 	foundReads     = 2000
 )
 
-// recipientChoice is a RecipientFilter in the form that statements need.
+// recipientChoice holds a RecipientFilter's conditions as parameters of statements.
 type recipientChoice struct {
 	state      int    // -1 means any
 	code, word string // word is the search word for the index; empty means that the index is not used
@@ -107,7 +107,7 @@ type recipientChoice struct {
 	after, end int64 // seqs; after is exclusive, end is inclusive
 }
 
-// chosen returns the choice for a filter, starting after a seq. none is true if no recipient of the job can match.
+// chosen returns the conditions of a filter, starting after a seq. none is true if no recipient of the job can match.
 func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
 	c recipientChoice, none bool, err error,
 ) {
@@ -135,7 +135,7 @@ func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter,
 }
 
 // Recipients returns a page of a job's recipients in sending order. page.After is the seq of the last recipient on the
-// previous page, as text. If it is not a number, Recipients returns core.ErrInvalidCursor. If f is not valid, it
+// previous page, in decimal. If it is not a number, Recipients returns core.ErrInvalidCursor. If f is not valid, it
 // returns an Invalid error. Unlike FindRecipients, it reads until the page is full.
 func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, err error,
@@ -174,8 +174,9 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 	return rs, "", err
 }
 
-// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit elements. It advances
-// c.after. It compares at most most recipients by name and returns how many it compared.
+// readChosen appends matching recipients of a list to rs, from after c.after up to end, until rs has limit elements. It
+// advances c.after. If c selects by name, it compares at most the number of recipients given by most. It returns how
+// many it compared.
 func (s *Store) readChosen(
 	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
 ) (reads int, err error) {

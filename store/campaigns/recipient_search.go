@@ -16,8 +16,8 @@ const (
 )
 
 // GuessRecipient finds the newest email to the address of a report that doesn't identify an email of this server. If
-// the report names a tenant, only that tenant's emails count. If no email is found and only one tenant knows the
-// address, the report is assigned to that tenant.
+// the report names a tenant, only that tenant's emails count. If no email is found and only one tenant has the address
+// on a list, the report is assigned to that tenant.
 func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
@@ -97,7 +97,7 @@ func SeqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64
 	return seq, err
 }
 
-// SentTo is the recipient whom a report is about.
+// SentTo identifies the recipient whom a report is about.
 type SentTo struct {
 	TenantID string `db:"tenant_id"`
 	ListID   string `db:"list_id"`

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// The same states as SQL literals. Query plans depend on literal states.
+// The recipient states as SQL literals, because query plans depend on literal states.
 const (
 	sqlRecipientQueued   = "0"
 	sqlRecipientDeferred = "1"
@@ -100,7 +100,8 @@ func expand(tx *db.Tx, j *core.SendJob, ahead lookahead) (more bool, err error) 
 		n, mark+upper, !more, j.No)
 }
 
-// recipientsOfList selects numbered rows for the subscribers who may be emailed, ordered by id.
+// recipientsOfList selects new recipient rows, numbered by next_number, for a list's subscribers who may be emailed.
+// The rows are ordered by id.
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND ` + MayBeEmailed + " ORDER BY s.id"
 
@@ -142,9 +143,9 @@ func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip stri
 // settleStep is the number of recipients that one operation of SettleJob checks.
 const settleStep = 500
 
-// SettleJob goes one step through the recipients of a canceled or failed job, starting after the seq after. It records
-// recipients without an outcome as skipped or failed. No claim of the job may be open. next is the seq from which to
-// continue. If there is no such job, it returns core.ErrJobNotFound.
+// SettleJob records recipients of a canceled or failed job who have no outcome as skipped or failed. It goes one step,
+// through recipients with seqs greater than after. No claim of the job may be open. next is the value of after for the
+// next step. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
 	next = after + settleStep
 	err = s.Bulk(ctx, func(tx *db.Tx) error {

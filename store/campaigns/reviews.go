@@ -75,7 +75,8 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 	return a, err
 }
 
-// reviewerOf returns the user with a name from the audit log. If there is no such user, it returns the zero reviewer.
+// reviewerOf returns the user whom the audit log names as actor. If there is no such user, it returns the zero
+// reviewer.
 func reviewerOf(tx *db.Tx, actor string) (r reviewer, err error) {
 	err = tx.Get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
 		actor, core.ActorUser(actor))

@@ -10,24 +10,25 @@ import (
 	"newsletterd/store/db"
 )
 
-// lookahead holds the results of queries that a step of a job runs on reading connections, so that the writer doesn't
-// wait. It is empty if the job has no rule.
+// lookahead holds what a job's step has read on reading connections in advance, so that the writer doesn't wait. It is
+// empty if the job has no rule.
 type lookahead struct {
 	judged
-	part *listRange // instead of judged, for the first list of a job
+	part *listRange // instead of judged, for a job's first list
 }
 
-// judged holds, by subscriber id, whether a job's next candidates match its rule. It is nil if no one was judged.
+// judged maps subscriber ids to whether they match a job's rule. It is nil if no one was judged.
 type judged map[string]bool
 
-// listRange is a part of a job's first list. Subscribers who become candidates after it was read are treated like those
-// who become candidates after the step. Those who stop being candidates are left out.
+// listRange holds the matching subscribers in a part of a job's first list. Subscribers who become candidates after the
+// part was read are treated like those who become candidates after the step. Those who stop being candidates are left
+// out.
 type listRange struct {
-	from    string // where the job was
-	reached int64  // recipients that it had
-	to      string // last id
-	more    bool   // the list has further ones
-	certain bool   // the rule can always be evaluated
+	from    string // position of the job when the range was read
+	reached int64  // number of recipients that the job had
+	to      string // last id in the range
+	more    bool   // whether the list has more subscribers
+	certain bool   // whether the rule can always be evaluated
 	found   []candidate
 }
 
@@ -44,8 +45,8 @@ var (
 		AND s.block = '' ORDER BY s.id LIMIT +?3`)
 )
 
-// judgeAhead judges the candidates of the next step of a job. If the rule can't be evaluated, it returns a
-// core.Undecided error.
+// judgeAhead evaluates a job's rule for the candidates of the job's next step. If the rule can't be evaluated, it
+// returns a core.Undecided error.
 func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead lookahead, err error) {
 	var j core.SendJob
 	var narrowing core.Narrowing
@@ -121,7 +122,7 @@ func readRange(ctx context.Context, s *db.DB, j *core.SendJob, n *core.Narrowing
 	return st, nil
 }
 
-// read adds the matching subscribers among the next ones of the list, up to the limit.
+// read appends those of a list's next subscribers who match, up to limit.
 func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMatch, needs, size, limit int) error {
 	left := limit - len(st.found)
 	led, few, err := match.Lead(r, j.ListID, st.to, left)
@@ -154,8 +155,8 @@ func (st *listRange) read(s *db.DB, r *db.Reader, j *core.SendJob, match *RuleMa
 	return nil
 }
 
-// addMatching adds the subscribers of a list with the ids in a JSON array to a job's recipients, except those who may
-// not be emailed now. Ids and recipients have the same order.
+// addMatching is a statement that adds recipients to a job: the subscribers of a list whose ids are in a JSON array,
+// except those who may not be emailed now. It keeps their order.
 const addMatching = `INSERT INTO recipient (job_no, seq, subscriber_id, email_key) SELECT ?1, next_number(?2), s.id,
 	s.email_key FROM json_each(?4) AS j CROSS JOIN subscriber AS s ON s.list_id = ?3 AND s.id = j.value ` + Barred +
 	" WHERE " + MayBeEmailed
@@ -184,12 +185,12 @@ func (st *listRange) addTo(tx *db.Tx, j *core.SendJob, n *core.Narrowing) (added
 }
 
 // outside selects the number of subscribers on a segmented job's first list who may be emailed but were not reached. It
-// is known once the list is expanded. Steps that read everyone have already counted some of them.
+// is known only after the list is expanded. Steps that read everyone have already counted some of these subscribers.
 const outside = `SELECT max(0, coalesce((SELECT mailable FROM list_count WHERE list_id = ?1 ORDER BY day DESC LIMIT 1),
 	0) - ?2 - excluded) FROM send_job WHERE no = ?3`
 
-// keep drops the candidates of a list who don't match a job's rule. Those who became candidates after judgeAhead are
-// judged now.
+// keep drops the candidates of a list who don't match a job's rule. For candidates whom judgeAhead did not read, it
+// evaluates the rule now.
 func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) (_ []candidate,
 	err error,
 ) {

@@ -126,8 +126,8 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	return err
 }
 
-// linkDecided returns a core.Undecided error if the stored data doesn't show who clicked a link. It sets consentAt of
-// the parts.
+// linkDecided returns a core.Undecided error if the stored data doesn't show who clicked a link. It sets the consentAt
+// fields of parts.
 func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) error {
 	known := false
 	for i := range parts {
@@ -206,7 +206,7 @@ func agreedAt(p core.Preferences, changed core.Instant) core.Instant {
 	return never
 }
 
-// agreedAmong returns agreedAt for the n subscribers of a list with the ids in a JSON array.
+// agreedAmong is like agreedAt, for the n subscribers of a list whose ids are in a JSON array.
 func agreedAmong(q db.Querier, list, ids string, n int) ([]core.Instant, error) {
 	var rows []struct {
 		Place       int              `db:"place"`
@@ -221,7 +221,7 @@ func agreedAmong(q db.Querier, list, ids string, n int) ([]core.Instant, error) 
 	return at, err
 }
 
-// clicked calls found for each of the subscribers who clicked a link of a job. The subscribers are ordered by id.
+// clicked calls found with the index of each subscriber who clicked a link of a job. The subscribers are ordered by id.
 func (m *RuleMatch) clicked(s *db.DB, q db.Querier, p sentPart, link int64, subs []core.Subscriber, keyed []candidate,
 	found func(i int),
 ) error {

@@ -9,27 +9,27 @@ import (
 	"newsletterd/store/mailed"
 )
 
-// RuleMatch decides which subscribers of a tenant match a rule at a given time.
+// RuleMatch holds the data for evaluating a tenant's rule as of a given time.
 type RuleMatch struct {
 	matcher      *core.Matcher
 	received     [][]sentPart // recipients of each of the matcher's campaigns
 	tags         []int64      // number of each of the matcher's tags
 	polls        []askedPoll  // each of the matcher's polls
 	now          core.Instant
-	asks         bool                     // whether opens and clicks are stored only for subscribers who agreed
+	asks         bool                     // whether opens and clicks are stored only for subscribers who agreed to it
 	jobs         map[string][]MeasuredJob // jobs of each list; used by one goroutine at a time
 	links        [][]sentPart             // recipients of the campaign of each of the matcher's links
 	language     map[string]string        // language of each list, read when needed
 	active       map[string]idSet         // ids on lists that the rule names; see Remember
 	sent         map[onOther]idSet
 	scans        map[[2]int64]scan           // by job and first recipient
-	pages        map[[2]int64]*mailed.Cursor // the same; nil: no pages
+	pages        map[[2]int64]*mailed.Cursor // pages of the same recipients; nil if they are not stored in pages
 	rows         []Mailed                    // reused
 	room         []core.Mailing              // reused
 	tried, early int                         // subscribers for whom an early decision was tried, and was made
-	keys         []mailed.Key                // of the subscribers that are judged; reused
-	subs         []core.Subscriber           // the same
-	leads        []lead                      // of each person who matches; see Lead
+	keys         []mailed.Key                // of the subscribers who are being checked; reused
+	subs         []core.Subscriber           // the subscribers who are being checked; reused
+	leads        []lead                      // conditions that everyone who matches meets; see Lead
 }
 
 // MatchRule returns a RuleMatch for a tenant's rule at now. The rule may refer to segments. If the tenant has no such
@@ -46,7 +46,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	zone, err := core.ParseZone(t.TimeZone)
 	if err != nil {
-		zone = nil // the days of the rule are those of UTC
+		zone = nil // days in the rule are UTC days
 	}
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
@@ -94,8 +94,8 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	return m, nil
 }
 
-// decided returns the recipients of a condition's campaign, if it has one. If the condition can't be evaluated, it
-// returns a core.Undecided error.
+// decided returns the jobs and lists that reached the recipients of the campaign in a condition, if it names one. If
+// the condition can't be evaluated, it returns a core.Undecided error.
 func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
 	known, err := refersToTenant(q, tenantID, leaf)
 	switch {
@@ -159,7 +159,7 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 	return ps, m.addMailings(q, subs[0].ListID, subs, ps)
 }
 
-// on calls found for each of the subscribers whose address is active on a list.
+// on calls found with the index of each subscriber whose address is active on a list.
 func (m *RuleMatch) on(s *db.DB, q db.Querier, list string, keyed []candidate, found func(i int)) error {
 	if known := m.active[list]; known != nil {
 		known.among(s, list, keyed, found)
@@ -168,7 +168,7 @@ func (m *RuleMatch) on(s *db.DB, q db.Querier, list string, keyed []candidate, f
 	return each(found, func(places *[]int) error { return q.All(places, activeAmong, list, idsOn(s, keyed, list)) })
 }
 
-// each calls found for each of the places that query returns.
+// each runs query and calls found with each of the indexes that it returns.
 func each(found func(i int), query func(places *[]int) error) error {
 	var places []int
 	err := query(&places)
@@ -178,7 +178,7 @@ func each(found func(i int), query func(places *[]int) error) error {
 	return err
 }
 
-// got calls found for each of the subscribers who got the email of a job, may have got it or will get it. The
+// got calls found with the index of each subscriber who got the email of a job, may have got it or will get it. The
 // subscribers are ordered by id.
 func (m *RuleMatch) got(s *db.DB, q db.Querier, p sentPart, subs []core.Subscriber, keyed []candidate,
 	found func(i int),
@@ -203,7 +203,7 @@ func (m *RuleMatch) got(s *db.DB, q db.Querier, p sentPart, subs []core.Subscrib
 	})
 }
 
-// measured returns a job's recipients through a list.
+// measured returns the recipients of p in the form that mailed reads.
 func (p sentPart) measured() *MeasuredJob {
 	return &MeasuredJob{No: p.jobNo, Low: p.After + 1, High: p.To}
 }
@@ -222,7 +222,7 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	if len(subs) == 0 {
 		return nil, nil
 	}
-	if _, err := m.jobsOf(q, subs[0].ListID); err != nil { // also if no one needs them: the rule is undecided then
+	if _, err := m.jobsOf(q, subs[0].ListID); err != nil { // even if no one needs them: the rule is undecided then
 		return nil, err
 	}
 	matches = make([]bool, len(subs))
@@ -247,14 +247,14 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	return matches, nil
 }
 
-// triesEarly reports whether to try an early decision for the next subscribers. If few could be decided early so far,
-// trying rarely pays off.
+// triesEarly reports whether to try to decide the next subscribers early. If few could be decided early so far, trying
+// rarely pays off.
 func (m *RuleMatch) triesEarly() bool {
 	return m.matcher.HasEarly() && (m.tried < 1000 || m.early*8 > m.tried)
 }
 
-// undecided decides for as many subscribers as it can without reading more about them. It returns the others and their
-// indexes.
+// undecided sets matches for each subscriber whose known data is enough to decide. It returns the other subscribers and
+// their indexes.
 func (m *RuleMatch) undecided(subs []core.Subscriber, matches []bool) (rest []core.Subscriber, places []int) {
 	for i := range subs {
 		p := core.Profile{Email: subs[i].Email, Preferences: subs[i].Preferences, JoinedAt: subs[i].Joined()}
@@ -279,8 +279,8 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns how many subscribers of a list one read checks, up to most. The more lookups on other lists each
-// subscriber needs, the fewer subscribers a read checks.
+// Step returns the number of subscribers that one read of a list checks, which is at most the parameter most. The more
+// lookups on other lists each subscriber needs, the fewer subscribers a read checks.
 func (m *RuleMatch) Step(list string, most int) int {
 	return max(fewestExpanded, most/(1+m.lookups(list)))
 }
@@ -314,7 +314,7 @@ func (m *RuleMatch) lookups(list string) (n int) {
 // profilesOf selects the subscribers of a list with the ids in a JSON array, in the order of the array.
 var profilesOf = linesOf(" FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value")
 
-// judge reports, by id, whether each candidate of a list matches.
+// judge returns whether each candidate of a list matches, keyed by id.
 func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (judged, error) {
 	ids := make([]string, len(found))
 	for i := range found {
@@ -331,7 +331,7 @@ func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate
 	return m.judgeAll(s, q, subs)
 }
 
-// judgeAll reports, by id, whether each of a list's subscribers matches.
+// judgeAll returns whether each of a list's subscribers matches, keyed by id.
 func (m *RuleMatch) judgeAll(s *db.DB, q db.Querier, subs []core.Subscriber) (judged, error) {
 	each, err := m.Among(s, q, subs)
 	if err != nil {
@@ -356,8 +356,8 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 	return slices.DeleteFunc(found, func(c candidate) bool { return !matches[c.ID] }), nil
 }
 
-// countedMatch returns the match for the approved rule of a campaign's segments, if n has one, otherwise for the
-// current segments. If the campaign names no segment, it returns nil.
+// countedMatch returns a RuleMatch for the approved rule of a campaign's segments. If n has no approved rule, it uses
+// the current segments. If the campaign names no segment, it returns nil.
 func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
 	read := func() (*core.Rule, error) { return ruleOf(q, tenantID, n) }
 	if n.Rule != "" {

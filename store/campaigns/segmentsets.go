@@ -54,8 +54,8 @@ func (s idSet) among(d *db.DB, list string, keyed []candidate, found func(i int)
 	}
 }
 
-// onOther identifies a set of people on a list other than the counted one: the recipients of a part of a job or, if
-// link isn't 0, the recipients of that part who clicked the link. low is inclusive and high is exclusive.
+// onOther identifies people on a list other than the one being counted: the recipients of a job with seqs from low up
+// to, but not including, high. If link isn't 0, it includes only those who clicked the link.
 type onOther struct {
 	job, low, high, link int64
 }
@@ -153,11 +153,12 @@ func (m *RuleMatch) Fork() *RuleMatch {
 // Lists returns the ids of the lists in the rule, or nil.
 func (m *RuleMatch) Lists() []string { return m.matcher.Lists }
 
-// lead is a condition that everyone who matches a rule meets. The ids of the people who meet it are stored in order.
+// lead is a condition that everyone who matches a rule meets, such as a tag. Because the ids of the people who meet it
+// are stored in order, only these people need to be read.
 type lead struct {
 	tag  int64    // number of the tag; 0: a campaign
-	part sentPart // its recipients, through one list
-	link int64    // only those who clicked the link; 0: all of them
+	part sentPart // recipients of the campaign, through one list
+	link int64    // link that they clicked; 0 means all recipients
 }
 
 // leadShare is a divisor. If a lead has more than 1/leadShare of a list, reading the list is faster: looking a person
@@ -168,12 +169,12 @@ const leadShare = 4
 var tagOnList = Lines(`SELECT id AS line FROM tagged INDEXED BY tagged_tag WHERE tag_no = ?1 AND list_id = ?2
 	AND id > ?3 ORDER BY id LIMIT +?4`)
 
-// ledLines reads the subscribers with the ids in a JSON array, in its order, if they may be emailed.
+// ledLines selects the subscribers in a JSON array of ids, in its order, except those who may not be emailed.
 var ledLines = linesOf(" FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value " +
 	Barred + " WHERE " + MayBeEmailed)
 
-// addLeads finds the leads of an inlined rule. A campaign that was sent by several jobs, or through several lists, is
-// not a lead.
+// addLeads collects the leads of an inlined rule. A campaign that was sent by several jobs, or through several lists,
+// is not a lead.
 func (m *RuleMatch) addLeads(rule *core.Rule, tags map[string]core.Tag, sent map[string][]sentPart) {
 	for _, leaf := range rule.Required() {
 		switch parts := sent[leaf.Campaign()]; {
@@ -187,15 +188,15 @@ func (m *RuleMatch) addLeads(rule *core.Rule, tags map[string]core.Tag, sent map
 	}
 }
 
-// Led is a part of a list where only a few people can match.
+// Led is a range of a list's ids, with the few people in it who can match.
 type Led struct {
-	IDs  []string // of those who can match, in order
-	To   string   // last id of the part
+	IDs  []string // ids of the people who can match, in order
+	To   string   // last id of the range
 	More bool     // whether people after To can match
 }
 
-// Lead returns the next part of a list, after an id, with at most most people who can match. If the rule has no
-// condition that few people meet, ok is false, and the list must be read.
+// Lead returns the next range of a list after an id, with at most the given number of people who can match. If no
+// condition of the rule narrows the list down to few people, ok is false, and the list must be read.
 func (m *RuleMatch) Lead(q db.Querier, list, after string, most int) (best Led, ok bool, err error) {
 	for _, l := range m.leads {
 		if l.tag == 0 && l.part.ListID != list {
@@ -212,7 +213,7 @@ func (m *RuleMatch) Lead(q db.Querier, list, after string, most int) (best Led, 
 	if !ok || len(best.IDs) == 0 || best.To <= after { // the last can be someone who was erased
 		return best, ok && best.To > after, nil
 	}
-	var far string // there must be as many others before this
+	var far string // range of the other lead must be as large
 	err = q.Get(&far, nextStep, list, after, leadShare*len(best.IDs)-1)
 	if errors.Is(err, core.ErrNotFound) {
 		return Led{}, false, nil
@@ -220,7 +221,8 @@ func (m *RuleMatch) Lead(q db.Querier, list, after string, most int) (best Led, 
 	return best, far <= best.To, err
 }
 
-// next returns the next part of a list, which starts after an id and has up to most people of the lead.
+// next returns the next range of a list, which starts after an id and has at most the given number of people who meet
+// the condition.
 func (l *lead) next(q db.Querier, list, after string, most int) (next Led, err error) {
 	var text string
 	next.To = db.LastID
@@ -246,7 +248,7 @@ func (l *lead) next(q db.Querier, list, after string, most int) (next Led, err e
 	return next.with(text, most), err
 }
 
-// with adds the ids in text, one per line. If there are most or more, the part ends with the last id that it adds.
+// with adds the ids in text, one per line. If text has most ids or more, the range ends with the last id that it adds.
 func (l Led) with(text string, most int) Led {
 	for text != "" && len(l.IDs) < most {
 		var id string

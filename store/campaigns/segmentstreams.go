@@ -25,7 +25,7 @@ func Lines(query string) string {
 	return "SELECT coalesce(group_concat(line, char(30)), '') FROM (" + query + ")"
 }
 
-// number parses an integer that a query returned. For an empty string, it returns 0.
+// number parses an integer from the result of a query. For an empty string, it returns 0.
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
@@ -48,8 +48,8 @@ type Mailed struct {
 	Marks core.Marks
 }
 
-// mailedLine is the SQL expression for a line about a recipient "r" of a job. The line contains the marks, with a first
-// digit for the outcome of the email. Most recipients got the email and did nothing, so their line is short.
+// mailedLine is the SQL expression for the line that describes a recipient "r" of a job. The line contains the marks,
+// after a digit for the outcome of the email. Most recipients got the email and did nothing, so their line is short.
 const mailedLine = "iif(r.state = " + SqlRecipientSent + " AND r.marks < 2, '20' || char(31), concat(iif(r.state = " +
 	SqlRecipientSent + ", 2, r.ambiguous > 0 OR r.state < " + SqlRecipientSent +
 	"), r.marks, char(31))) || r.subscriber_id AS line"
@@ -68,7 +68,7 @@ var (
 		AND g.class = ` + strconv.Itoa(int(core.ClassPerson)) + " ORDER BY g.seq")
 )
 
-// parseMailed reads lines of mailedLine and appends them to rows.
+// parseMailed parses lines in the form of mailedLine and appends them to rows.
 func parseMailed(rows []Mailed, text string) []Mailed {
 	for text != "" {
 		var line string
@@ -93,7 +93,7 @@ func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, 
 	return parseMailed(nil, text), err
 }
 
-// between returns the range of seqs for two subscriber ids, both inclusive. low is inclusive and high is exclusive.
+// between returns the range of seqs that covers two subscriber ids. low is inclusive and high is exclusive.
 func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64, err error) {
 	if err = q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err == nil {
 		err = q.Get(&high, firstFrom, j.No, low, j.High, last+"~")
@@ -113,9 +113,9 @@ type scan struct {
 	seq   int64
 }
 
-// mailed calls found for each of the subscribers who is a recipient of the job. The subscribers are ordered by id. It
-// may leave out those whose indexes aren't wanted, and those who got nothing. Marks that include none of the given ones
-// may be missing.
+// mailed calls found for each of the subscribers who is a recipient of the job. The subscribers must be ordered by id.
+// mailed may leave out subscribers whose indexes aren't wanted, and recipients who were sent nothing. It may also omit
+// the marks of a recipient who has none of the given ones.
 func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int, marks core.Marks,
 	found func(i int, r *Mailed),
 ) error {
@@ -129,7 +129,7 @@ func (m *RuleMatch) mailed(q db.Querier, j *MeasuredJob, subs []core.Subscriber,
 	return m.mailedRows(q, j, subs, wanted, found)
 }
 
-// setKeys prepares the search for subscribers in pages.
+// setKeys stores the subscribers' search keys in m, for lookups in pages.
 func (m *RuleMatch) setKeys(subs []core.Subscriber) {
 	m.keys = m.keys[:0]
 	if len(m.received)+len(m.links) == 0 && m.matcher.History == (core.History{}) {
@@ -145,7 +145,7 @@ func (m *RuleMatch) setKeys(subs []core.Subscriber) {
 	}
 }
 
-// mailedPages is mailed for a job whose recipients are stored in pages. Otherwise it returns false.
+// mailedPages is like mailed, for a job whose recipients are stored in pages. For any other job, it returns false.
 func (m *RuleMatch) mailedPages(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int, marks core.Marks,
 	found func(i int, r *Mailed),
 ) (done bool, err error) {
@@ -187,8 +187,8 @@ func (m *RuleMatch) mailedPages(q db.Querier, j *MeasuredJob, subs []core.Subscr
 	return true, err
 }
 
-// oneMark is a divisor. If fewer than 1/oneMark of a range's recipients are needed, their marks are looked up one by
-// one.
+// oneMark is a divisor. If fewer than 1/oneMark of a range's recipients are needed, it is faster to look up their marks
+// one by one.
 const oneMark = 8
 
 // markBits is the number of bits of core.Marks.
@@ -197,10 +197,11 @@ const markBits = 10
 var (
 	selectMarks = "SELECT coalesce(group_concat(line, ' '), '') FROM (SELECT (seq << " + strconv.Itoa(markBits) +
 		") | marks AS line"
-	// marksBetween selects a job's recipients between two seqs with one of the marks in ?4, as text.
+	// marksBetween selects, as one string, a job's recipients between two seqs who have at least one of the marks in
+	// ?4.
 	marksBetween = selectMarks + ` FROM recipient AS r INDEXED BY recipient_marked WHERE job_no = ?1 AND seq >= ?2
 		AND seq <= ?3 AND marks > 1 AND marks & ?4 <> 0 ORDER BY seq)`
-	// marksAmong is marksBetween for the seqs in a JSON array.
+	// marksAmong is like marksBetween, for the seqs in a JSON array.
 	marksAmong = selectMarks + ` FROM json_each(?2) AS j CROSS JOIN recipient AS r INDEXED BY recipient_marked
 		ON job_no = ?1 AND seq = j.value AND marks > 1 AND marks & ?4 <> 0)`
 )
@@ -212,7 +213,7 @@ type markReader struct {
 	last core.Marks
 }
 
-// of returns the marks of a recipient. The seq must be higher than in the last call.
+// of returns the marks of the recipient with the given seq. Each call needs a higher seq than the last one.
 func (r *markReader) of(seq int64) core.Marks {
 	for r.seq < seq && r.text != "" {
 		n, i := int64(0), 0
@@ -228,7 +229,7 @@ func (r *markReader) of(seq int64) core.Marks {
 	return r.last
 }
 
-// mailedRows is mailed for a job without pages. It continues where it stopped for earlier subscribers.
+// mailedRows is like mailed, for a job without pages. It continues where it stopped for earlier subscribers.
 func (m *RuleMatch) mailedRows(q db.Querier, j *MeasuredJob, subs []core.Subscriber, wanted []int,
 	found func(i int, r *Mailed),
 ) error {
@@ -320,15 +321,16 @@ const (
 	subscriberLine = `concat_ws(char(31), s.id, iif(?7 & 16, iif(s.joined_at = 0, s.created_at, s.joined_at), ''),
 	iif(?7 & 8, s.word_at, ''), iif(?7 & 1, s.email_key, ''), iif(?7 & 2, s.email, ''), iif(?7 & 4, s.preferences, ''))`
 
-	// preferencesLine is subscriberLine for a rule that needs only the preferences, as most do. It takes half the time.
+	// preferencesLine is like subscriberLine, for a rule that needs only the preferences, as most do. It takes half the
+	// time.
 	preferencesLine = "s.id || char(31) || s.preferences"
 )
 
 // lineQuery reads subscribers as lines with the data that a rule needs: all of it, or only the preferences.
 type lineQuery struct{ all, preferences string }
 
-// linesOf returns the query for the subscribers "s" of from, a FROM clause and the clauses after it, with parameters up
-// to ?6.
+// linesOf returns queries that read subscribers "s" as lines. from is a FROM clause with the clauses after it. It may
+// use the parameters up to ?6.
 func linesOf(from string) lineQuery {
 	return lineQuery{
 		all:         Lines("SELECT " + subscriberLine + " AS line" + from),
@@ -336,14 +338,14 @@ func linesOf(from string) lineQuery {
 	}
 }
 
-// profileLines are subscribers of a list, in the order of their ids, with the data that a rule needs.
+// profileLines holds the unread lines of a list's subscribers, ordered by id, with the data that a rule needs.
 type profileLines struct {
 	list, text string
-	short      bool // in the form of preferencesLine
+	short      bool // whether the lines have the form of preferencesLine
 }
 
-// readLines runs a query of lines. needs holds the bits of the data to read. args are the parameters ?1 to ?6; the
-// first is the list.
+// readLines runs a query and returns its lines. needs holds the bits of the data to read. args are the parameters ?1 to
+// ?6; the first is the list.
 func readLines(q db.Querier, query *lineQuery, needs int, args ...any) (l profileLines, err error) {
 	if needs&^needPreferences == 0 {
 		l.short = true
@@ -369,7 +371,7 @@ func (m *RuleMatch) needs() (bits int) {
 	return bits
 }
 
-// next reads a line and sets the subscriber's fields that the line contains.
+// next reads a line and sets the fields of s that the line contains.
 func (l *profileLines) next(s *core.Subscriber) {
 	var line string
 	line, l.text, _ = strings.Cut(l.text, lineEnd)
@@ -397,21 +399,21 @@ func (l profileLines) subscribers() (subs []core.Subscriber) {
 
 // Counted is the result of CountNext.
 type Counted struct {
-	Matches, All int    // subscribers who match, and all who were read
-	To           string // last id
-	More         bool   // whether there are further subscribers
+	Matches, All int    // number of subscribers who match, and of all who were read
+	To           string // last id that was read
+	More         bool   // whether there are more subscribers
 }
 
-// MailableOf is a query, without its columns, for the subscribers "s" of a list who would get a campaign, between two
-// ids (both exclusive), ordered by id. Parameters 5 and 6 are those of Barred.
+// MailableOf is the rest of a query for the subscribers "s" of a list who would get a campaign. It selects those
+// between two ids (both exclusive), ordered by id. Parameters 5 and 6 are those of Barred.
 const MailableOf = ` FROM subscriber AS s ` + Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
 	AND ` + MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 
 var mailableNext = linesOf(MailableOf)
 
 // CountNext counts the next subscribers of a list between two ids (both exclusive) who may be emailed and match. It
-// leaves out those whose address may be emailed through an earlier list. It reads up to most subscribers. If all is
-// false, it may skip those who can't match, and doesn't count them.
+// leaves out those whose address may be emailed through an earlier list. The parameter most is the maximum number of
+// subscribers that it reads. If all is false, it may skip those who can't match, and doesn't count them.
 func (m *RuleMatch) CountNext(s *db.DB, q db.Querier, tenantID, list string, earlier []string, after, end string,
 	most int, all bool,
 ) (c Counted, err error) {
@@ -446,18 +448,18 @@ func (m *RuleMatch) CountNext(s *db.DB, q db.Querier, tenantID, list string, ear
 	return Counted{len(found), n, last, n == most}, err
 }
 
-// matching returns the subscribers in lines who match. all is the number of lines, and last the last id.
+// matching returns those of the subscribers in l who match. all is the number of lines, and last is the last id.
 func (m *RuleMatch) matching(s *db.DB, q db.Querier, l profileLines) (found []candidate, all int, last string,
 	err error,
 ) {
-	_, err = m.jobsOf(q, l.list) // also if no one needs them; see Among
+	_, err = m.jobsOf(q, l.list) // even if no one needs them; see Among
 	if err != nil || l.text == "" {
 		return nil, 0, "", err
 	}
 	decides := m.matcher.OnlyEarly()
 	early := decides || m.triesEarly()
 	m.subs = m.subs[:0]
-	var places []int // in found, of the subscribers in m.subs
+	var places []int // indexes in found of the subscribers in m.subs
 	var sub core.Subscriber
 	for sub.ListID = l.list; l.text != ""; all++ {
 		l.next(&sub)

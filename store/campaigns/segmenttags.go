@@ -66,7 +66,7 @@ func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Prof
 	return nil
 }
 
-// tagged is a tag of a subscriber.
+// tagged is a tag that a subscriber has, with the subscriber's id.
 type tagged struct {
 	id  string
 	tag int64
@@ -100,11 +100,11 @@ var answersBetween = Lines(polls.AnswersBetween)
 const listsOfCampaign = `SELECT l.list_id FROM campaign AS c CROSS JOIN campaign_list AS l
 	INDEXED BY campaign_list_campaign ON l.campaign_no = c.no WHERE c.id = ? ORDER BY l.list_id`
 
-// askedPoll is the poll in a condition.
+// askedPoll is a poll that a condition names, with the data needed to evaluate the condition.
 type askedPoll struct {
 	no    int64
-	texts []string // of its options
-	lists []string // through which people got it
+	texts []string // its options
+	lists []string // lists through which people got it
 }
 
 // decidedPoll returns the poll that a condition names. If it was not sent, or has no such option, it returns a
@@ -140,8 +140,8 @@ func decidedPoll(q db.Querier, tenantID, path string, leaf *core.Rule) (a askedP
 	return a, nil
 }
 
-// addAnswers fills in the answers of subscribers of one list, ordered by id. Answers that they gave as subscribers of
-// the list come first, then those given through other lists.
+// addAnswers adds to ps the poll answers of a list's subscribers, ordered by id. Answers given as subscribers of this
+// list come first, followed by those given through other lists.
 func (m *RuleMatch) addAnswers(s *db.DB, q db.Querier, subs []core.Subscriber, keyed []candidate,
 	ps []core.Profile,
 ) error {
@@ -181,7 +181,7 @@ func (m *RuleMatch) addAnswers(s *db.DB, q db.Querier, subs []core.Subscriber, k
 // subscribers are far apart, and each is looked up.
 const answersRead = 8
 
-// answersOn calls give for each of a list's subscribers who answered a poll there.
+// answersOn calls give for each of a list's subscribers who answered a poll through this list.
 func answersOn(q db.Querier, poll int64, subs []core.Subscriber, give func(i, option int)) error {
 	var text string
 	limit := answersRead * len(subs)

@@ -20,8 +20,8 @@ const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, c
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
 
-// Deferral selects the number of deferred recipients of a running job, the time of their next attempt, and the time of
-// the last attempt for all of them.
+// Deferral lists the columns for the deferred recipients of a running job: their number, the time of the next attempt,
+// and the time of the last attempt for all of them.
 const Deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient
 	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
@@ -130,7 +130,8 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 	return j, known, err
 }
 
-// repeated looks up the Idempotency-Key and stores it if it is new. If done is true, j is the job that the key created.
+// repeated looks up the Idempotency-Key and stores it if it is new. If the key has already created a job, it sets j to
+// that job, and done is true.
 func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
 	first, err := keyed(tx, j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
 	if err != nil || first == "" {
@@ -170,7 +171,8 @@ func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core
 	return "", err
 }
 
-// maySend returns the tenant of a list. If the list or the tenant is not active, it returns a Conflict.
+// maySend returns the tenant of a list that jobs can be sent to. If the list or the tenant is not active, it returns a
+// Conflict.
 func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	if !l.Active() {
 		return t, core.Conflictf("list_inactive", "The list is inactive. Activate it before you send.")

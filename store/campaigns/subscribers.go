@@ -54,7 +54,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, n
 	})
 }
 
-// Applying holds the data that all subscribers of an event or batch share. For an event, syncNo is 0.
+// Applying describes the event or full-sync batch that is being applied to subscribers. For an event, syncNo is 0.
 type Applying struct {
 	ListID     string
 	EventType  string
@@ -78,7 +78,7 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 	return err
 }
 
-// apply is ApplySubscriber for a subscriber that was already looked up. known reports whether it was found. apply
+// apply is like ApplySubscriber, for a subscriber that was already looked up. known reports whether it was found. apply
 // reports whether it stored the result, which is in sub.
 func (a *Applying) apply(tx *db.Tx, sub *core.Subscriber, known bool, p core.EventSubscriber, now core.Instant) (bool,
 	error,
@@ -106,11 +106,11 @@ func (a *Applying) apply(tx *db.Tx, sub *core.Subscriber, known bool, p core.Eve
 	return true, tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
 }
 
-// selectKnown selects a list's subscribers among some ids.
+// selectKnown selects the subscribers of a list whose ids are in a JSON array.
 const selectKnown = "SELECT " + subscriberColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber
 	WHERE list_id = ?1 AND subscriber.id = j.value`
 
-// applyAll is ApplySubscriber for many subscribers, which it reads in one statement.
+// applyAll is like ApplySubscriber, for many subscribers, which it reads in one statement.
 func (a *Applying) applyAll(tx *db.Tx, all []core.EventSubscriber, now core.Instant) error {
 	ids, of := make(core.Strings, len(all)), tx.DB().SubscriptionIDs(a.ListID)
 	for i := range all {
@@ -144,7 +144,7 @@ func (a *Applying) applyAll(tx *db.Tx, all []core.EventSubscriber, now core.Inst
 	return nil
 }
 
-// departs records that someone on a list may no longer be emailed.
+// departs records that a person on a list may no longer be emailed.
 func departs(tx *db.Tx, listID string) error {
 	tenantID, err := tenants.TenantOfList(tx, listID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -163,7 +163,8 @@ var upsertSubscriber = db.InsertInto("subscriber",
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at, joined_at = excluded.joined_at`
 
-// SaveSubscriber inserts or updates a subscriber. was is the state in which the subscriber is currently counted.
+// SaveSubscriber inserts or updates a subscriber and adjusts the counts of the list. was is the state in which the
+// counts currently include the subscriber.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
 	tenants.Moved(tx, s.ListID, was, s.Counted())
 	_, err := tx.Exec(upsertSubscriber,
@@ -226,7 +227,7 @@ func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync
 	})
 }
 
-// receiveSync returns the sync of a batch. The first batch creates it.
+// receiveSync returns the sync that a batch belongs to. The first batch creates it.
 func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
 	const query = "SELECT " + receivedSyncColumns + " FROM received_sync WHERE tenant_id = ? AND sync_id = ?"
 	err = tx.Get(&rs, query, f.TenantID, f.SyncID)

@@ -121,7 +121,7 @@ func Suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, 
 	return append(all, part...), err
 }
 
-// Blocks returns the kinds of an address's blocks, in the form of the audit log.
+// Blocks returns the kinds of blocks that an address has, as the audit log names them.
 func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	all, err := Suppressions(tx, emailKey, tenantID)
 	for _, s := range all {
@@ -267,5 +267,5 @@ func unblock(tx *db.Tx, pairs string, now core.Instant) error {
 	return err
 }
 
-// PersonPairs is the start of a FROM clause that joins tables to pairs of list and id.
+// PersonPairs is the start of a FROM clause that expands ?1, a JSON array of pairs of list and id.
 const PersonPairs = " FROM json_each(?1) AS p CROSS JOIN "

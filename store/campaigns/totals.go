@@ -8,9 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// CountTotals records that the pixel and links in a job's emails do not identify subscribers. For such a job, only the
-// totals of opens and clicks are counted. If named is true, emails to subscribers who agreed to tracking still identify
-// them. Its only error is core.ErrStorage.
+// CountTotals records that the pixel and links in a job's emails do not identify subscribers, so that only totals of
+// opens and clicks are counted. If named is true, emails to subscribers who agreed to tracking still identify them. Its
+// only error is core.ErrStorage.
 func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error {
 	bits := core.TrackedTotals
 	if named {
@@ -19,24 +19,24 @@ func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error 
 	return s.Update(ctx, func(tx *db.Tx) error { return setTracked(tx, jobNo, bits) })
 }
 
-// setTracked sets bits of core.OpenCounts.Tracked.
+// setTracked sets bits in a job's tracked column, which core.OpenCounts.Tracked describes.
 func setTracked(tx *db.Tx, jobNo int64, bits int) error {
 	_, err := tx.Exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
 	return err
 }
 
-// NoteSwept records that housekeeping deletes opens and clicks of a job, so that the remaining ones are incomplete.
+// NoteSwept records that housekeeping has deleted opens and clicks of a job, so that the remaining ones are incomplete.
 func NoteSwept(tx *db.Tx, jobNo int64) error { return setTracked(tx, jobNo, core.TrackedSwept) }
 
-// engagedReader holds the data of a recipient whose email was opened.
+// engagedReader is a recipient whose email was opened, with the data that decides how the open is counted.
 type engagedReader struct {
 	Marks       core.Marks       `db:"marks"`
 	FinishedAt  core.Instant     `db:"finished_at"`
-	Asks        bool             `db:"asks"` // whether the tenant identifies only those who agreed
+	Asks        bool             `db:"asks"` // whether opens and clicks identify only subscribers who agreed
 	Preferences core.Preferences `db:"preferences"`
 }
 
-// MayNameEngaged reports whether an open or click may be stored with the subscriber.
+// MayNameEngaged reports whether the open or click in a report may be stored with the subscriber.
 func MayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
 	if r.JobNo != 0 {
 		reader, err := readEngaged(tx, r.JobNo, r.Seq)
@@ -64,10 +64,10 @@ func readEngaged(tx *db.Tx, jobNo, seq int64) (r engagedReader, err error) {
 	return r, err
 }
 
-// named reports whether opens and clicks may be stored with the subscriber.
+// named reports whether the recipient's opens and clicks may be stored with the subscriber.
 func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
 
-// engageTotal counts opens and clicks of emails that do not identify subscribers.
+// engageTotal counts an open or click in an email that does not identify the subscriber.
 func engageTotal(tx *db.Tx, e *core.Engagement) error {
 	if e.LinkNo == core.CanaryLink {
 		return nil

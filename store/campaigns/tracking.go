@@ -7,9 +7,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepLinks returns the numbers that URLs have among a job's links, and adds new URLs. A URL never gets another number.
-// Otherwise, when a job resumes after a restart, perhaps with a changed template, links in sent emails would lead
-// elsewhere. Its only error is core.ErrStorage.
+// KeepLinks returns the numbers of URLs among a job's links, and adds new URLs. A URL never gets a different number.
+// Otherwise, links in sent emails could lead elsewhere when a job resumes after a restart with a changed template. Its
+// only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
