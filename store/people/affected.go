@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Affected counts the records that the deletion of a record affects.
+// Affected holds the numbers of records that the deletion of a record affects.
 type Affected struct {
 	Lists       int64 `db:"lists"`
 	Subscribers int64 `db:"subscribers"` // subscriptions, whatever their status
@@ -24,7 +24,7 @@ const countedSubscribers = `coalesce((SELECT sum(c.active + c.pending + c.unsubs
 	CROSS JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = l.id)
 	WHERE l.tenant_id = ?1 AND l.deleted_at = 0), 0) AS subscribers`
 
-// affected holds the counting query for each noun. ?1 is the record's id, ?2 the current time.
+// affected maps each noun to the query that counts the affected records. ?1 is the record's id, ?2 the current time.
 var affected = map[Noun]string{
 	NounTenant: `SELECT (SELECT count(*) FROM list WHERE tenant_id = ?1 AND deleted_at = 0) AS lists, ` + countedSubscribers + `,
 		(SELECT count(*) FROM send_job INDEXED BY send_job_tenant WHERE tenant_id = ?1 AND status IN ('pending', 'running'))
@@ -41,7 +41,8 @@ var affected = map[Noun]string{
 		AND expires_at > ?2`,
 }
 
-// Affected counts what is deleted or canceled with a tenant, list, user or client. Its only error is core.ErrStorage.
+// Affected counts the records that would be deleted or canceled with a tenant, list, user or client. Its only error is
+// core.ErrStorage.
 func (s *Store) Affected(ctx context.Context, noun Noun, id string, now core.Instant) (a Affected, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error { return r.Get(&a, affected[noun], id, int64(now)) })
 	return a, err

@@ -51,8 +51,8 @@ func (s *Store) SuppressedOnce(ctx context.Context, tenantID, kind, after string
 }
 
 // CountSuppressed counts the addresses on a tenant's suppression list. If kind or importID is not empty, it counts only
-// addresses of this kind, or that this import added. It reads at most most addresses of any kind. If there are others,
-// more is true and n is a lower limit. Its only error is core.ErrStorage.
+// addresses of this kind, or that this import added. The parameter most is the maximum number of addresses, of any
+// kind, that it reads. If there are others, more is true and n is a lower limit. Its only error is core.ErrStorage.
 func (s *Store) CountSuppressed(ctx context.Context, tenantID, kind, importID string, most int) (n int64, more bool,
 	err error,
 ) {

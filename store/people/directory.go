@@ -35,7 +35,7 @@ type SubscriptionFilter struct {
 	Status string
 	Email  core.Email // only this address, which is found without a search
 	Prefix string     // prefix of the folded address
-	Field  string     // member of the preferences whose text must be Value
+	Field  string     // member of the preferences that must equal Value
 	Value  string
 	Search string // prefix of the address or of a word in the name
 	// Sort is one of SubscriptionSorts; empty means sorted by list and id. The searched lists may have at most

@@ -15,9 +15,9 @@ const coverageRows = 1000
 const newestOfList = `SELECT preferences FROM (SELECT word, block, preferences FROM subscriber WHERE list_id = ?1
 	ORDER BY id DESC LIMIT +?2) WHERE word = 'active' AND block = ''`
 
-// FieldCoverage counts which fields have a value among the subscribers of lists. It checks the newest subscribers of
-// each list, coverageRows in total. readers is the number of subscribers checked, and all reports whether these are all
-// subscribers of the lists. Its only error is core.ErrStorage.
+// FieldCoverage counts, for each field, the subscribers of the given lists who have a value. It checks the newest
+// subscribers of each list, coverageRows in total. readers is the number of subscribers checked, and all reports
+// whether these are all subscribers of the lists. Its only error is core.ErrStorage.
 func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[string]int64, readers int64, all bool,
 	err error,
 ) {
@@ -43,7 +43,7 @@ func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[
 	return known, readers, all, nil
 }
 
-// filled adds to into the names of the members that have a value.
+// filled adds the names of the members that have a value to the set into, which it returns.
 func filled(into map[string]bool, prefix string, members map[string]json.RawMessage, depth int) map[string]bool {
 	if into == nil {
 		into = map[string]bool{}

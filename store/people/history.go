@@ -54,7 +54,7 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LIMIT +?3`
 
 // History returns a page of the emails sent to an address, newest first. It covers the tenants in among or, if all is
-// true, every tenant. page.After is the number of the last job on the previous page, as text. If page.After is not a
+// true, every tenant. page.After is the number of the last job on the previous page, in decimal. If page.After is not a
 // number, History returns core.ErrInvalidCursor.
 func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,

@@ -19,16 +19,16 @@ const (
 	hygieneRows = 50_000
 	// fewestLooks and hygieneLooks are the minimum and maximum numbers of subscribers that a search checks.
 	fewestLooks, hygieneLooks = 100, 5000
-	// asksAtOnce is the maximum number of subscribers that one call asks or unsubscribes, and askStep the maximum in
+	// asksAtOnce is the maximum number of subscribers whom one call asks or unsubscribes. askStep is the maximum for
 	// one operation.
 	asksAtOnce, askStep = 5000, 100
-	// askApart is the interval between emails that ask again, so that more urgent emails are sent in between.
+	// askApart is the interval between emails that ask again. It leaves room for more urgent emails.
 	askApart = 100 * time.Millisecond
 	// pendingLooks is the maximum number of unconfirmed subscriptions that are counted.
 	pendingLooks = 20_000
 )
 
-// silence is a search for inactive subscribers of a list.
+// silence is a search for subscribers of a list who have been inactive.
 type silence struct {
 	list  core.List
 	since core.Instant

@@ -35,7 +35,7 @@ type DiskState struct {
 	ReadOnly bool  `json:"read_only" about:"Whether the disk is read-only"`
 }
 
-// QueueState counts the transactional emails.
+// QueueState holds the numbers of transactional emails by state.
 type QueueState struct {
 	Waiting  int64        `db:"waiting"   json:"waiting" about:"Emails to send"`
 	Failed   int64        `db:"failed"    json:"failed" about:"Emails that failed permanently"`
@@ -122,7 +122,7 @@ func (s *Store) JobCounts(ctx context.Context) (n []StatusCount, err error) {
 	return n, err
 }
 
-// RecipientCounts counts the recipients of all jobs by outcome.
+// RecipientCounts holds the numbers of recipients of all jobs by outcome.
 type RecipientCounts struct {
 	Sent       int64 `db:"sent"`
 	Failed     int64 `db:"failed"`
@@ -136,7 +136,7 @@ type RecipientCounts struct {
 	Left       int64 `db:"unsubscribed"`
 }
 
-// RecipientCounts returns the sums of all jobs' counts. Its only error is core.ErrStorage.
+// RecipientCounts returns the totals of all jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
 		coalesce(sum(skipped), 0) AS skipped,
@@ -146,7 +146,7 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 	return n, err
 }
 
-// MailQueue returns the counts of transactional emails. Its only error is core.ErrStorage.
+// MailQueue returns the numbers of transactional emails by state. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	err = s.Get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
 		`+tenants.SQLMailFailed+`)

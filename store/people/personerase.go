@@ -52,7 +52,7 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 	return rows, err
 }
 
-// erasing is one operation of ErasePerson.
+// erasing holds the state of one operation of ErasePerson.
 type erasing struct {
 	*db.Tx
 	personReach
@@ -83,15 +83,15 @@ func (e *erasing) do(args []any, queries ...string) error {
 	return nil
 }
 
-// doPairs is like ExecPairs with the person's pairs, and counts the affected rows.
+// doPairs is like do, but runs ExecPairs with the person's pairs of list and id.
 func (e *erasing) doPairs(find, query string) error {
 	n, err := e.ExecPairs(e.pairs, find, query)
 	e.rows += n
 	return err
 }
 
-// keepBlocks stores the hashes of the address's blocks before their rows are deleted. If another tenant knows the
-// address, blocks for all tenants stay unchanged, because they still apply to that tenant's emails.
+// keepBlocks stores the hashes of the address's blocks before their rows are deleted. If another tenant has the address
+// on a list, blocks for all tenants stay unchanged, because they still apply to that tenant's emails.
 func (e *erasing) keepBlocks() error {
 	elsewhere, err := e.knownElsewhere()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// personReach holds the positions of a person's rows.
+// personReach identifies the rows that contain a person's data.
 type personReach struct {
 	core.Person
 	key     string
@@ -95,7 +95,7 @@ func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at person
 	return at, err
 }
 
-// pairsIn is a condition on the pairs of list and id in the first parameter.
+// pairsIn is the SQL condition that a pair of list and id is in the statement's first parameter, a JSON array.
 const pairsIn = " IN (SELECT value->>0, value->>1 FROM json_each(?1))"
 
 // ExportPerson returns all data about a person from one snapshot. For an unknown person, all lists are empty. Its
@@ -133,7 +133,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 	return d, err
 }
 
-// readInto is a query and the destination of its rows.
+// readInto is a query with the destination for its rows.
 type readInto struct {
 	dest  any
 	query string

@@ -70,7 +70,7 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	switch {
 	case engaged && named:
 		return campaigns.MarkReported(tx, r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
-	case engaged: // from the provider's own pixel or links; they can't be told from newsletterd's
+	case engaged: // the provider's own pixel or links, which can't be distinguished from newsletterd's
 		return nil
 	}
 	first, err := mark(tx, r.JobNo, r.Seq, m)

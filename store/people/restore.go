@@ -70,9 +70,9 @@ func deletedList(q db.Querier, id string, now core.Instant) (core.Deleted, error
 	return d, tenants.NoList(err)
 }
 
-// RestoreList restores a deleted list with its subscriptions. Canceled jobs stay canceled, and people who
-// unsubscribed or were erased meanwhile stay off the list. A slug that another list now uses is not restored. If
-// there is no such list, or its tenant is deleted too, it returns core.ErrListNotFound.
+// RestoreList restores a deleted list with its subscriptions. Canceled jobs stay canceled, and people who unsubscribed
+// or were erased in the meantime stay off the list. A slug that another list now uses is not restored. If there is no
+// such list, or its tenant is deleted too, it returns core.ErrListNotFound.
 func (s *Store) RestoreList(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("list", id); err != nil {

@@ -22,7 +22,7 @@ const (
 	ruledMost = 8   // maximum number of such reads for a page
 )
 
-// ruledSubscriptions is MatchingSubscriptions for a filter with a rule. It returns the same people as
+// ruledSubscriptions is like MatchingSubscriptions, for a filter with a rule. It returns the same people as
 // audience.PeopleOf, in the same order.
 func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,

@@ -56,7 +56,7 @@ var sortedStatements = func() map[string]string {
 	return all
 }()
 
-// sortedSubscriptions is MatchingSubscriptions for a filter with a sort order.
+// sortedSubscriptions is like MatchingSubscriptions, for a filter with a sort order.
 func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -103,7 +103,7 @@ func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, 
 	return found, next, err
 }
 
-// sortPlace returns the position of a subscription in a sort order: key, list and id.
+// sortPlace returns the position of a subscription in a sort order, as a string of key, list and id.
 func sortPlace(sort string, l *ListedSubscription) string {
 	key := l.Email.Key()
 	switch strings.TrimPrefix(sort, "-") {

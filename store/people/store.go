@@ -23,7 +23,7 @@ type (
 	importStore   = imports.Store
 )
 
-// Rooms lists the stores that a Store spans.
+// Rooms holds the stores that a Store spans.
 type Rooms struct {
 	Tenants   *tenants.Store
 	Files     *files.Store

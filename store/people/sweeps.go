@@ -49,7 +49,7 @@ type sweep struct {
 	engaged bool
 }
 
-// do returns the statement for one key.
+// do returns the statement that deletes or changes the row with one key.
 func (sw *sweep) do() string {
 	what := "DELETE FROM " + sw.table
 	if sw.set != "" {
@@ -71,8 +71,8 @@ func keptTracking(r Retention) time.Duration   { return cmp.Or(r.Tracking, r.Rec
 
 var sweeps = slices.Concat(expired, remainsOfJobs, remainsOfDeleted)
 
-// expired holds the sweeps of rows that contain their own time. If a table is sorted by time, a sweep stops at the
-// first row that has not expired.
+// expired holds the sweeps that find expired rows by a time in the row itself. If a table is sorted by time, a sweep
+// stops at the first row that has not expired.
 var expired = []sweep{
 	{
 		table: "audit", key: "id", find: "SELECT id FROM audit INDEXED BY audit_origin WHERE origin <> '' AND at " +
@@ -180,7 +180,7 @@ var expired = []sweep{
 	expiredBy("known_device", "user_id, key", "known_device_used", "used_at < ?").after(keptFor(knownDeviceKept)),
 }
 
-// remainsOfJobs holds the sweeps of the recipient data of ended jobs.
+// remainsOfJobs holds the sweeps that delete recipient data of ended jobs.
 var remainsOfJobs = []sweep{
 	pages(ofEndedJobs("recipient_page", "job_no, first_seq", keptRecipients)),
 	ofEndedJobs("recipient", "job_no, seq", keptRecipients),
@@ -189,8 +189,8 @@ var remainsOfJobs = []sweep{
 	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
 }
 
-// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The list or tenant
-// itself is deleted when nothing refers to it anymore.
+// remainsOfDeleted holds the sweeps that delete the data of deleted lists and tenants, also in batches. The list or
+// tenant itself is deleted when nothing refers to it anymore.
 var remainsOfDeleted = []sweep{
 	ofDeleted("list", "subscription", "list_id, id", ""),
 	ofDeleted("list", "subscriber", "list_id, id", ""),
@@ -275,7 +275,7 @@ var remainsOfDeleted = []sweep{
 	},
 }
 
-// inJobsOf selects rows about recipients of the jobs of the list l.
+// inJobsOf returns a query for a table's rows about recipients of the jobs to the list l.
 func inJobsOf(table string) string {
 	return "SELECT 1 FROM send_job j INDEXED BY send_job_list CROSS JOIN " + table + " WHERE j.list_id = l.id"
 }
@@ -344,7 +344,7 @@ func pages(sw sweep) sweep {
 	return sw
 }
 
-// ofRecipients returns a table of recipient data with the index that finds the rows of a job.
+// ofRecipients returns the name of a table of recipient data, with the index that finds the rows of a job.
 func ofRecipients(table string) string {
 	if table == "provider_event" {
 		return "provider_event x INDEXED BY provider_event_recipient"

@@ -17,9 +17,9 @@ const mayRemovePending = ` FROM subscription AS s INDEXED BY subscription_waitin
 	SELECT 1 FROM mail AS m WHERE m.email_key = s.email_key AND m.kind = '` + core.MailConfirm + `' AND m.created_at > ?2 AND
 	m.list_id = s.list_id AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// RemoveUnconfirmed removes from a list the people who never confirmed and whose confirmation links have expired, at
-// most 5,000 per call. These people can subscribe again. It returns their number and whether there are more. If there
-// is no such list, it returns core.ErrListNotFound.
+// RemoveUnconfirmed removes a list's pending subscriptions whose confirmation links have expired, at most 5,000 per
+// call. These people can subscribe again. It returns the number removed and whether there are more. If there is no such
+// list, it returns core.ErrListNotFound.
 func (s *Store) RemoveUnconfirmed(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	removed int64, more bool, err error,
 ) {

@@ -85,7 +85,7 @@ func Undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, er
 	})
 }
 
-// uncountLeaving subtracts the unsubscribe that u undoes from the job whose email caused it, if any.
+// uncountLeaving removes the unsubscribe that u undoes from the count of the job whose email caused it, if any.
 func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	_, err := tx.Exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
 		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND
@@ -94,7 +94,7 @@ func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	return err
 }
 
-// leavingToUndo returns the subscription that u applies to. If the address is blocked, it returns an error.
+// leavingToUndo returns the subscription whose unsubscribe u undoes. If the address is blocked, it returns an error.
 func leavingToUndo(
 	s *db.DB,
 	from db.Querier,

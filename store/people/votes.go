@@ -10,22 +10,22 @@ import (
 	"newsletterd/store/polls"
 )
 
-// Ballot names the email of a recipient, and a poll of its campaign.
+// Ballot identifies a recipient's email and a poll in it.
 type Ballot struct {
 	JobNo, Seq int64
 	Poll       int // number in the campaign
 }
 
-// Voting is a poll as a recipient sees it.
+// Voting is a poll as shown to one recipient.
 type Voting struct {
 	core.PollResult
 	List   core.ListWithTenant
 	Email  core.Email
-	Option int  // the number of the chosen option; 0: none yet
-	Left   bool // the recipient has unsubscribed, so no answer is accepted
+	Option int  // number of the chosen option; 0 means none yet
+	Left   bool // whether the recipient has unsubscribed, so that no answer is accepted
 
 	poll         int64  // number in the database
-	subscriberID string // on List
+	subscriberID string // id of the subscriber on List
 }
 
 // Voting returns a poll for a recipient. If the email, its subscriber or its list is no longer known, or the campaign
@@ -77,8 +77,8 @@ var ErrVoterLeft = &core.Error{
 }
 
 // Vote stores a recipient's answer to a poll, and updates v. It replaces an earlier answer. It also sets the field that
-// the poll names, if the person has a subscription here. It returns the errors of polls.Poll.Answer, ErrVoterLeft, and
-// core.ErrPollNotFound if the poll was deleted meanwhile.
+// the poll names, if the person has a subscription here. It returns the errors of polls.Poll.Answer and ErrVoterLeft.
+// If the poll was deleted in the meantime, it returns core.ErrPollNotFound.
 func (s *Store) Vote(ctx context.Context, v *Voting, option int, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		p, err := polls.ByNo(tx, v.poll)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// whyLimit is the maximum number of emails of each kind in a result. The newest are included.
+// whyLimit is the maximum number of emails of each kind that Why returns. It returns the newest ones.
 const whyLimit = 20
 
 const whySubscriptions = `SELECT l.tenant_id, s.list_id, l.name AS list_name, s.status, s.changed_at, coalesce(b.block, '') AS
