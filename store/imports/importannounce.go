@@ -27,7 +27,7 @@ func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now c
 	}
 }
 
-// importTypes returns the types of the events that an import with these counts causes or may cause.
+// importTypes returns the event types of the changes that an import with these counts makes or may make.
 func importTypes(c *core.ImportCounts) []string {
 	types := []string{core.EventActivated, core.EventPreferences}
 	if c.Unsubscribed > 0 {
@@ -84,7 +84,7 @@ func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now
 	return nil
 }
 
-// announceNow makes the event queued by announceLater due now.
+// announceNow makes the event that announceLater has queued due immediately.
 func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
 	if len(im.summaries) == 0 {
 		return nil

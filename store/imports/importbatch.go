@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importing is one operation of an import. Its counts are valid only if it commits.
+// importing holds the state of one operation of an import. Its counts are valid only if the operation commits.
 type importing struct {
 	*Import
 	reads     db.Querier // the operation, or a snapshot in a dry run
@@ -195,7 +195,7 @@ func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	return nil
 }
 
-// recordsOf returns the existing subscriptions of rows, by id. In most imports, either no row or every row has a
+// recordsOf returns the existing subscriptions of rows, keyed by id. In most imports, either no row or every row has a
 // subscription. The records between the first and the last id are then exactly those of the rows.
 func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription, error) {
 	found := map[string]*core.Subscription{}
@@ -365,7 +365,7 @@ func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *
 	})
 }
 
-// tell announces a change now, or leaves it to the full sync and the event at the end of the import.
+// tell announces a change as a single event, or leaves it to the full sync and the event at the end of the import.
 func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) error {
 	if c == nil {
 		return nil

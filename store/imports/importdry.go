@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// try counts what would happen in a step. It reads from a snapshot and writes nothing.
+// try counts what importing a step would do. It reads from a snapshot and writes nothing.
 func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error {
 	return im.store.SnapshotRead(ctx, func(r *db.Reader) error {
 		var list core.List // the list may have been deleted since the import started
@@ -24,8 +24,8 @@ func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error
 	})
 }
 
-// tryAdding counts rows without a subscription. It adds to there the subscriptions that the rows would create, so that
-// later rows of the same subscribers find them.
+// tryAdding counts rows without a subscription. It adds the subscriptions that the rows would create to the map there,
+// so that later rows of the same subscribers find them.
 func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscription) {
 	for _, r := range rows {
 		sub := core.Subscription{ID: r.id, ListID: im.list.ID}

@@ -18,9 +18,9 @@ const (
 	importFile   = 0
 	importFaults = 1
 	importSurvey = 4
-	importPosts  = 6 // stands for the rows of import_post, not for chunks
+	importPosts  = 6 // represents the rows of import_post instead of chunks
 	importPacked = 8 // images from the archive; see PackPicture
-	importCopies = 9 // stands for the rows of import_picture, not for chunks
+	importCopies = 9 // represents the rows of import_picture instead of chunks
 )
 
 // ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
@@ -28,10 +28,10 @@ type ImportUpload struct {
 	Tool         string // program whose export the file is; empty if unknown
 	PostsOnly    bool   // whether the export has no people, so that the import ends with the upload
 	PostsSkipped int64  // number of posts that were not stored
-	Relative     int64  // number of posts with links or images that lack the address of their site
+	Relative     int64  // number of posts whose links or images are relative to an unknown site
 	PostRoom     int64  // number of bytes of posts that can still be stored
 
-	pictures map[[sha256.Size]byte]int64 // numbers of images by the sums of their addresses; negative after Wants
+	pictures map[[sha256.Size]byte]int64 // maps sums of image addresses to numbers, which are negative after Wants
 	store    *Store
 	job      core.ImportJob
 	limit    int64
@@ -285,8 +285,8 @@ func (w *FaultWriter) Flush() error {
 	return err
 }
 
-// SweepImports ends uploads that have stalled and imports that were not started in time, and deletes a few chunks that
-// are no longer needed. It reports whether there is more to delete. Its only error is core.ErrStorage.
+// SweepImports ends uploads that have stalled and imports that were not started in time. It also deletes a few unneeded
+// chunks, and reports whether there are more. Its only error is core.ErrStorage.
 func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
 	var idle int64
 	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),

@@ -288,8 +288,8 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 	})
 }
 
-// importPosition is the progress of a run, which imports rows in the order of their ids: an id and the number of rows
-// with that id that are already imported.
+// importPosition marks how far a run has come. Rows are imported in the order of their ids. The position holds an id
+// and the number of rows with that id that are already imported.
 type importPosition struct {
 	id   string
 	rows int64

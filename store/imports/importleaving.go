@@ -117,7 +117,7 @@ func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	return l.write()
 }
 
-// leaving is the part of a step that imports people who are not subscribers.
+// leaving holds the state of importing a step's rows about people who are not subscribers.
 type leaving struct {
 	im     *importing
 	tx     *db.Tx
@@ -327,7 +327,7 @@ func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string
 	return blocks, err
 }
 
-// resume reactivates a subscription that the import ended at the instant at.
+// resume reactivates a subscription that the import ended. at is the instant when it did so.
 func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	off := false
 	err := u.Get(&off, "SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id = '') OR EXISTS (SELECT "+

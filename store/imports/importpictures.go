@@ -210,7 +210,7 @@ func (s *Store) RetryPictures(ctx context.Context, id, actor string, now core.In
 	})
 }
 
-// fetchAgain marks all issues of an import to be read again for copying images.
+// fetchAgain marks an import's issues so that they are read again and their images copied.
 func fetchAgain(tx *db.Tx, id string) error {
 	tx.Kick(db.TopicPictures)
 	_, err := tx.Exec(`UPDATE import_post INDEXED BY sqlite_autoindex_import_post_1 SET fetching = 1
@@ -227,17 +227,17 @@ func endWaiting(tx *db.Tx, id string) error {
 	return err
 }
 
-// PictureTurn is work on images of one tenant: copying the images of an imported issue, or removing copies.
+// PictureTurn is a unit of work on a tenant's images: copying the images of an imported issue, or removing copies.
 type PictureTurn struct {
 	TenantID  string       `db:"tenant_id"`
 	ImportID  string       `db:"import_id"`
 	Removing  bool         `db:"removing"` // whether to remove copies; the fields below are then empty
 	PostNo    int64        `db:"post_no"`
 	IssueNo   int64        `db:"issue_no"`
-	CreatedBy string       `db:"created_by"` // who uploaded the export
+	CreatedBy string       `db:"created_by"` // body of the issue
 	Title     string       `db:"title"`
-	Body      string       `db:"body"` // of the issue
-	Site      core.OldSite `db:"site"` // of the issue
+	Body      string       `db:"body"` // body of the issue
+	Site      core.OldSite `db:"site"` // site of the issue
 }
 
 const (
@@ -253,8 +253,8 @@ const (
 		ORDER BY j.tenant_id <= ?2, j.tenant_id, p.import_id, p.no LIMIT 1`
 )
 
-// NextPictures returns the next work on images. Tenants take turns: it picks the next tenant after the given one that
-// is not in busy. An empty after means the first tenant. If there is no work, it returns core.ErrNotFound.
+// NextPictures returns the next unit of work on images. Tenants take turns: it picks the next tenant after the given
+// one that is not in busy. An empty after means the first tenant. If there is no work, it returns core.ErrNotFound.
 func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (t PictureTurn, err error) {
 	err = s.Get(ctx, &t, nextRemoving, core.Strings(busy).Column())
 	if errors.Is(err, core.ErrNotFound) {
@@ -268,8 +268,8 @@ func (s *Store) NextPictures(ctx context.Context, after string, busy []string) (
 	return t, err
 }
 
-// PicturesAt returns the images of an import with these addresses, by address. Addresses without an image are left out.
-// Its only error is core.ErrStorage.
+// PicturesAt returns the images of an import with these addresses, keyed by address. Addresses without an image are
+// left out. Its only error is core.ErrStorage.
 func (s *Store) PicturesAt(ctx context.Context, id string, keys []string) (map[string]core.ImportedPicture, error) {
 	var all []core.ImportedPicture
 	err := s.All(ctx, &all, `SELECT x.no, x.address, x.state, x.reason, x.media_id FROM json_each(?2) AS k

@@ -15,9 +15,9 @@ import (
 // postsStep is the number of posts in one operation.
 const postsStep = 20
 
-// PostText holds the data read from a post's body.
+// PostText holds the searchable text and the images of a post's body.
 type PostText struct {
-	Words, Excerpt string   // for the search and the list of the archive
+	Words, Excerpt string   // text for the archive's search and its list
 	Pictures       []string // their addresses as stored; see core.PictureKey
 }
 
@@ -203,11 +203,11 @@ func hasPosts(tx *db.Tx, j *core.ImportJob) error {
 // nextIssue is a post that is about to become an issue.
 type nextIssue struct {
 	campaigns.ImportedIssue
-	no       int64    // of the post
+	no       int64    // number of the post
 	pictures []string // see PostText
 }
 
-// readPost reads a post of an import, and its text.
+// readPost reads a post of an import and calls text to extract the post's text.
 func (s *Store) readPost(ctx context.Context, j *core.ImportJob, no int64, now core.Instant,
 	text func(title, body string) (PostText, error),
 ) (nextIssue, error) {
@@ -303,7 +303,7 @@ func countIssues(tx *db.Tx, id string) (int64, error) {
 		WHERE import_id = ? AND issue_no > 0`, id)
 }
 
-// forgetIssue notes that the issue of a post was removed.
+// forgetIssue records that the issue created from a post was removed.
 func forgetIssue(tx *db.Tx, issue int64) error {
 	return tx.One(`UPDATE import_post INDEXED BY import_post_issue SET issue_no = 0, fetching = 0 WHERE issue_no = ?
 		AND issue_no > 0`, issue)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importReplaced stands for the table import_before where SweepImports needs a kind of import_chunk.
+// importReplaced represents the table import_before where SweepImports needs a kind of import_chunk.
 const importReplaced = 3
 
 // MaxReplacedBytes is the maximum number of bytes of replaced fields that are kept per import. By default, it equals
@@ -59,7 +59,7 @@ type replacedFields struct {
 	Fields         core.FieldsBefore `db:"fields"`
 }
 
-// replacedBy returns the fields that an import replaced, for up to limit people whose ids come after the given one. It
+// replacedBy returns the fields that an import replaced, for up to limit people whose ids are greater than after. It
 // also returns the people's subscriptions by id.
 func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
 	map[string]*core.Subscription, error,

@@ -59,7 +59,7 @@ type Import struct {
 	spool  spool
 	put    []ImportRow // rows that are not in the spool yet
 	spare  []ImportRow // memory for reuse
-	packed chan error  // result of adding the rows in spare to the spool; nil if none are being added
+	packed chan error  // result of adding the rows in spare to the spool; nil if none are in progress
 	single int         // number of changes announced one by one
 	Synced bool        // whether some changes are announced by a full sync
 	held   int64       // number of rows passed to Put
@@ -177,9 +177,9 @@ type importStep struct {
 	position           importPosition // position of the last row
 }
 
-// Write imports the rows in the order of ids, in operations of 500 rows, or of more rows while no other operation
-// waits, and announces the changes. It calls now for each operation and, if written is not nil, written with the number
-// of rows imported so far. Write returns core.ErrStorage or a file system error.
+// Write imports the rows in the order of ids and announces the changes. An operation imports 500 rows, or more while no
+// other operation waits. For each operation, Write calls now. If written is not nil, Write also calls it with the
+// number of rows imported so far. Write returns core.ErrStorage or a file system error.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (im *importing) stays(sub *core.Subscription) {
 	}
 }
 
-// keepStayed writes the ids that a step recorded with stays.
+// keepStayed stores the ids that stays has collected in a step.
 func (im *importing) keepStayed(tx *db.Tx) error {
 	if len(im.stayed) == 0 {
 		return nil

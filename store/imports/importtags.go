@@ -64,7 +64,7 @@ func (im *importing) giveTags(tx *db.Tx) error {
 	return im.noteTags(tx, people)
 }
 
-// name adds the tags with these names to the tags that a person gets. It creates unknown tags.
+// name adds the named tags to those that a person gets, and creates tags that don't exist.
 func (im *importing) name(tx *db.Tx, p *tenants.Tagging, names string) error {
 	if im.tags == nil {
 		var all []core.Tag

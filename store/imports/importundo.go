@@ -33,7 +33,7 @@ func (im *importing) note(id string) {
 	im.brought++
 }
 
-// keepNoted writes the ids that a step recorded with note.
+// keepNoted stores the ids that note has collected in a step.
 func (im *importing) keepNoted(tx *db.Tx) error {
 	if len(im.noted) == 0 {
 		return nil
@@ -59,7 +59,7 @@ type broughtChunk struct {
 	Data []byte `db:"data"`
 }
 
-// read returns the instant and the ids.
+// read returns the instant of the step and the ids of its subscriptions.
 func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 	if len(c.Data) < instantBytes {
 		return 0, nil
@@ -222,7 +222,7 @@ func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant)
 	return more && err == nil, err
 }
 
-// undoing is an operation that undoes one step of an import.
+// undoing holds the state of an operation that undoes one step of an import.
 type undoing struct {
 	*db.Tx
 	job                    core.ImportJob
@@ -299,7 +299,7 @@ func (u *undoing) step() (more bool, err error) {
 	)
 }
 
-// undo reverts what the import did to a subscription at the instant at.
+// undo reverts the import's change to a subscription. at is the instant of that change.
 func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
 	switch o {
 	case core.UndoRemoves, core.UndoPends:

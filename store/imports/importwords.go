@@ -43,14 +43,14 @@ var addWords = db.InsertMany(
 	said_at = excluded.said_at`,
 )
 
-// mayBeUndone is an SQL condition on import_job: at an instant, the import can be undone or is being undone.
+// mayBeUndone is the SQL condition on import_job that the import can be undone, or is being undone, at an instant.
 var mayBeUndone = "status <> 'deleted' AND undo_status <> 'done' AND (finished_at = 0 OR undo_status = 'running' OR finished_at + " +
 	strconv.FormatInt(
 		FaultsKept.Milliseconds(),
 		10,
 	) + " > ?)"
 
-// owned reports whether an import still owns its records because it can still be undone.
+// owned reports whether an import can still be undone, and therefore still owns its records.
 func (l *leaving) owned(importID string) (yes bool, err error) {
 	if importID == "" {
 		return false, nil
@@ -265,8 +265,8 @@ func (u *undoing) bequeath(sub *core.Subscription) error {
 	return err
 }
 
-// hold undoes this import's activation, at the instant at, of a person whom another file lists as unsubscribed. The
-// person becomes unsubscribed or, if pends is true, pending.
+// hold undoes the activation of a person whom this import activated and another file lists as unsubscribed. The person
+// becomes unsubscribed or, if pends is true, pending. at is the instant of the activation.
 func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) error {
 	was := *sub
 	if err := u.announce(sub); err != nil {
@@ -305,8 +305,7 @@ func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) erro
 	return u.bequeath(sub)
 }
 
-// moveWords updates the statements about a subscription that changed at the instant at, so that they refer to its new
-// state.
+// moveWords makes the statements about a subscription refer to its new state. at is the instant of the change.
 func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Instant) error {
 	if sub.ChangedAt == at {
 		return nil
@@ -316,7 +315,7 @@ func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Insta
 	return err
 }
 
-// keepHeirs records the imports that now own the subscriptions of the step at the instant at.
+// keepHeirs records which imports now own the subscriptions that a step changed. at is the instant of the step.
 func (u *undoing) keepHeirs(at core.Instant) error {
 	for _, id := range slices.Sorted(maps.Keys(u.heirs)) {
 		data := binary.BigEndian.AppendUint64(nil, uint64(at))

@@ -26,7 +26,7 @@ type spool struct {
 const (
 	runBytes   = 4 << 20
 	mergeBytes = 32 << 10
-	idBytes    = 36 // size of an id as text
+	idBytes    = 36 // length of an id in its string form
 )
 
 // packedRows holds rows in consecutive memory, without pointers that the garbage collector would have to follow.
@@ -35,7 +35,7 @@ type packedRows struct {
 	order []packedRow
 }
 
-// packedRow is the position of a row.
+// packedRow describes where a row is stored and how it is sorted.
 type packedRow struct {
 	id   uint64 // first bytes of the id, as a number with the same order
 	at   uint32
@@ -224,7 +224,7 @@ func (p *spool) inOrder(fn func(ImportRow) error) error {
 	return nil
 }
 
-// run is a file of sorted rows, and its next row.
+// run reads a file of sorted rows, and holds its next row.
 type run struct {
 	no     int
 	r      *bufio.Reader
@@ -232,7 +232,8 @@ type run struct {
 	row    ImportRow
 }
 
-// merge holds the runs, sorted by their next rows. There are only a few dozen of them, so a sorted slice is enough.
+// merge holds the runs that are being merged, sorted by their next rows. There are only a few dozen runs, so a sorted
+// slice is enough.
 type merge []*run
 
 // next reads the next row of the first run and moves the run to its new position. If the run has ended, next removes
