@@ -12,18 +12,18 @@ import (
 	"newsletterd/core"
 )
 
-// auditEntry records who changed what. It is stored as a row. After the commit, the daemon logs it as a line, and also
-// logs the entries of commands.
+// auditEntry is a row of the audit log. After the commit, the daemon also logs it as a line, as it does with the
+// entries that commands have added.
 type auditEntry struct {
 	actor, action, tenantID, object string
 }
 
-// OriginKey is the context key for the address that a request came from, a *netip.Addr. The audit log keeps the
-// address for a limited time (originKept).
+// OriginKey is the context key for the address that a request came from. The value is a *netip.Addr. The audit log
+// keeps the address for a limited time (originKept).
 type OriginKey struct{}
 
-// ClientKey is the context key for the id of the OAuth client that a user acts through, a string. A missing or empty
-// value means no client. The audit log keeps the id.
+// ClientKey is the context key for the id of the OAuth client through which a user acts. The value is a string. A
+// missing or empty value means no client. The audit log keeps the id.
 type ClientKey struct{}
 
 // ActingClient returns the name that the audit log uses for the OAuth client in ctx. It returns an empty string if
@@ -63,8 +63,8 @@ func (tx *Tx) AuditUpdate(now core.Instant, actor, action, tenantID, object stri
 	return tx.Enter(now, actor, action, tenantID, object, detail)
 }
 
-// AsItStood returns nil if err is errUnchanged, and resets *updatedAt, the time of the record's last change, to was. It
-// returns other errors unchanged.
+// AsItStood returns nil if err is errUnchanged. In that case, it also restores *updatedAt, the time of the record's
+// last change, from was. It returns other errors unchanged.
 func AsItStood(err error, updatedAt *core.Instant, was core.Instant) error {
 	if !errors.Is(err, errUnchanged) {
 		return err
@@ -223,8 +223,8 @@ func auditBy(f *core.AuditFilter) (condition, value string) {
 }
 
 // Audit returns a page of the audit log, newest first. page.After is empty or the next value of an earlier page.
-// Audit reads a bounded number of entries, so a page may be short or even empty while next is not. After the last
-// page, next is empty. The only error is core.ErrStorage.
+// Because Audit reads a bounded number of entries, a page may be short or empty even if more pages follow. After the
+// last page, next is empty. The only error is core.ErrStorage.
 func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (found []core.AuditEntry, next string,
 	err error,
 ) {

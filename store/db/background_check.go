@@ -15,7 +15,7 @@ const (
 	CheckFailed  CheckState = "failed" // the check itself failed, so the result is unknown
 )
 
-// backgroundCheck runs a quick_check while the daemon serves requests.
+// backgroundCheck is a quick_check that runs while the daemon serves requests.
 type backgroundCheck struct {
 	mu     sync.Mutex // guards the fields below
 	state  CheckState

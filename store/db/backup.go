@@ -19,9 +19,9 @@ import (
 // ErrExists is returned when a backup would overwrite an existing file.
 var ErrExists = errors.New("the file already exists")
 
-// Backup writes a complete copy of the current database to the new file to. If that file already exists, it returns
-// ErrExists. Backup doesn't block writers. The copy is checked and synced before it appears under its name. Its mode is
-// 0600.
+// Backup writes a complete copy of the current database to a new file. to is the file's path. If the file already
+// exists, Backup returns ErrExists. Backup doesn't block writers. The copy is checked and synced before it appears
+// under its name. Its mode is 0600.
 func (s *DB) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -50,9 +50,9 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy creates a complete copy of a database. write writes the database to a new file. The file is marked as a
-// copy, checked and synced before it appears under the name to, with mode 0600. No other user can read it before that.
-// If the file to exists, WriteCopy returns ErrExists.
+// WriteCopy creates a complete copy of a database. to is the path of the copy. write writes the database to a file with
+// a temporary name. The file is marked as a copy, checked and synced before it gets its final name, with mode 0600. No
+// other user can read it before that. If there is already a file at the final path, WriteCopy returns ErrExists.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
 	if err := PrepareProcess(); err != nil {
 		return err
@@ -78,7 +78,8 @@ func WriteCopy(ctx context.Context, to string, write func(path string) error) er
 	return putInPlace(tmp, to)
 }
 
-// unused returns ErrExists if the file to exists, or a -wal or rollback journal that SQLite would apply to it.
+// unused returns ErrExists if a file has the path to, or if there is a -wal or rollback journal that SQLite would apply
+// to such a file.
 func unused(to string) error {
 	for _, end := range []string{"", "-wal", "-journal"} {
 		_, err := os.Lstat(to + end)
@@ -116,8 +117,8 @@ func (s *DB) copyTo(ctx context.Context, to string) error {
 	return putInPlace(tmp, to)
 }
 
-// backupPages runs the backup inside an open read transaction. Without one, each commit of another connection would
-// restart it.
+// backupPages runs the backup inside an open read transaction. Otherwise, each commit of another connection would
+// restart the backup.
 func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
 	c, err := db.Connx(ctx)
 	if err != nil {
@@ -194,7 +195,8 @@ func verifyCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// putInPlace syncs the file, renames it and syncs the folder, so that the result survives a power loss.
+// putInPlace syncs a temporary file, renames it to its final path and syncs the folder, so that the result survives a
+// power loss.
 func putInPlace(tmp, to string) error {
 	if err := syncPath(tmp); err != nil {
 		return err
@@ -213,8 +215,8 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// CheckBackup returns the error that Restore would find in a backup, or ErrMasterKey if Open with masterKey would
-// fail afterwards. It changes nothing.
+// CheckBackup returns the error that Restore would return for a backup. If the restored database could not be opened
+// with masterKey, it returns ErrMasterKey. It changes nothing.
 func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 	if err := PrepareProcess(); err != nil {
 		return err
@@ -246,10 +248,10 @@ func noWAL(from string) error {
 	return nil
 }
 
-// Restore replaces the database at path with a backup. It checks the backup first. The previous files, including -wal,
-// -shm and -journal, are renamed to names that end in .before-restore and the time, and returned in aside. If root runs
-// Restore, the new file gets the owner of the previous database or, without one, of the folder. If another process
-// has the database open, Restore returns ErrRunning or ErrInUse. It doesn't change the file from.
+// Restore replaces the database at path with a backup. It checks the backup first and never changes it. The previous
+// files, including -wal, -shm and -journal, are renamed to names that end in .before-restore and the time, and returned
+// in aside. If root runs Restore, the new file gets the owner of the previous database or, without one, of the folder.
+// If another process has the database open, Restore returns ErrRunning or ErrInUse.
 func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
 	if err := PrepareProcess(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (c *RecordCache[R]) Drop() {
 	clear(c.records)
 }
 
-// Get returns the record for key and the age to pass to Put. If the key is not cached, the record is its zero value.
+// Get returns the record for key, and the age to pass to Put. If the key is not cached, the record is the zero value.
 func (c *RecordCache[R]) Get(key string) (R, uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -21,7 +21,7 @@ const MaxAudited = 1000
 type watched struct {
 	table, id string
 	before    map[string]any              // the row before the change; nil if it did not exist
-	masked    []string                    // fields recorded only by name, without a table
+	masked    []string                    // names of changed fields, to record without values or a row
 	told      map[string]core.AuditChange // changes in other tables that the operation itself reports
 }
 
@@ -40,7 +40,7 @@ var maskedColumns = map[string][]string{
 	"tenant":     {"test_addresses"}, // addresses of people, who need no role
 }
 
-// unaudited holds the columns of watched tables that every change updates.
+// unaudited holds columns of watched tables that the audit log leaves out, because every change updates them.
 var unaudited = []string{
 	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "revision",
 	"last_login_at", "waiting", "waiting_bytes", "dropped_id", "changed_by", "name_key",

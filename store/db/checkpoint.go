@@ -38,17 +38,17 @@ const (
 	roomEnough      = CheckpointAt + roomBeyond
 )
 
-// checkpointState is the writer's state of its checkpoints.
+// checkpointState is the state of the writer's checkpoints.
 //
 // Before each checkpoint of its own, the writer commits a fresh checkpoint_id. Immediately after the checkpoint it
 // commits that id as wal_base, so that no command can begin the new -wal without it. The main file alone therefore
-// shows the id that its -wal grew from. In the middle of a checkpoint, it may instead show the id that the -wal
-// itself contains. Any other id means an older copy of the file.
+// shows the id that its -wal grew from. In the middle of a checkpoint, it may instead show the id that the -wal itself
+// contains. Any other id means an older copy of the file.
 //
 // A checkpoint stays open if a reader kept it from finishing or a kill may have interrupted it. The next attempt also
 // uses a fresh id, because the file may have been copied in the meantime. checkpoint_id then also lists the earlier
-// ids, because the main file may show any of them. A command next to a daemon doesn't change the marks; it only
-// writes their page into the -wal.
+// ids, because the main file may show any of them. A command next to a daemon doesn't change the marks; it only writes
+// their page into the -wal.
 type checkpointState struct {
 	last  time.Time
 	ids   []string // checkpoint_id: ids of the last checkpoint and of the attempts before it, newest first
@@ -57,7 +57,7 @@ type checkpointState struct {
 	touch bool     // whether the next transaction must rewrite the page of the marks, unchanged
 	seen  uint64   // DB.Changes at the last complete checkpoint; an idle database gets none
 	ops   int      // operations since the last check of the -wal's size
-	asked int      // operations since SQLite was asked for the used part
+	asked int      // operations since SQLite was asked for the used part of the -wal
 	size  int64    // size of the -wal when SQLite was asked
 	// no checkpoint before this time, because the replica is too far from complete
 	pausedTill time.Time
@@ -169,8 +169,8 @@ func (w *writer) setMark(name, value string) error {
 	return err
 }
 
-// lookAtWAL calls maybeCheckpoint after a commit. The call costs as much as recording the outcomes of some emails, so
-// lookAtWAL skips it after a few small operations.
+// lookAtWAL calls maybeCheckpoint after a commit. After a few small operations, it skips the call, because the call
+// costs as much as recording the outcomes of several emails.
 func (w *writer) lookAtWAL() {
 	c := &w.checkpoint
 	c.ops += len(w.batch)
@@ -234,7 +234,7 @@ func (w *writer) walFull(size int64) bool {
 // new size to store. Readers and recovery stop at the last frame with a valid checksum, so the zeros do no harm.
 func (w *writer) giveRoom(size int64) {
 	c := &w.checkpoint
-	if size < c.room { // it was truncated
+	if size < c.room { // the -wal was truncated
 		c.room = 0
 	}
 	if size <= c.room || size < roomStep/4 {
@@ -363,7 +363,7 @@ func WalSize(path string) int64 {
 // Together they would mix two states, and an integrity check may not notice that.
 var ErrOldCopy = errors.New("the database file is older than its -wal file")
 
-// fileMarks reads the marks through its own read-only connection.
+// fileMarks reads the marks in a database file through a separate read-only connection.
 func fileMarks(path string, mode ...string) (map[string]string, error) {
 	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
 		return map[string]string{}, err

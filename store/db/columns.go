@@ -31,8 +31,8 @@ func InsertMany(head string, columns int, tail string) (m manyRows) {
 	return m
 }
 
-// InsertMany runs a statement for n rows. same holds the values of the parameters before the rows. row appends the
-// values of row i to args.
+// InsertMany runs a statement for n rows. same holds the values of the parameters that precede the rows. row appends
+// the values of row i to args.
 func (tx *Tx) InsertMany(m *manyRows, same []any, n int, row func(args []any, i int) []any) error {
 	args := same[:len(same):len(same)]
 	for i := 0; i < n; {

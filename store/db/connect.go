@@ -66,14 +66,14 @@ func (s *DB) takeLock() error {
 // serving is the content of the lock file while the lock's owner has the database open.
 const serving = "serving\n"
 
-// saysServing writes serving into the lock file. If the disk is full, the daemon serves anyway.
+// saysServing writes the constant serving to the lock file. If the disk is full, the daemon serves anyway.
 func (s *DB) saysServing() {
 	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
 		s.log.Warn("the lock file can't be written", slog.Any("error", err))
 	}
 }
 
-// DaemonRuns reports whether a daemon serves the file. It is for commands and checks at most once a second.
+// DaemonRuns reports whether a daemon serves the file. It is meant for commands, and checks at most once a second.
 func (s *DB) DaemonRuns() bool {
 	if s.lock != nil { // this process holds the lock
 		return false

@@ -24,7 +24,8 @@ var connMutexes struct {
 	try          func(*libc.TLS, uintptr) int32
 }
 
-// useConnMutexes installs connMutexes. SQLite knows its own mutexes only once it is initialized.
+// useConnMutexes installs connMutexes. It initializes SQLite twice, because only the first time sets SQLite's own mutex
+// functions, which the new ones call.
 func useConnMutexes(tls *libc.TLS) error {
 	args := libc.NewVaList(uintptr(unsafe.Pointer(&connMutexes.methods)))
 	if args == 0 {
@@ -68,7 +69,7 @@ func replaceMutexes() {
 
 func noMutex() uintptr { return uintptr(unsafe.Pointer(&connMutexes.none)) }
 
-// mutexAlloc recognizes the mutex of a connection by its kind: nothing else in this program has a recursive one.
+// mutexAlloc recognizes a connection's mutex by its kind: nothing else in this program has a recursive mutex.
 func mutexAlloc(tls *libc.TLS, kind int32) uintptr {
 	if kind == sqlite3.SQLITE_MUTEX_RECURSIVE {
 		return noMutex()

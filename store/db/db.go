@@ -145,9 +145,9 @@ func New(o Options) *DB {
 }
 
 // Open opens the file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to another
-// program, has a newer schema, or has an older schema while Options.Migrate is false. In Daemon mode it also refuses
-// a file that another daemon serves. It refuses an old copy of the file next to a newer -wal. Open calls started when
-// operations may run, before commands can see that a daemon serves.
+// program, has a newer schema, or has an older schema while Options.Migrate is false. In Daemon mode it also refuses a
+// file that another daemon serves. It refuses an old copy of the file next to a newer -wal. Once operations can run,
+// but before commands can see that a daemon is serving, Open calls the function started.
 func (s *DB) Open(ctx context.Context, started func(context.Context) error) error {
 	if err := PrepareProcess(); err != nil {
 		return fmt.Errorf("database locks: %w", err)

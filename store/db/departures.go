@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// departures counts the commits after which a person may no longer get email: those that affect all tenants, and those
-// that affect one. Tenants share a fixed number of counters. A shared counter can only cause a needless check.
+// departures holds counters of the commits after which a person may no longer get email: one counter for commits that
+// affect all tenants, and others for commits that affect one. Tenants share a fixed number of counters. A shared
+// counter can only cause a needless check.
 type departures struct {
 	all atomic.Uint64
 	of  [1024]atomic.Uint64
@@ -37,8 +38,7 @@ func (s *DB) Departures(tenantID string) uint64 {
 	return s.departures.all.Load() + s.departures.tenant(tenantID).Load()
 }
 
-// leavers holds the ids of the tenants that may no longer email a person after an operation. An empty id stands for all
-// tenants.
+// leavers lists the tenants that may no longer email a person after an operation. An empty id means all tenants.
 type leavers []string
 
 func (l *leavers) add(tenantID string) {

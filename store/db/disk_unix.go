@@ -24,7 +24,7 @@ func DiskOf(path string) (free, total int64, readOnly bool, err error) {
 	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
 }
 
-// mayRead returns a readable error if this user may not read the file, because SQLite's error doesn't mention that.
+// mayRead returns a clear error if this user may not read the file, because SQLite's error doesn't mention that.
 func mayRead(path string) error {
 	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
 		return nil
@@ -41,8 +41,9 @@ func mayRead(path string) error {
 	return fmt.Errorf("%w: it belongs to the user %s. Run the command as that user", os.ErrPermission, id)
 }
 
-// giveTo gives a file that root created the same owner as the file like, as SQLite does with a -wal. Otherwise a daemon
-// without root privileges could not open the file. If the process doesn't run as root, giveTo does nothing.
+// giveTo changes the owner of a file that root created to the owner of the file like, as SQLite does for a -wal.
+// Otherwise a daemon without root privileges could not open the file. If the process doesn't run as root, giveTo does
+// nothing.
 func giveTo(name, like string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -43,7 +43,8 @@ func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, a
 	return away, err
 }
 
-// markCopy marks a copy as such. A copy with an older schema has no place for the mark.
+// markCopy marks a database file as a copy. If the copy has an older schema, it has no place for the mark and stays
+// unmarked.
 func markCopy(ctx context.Context, path string) error {
 	db, err := sqlx.Open("sqlite", dsn(path, nil, "_pragma=synchronous(OFF)"))
 	if err != nil {

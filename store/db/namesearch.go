@@ -16,8 +16,8 @@ type NameSearch struct {
 	// prefix of a word of a name in lower case, title case and upper case. ASCII letters are lower case in each, as
 	// SQLite compares them. Duplicates are empty.
 	names [3]string
-	// start is the beginning of the text, up to the first character that JSON may escape. A row that doesn't contain
-	// it needs no parsing.
+	// start is the beginning of the search string, up to the first character that JSON may escape. A row that doesn't
+	// contain it needs no parsing.
 	start string
 }
 
@@ -40,7 +40,8 @@ func ByName(key string, first int) string {
 	return text + "))"
 }
 
-// NewNameSearch returns the search for text. A text with an @ is searched for only in addresses.
+// NewNameSearch returns a search for a string that a user entered. A string with an @ is searched for only in
+// addresses.
 func NewNameSearch(text string) (n NameSearch) {
 	text = strings.Join(strings.Fields(text), " ")
 	n.Key = core.Email(text).Key()

@@ -9,10 +9,10 @@ type rowKey struct {
 	Second string `db:"b"`
 }
 
-// ExecPairs runs a statement for each key that find selects by the pairs of list and id in its first parameter. It
-// returns the number of rows changed. The two parts of the key are the last arguments of the statement, after args. A
-// condition (list_id, id) IN (…) would do the same. But SQLite might search by the lists alone, and a person's pairs
-// cover all lists.
+// ExecPairs runs the statement query for each row key that the statement find selects. pairs, a JSON array of pairs of
+// list and id, is the first parameter of find. The two parts of the key are the last arguments of query, after args.
+// ExecPairs returns the number of rows changed. A condition (list_id, id) IN (…) would do the same. But SQLite might
+// search by the lists alone, and a person's pairs cover all lists.
 func (tx *Tx) ExecPairs(pairs, find, query string, args ...any) (all int64, err error) {
 	var keys []rowKey
 	if err := tx.All(&keys, find, pairs); err != nil {
@@ -51,7 +51,7 @@ func (tx *Tx) ExecEach(ids []int64, query string, args ...any) (all int64, err e
 	return all, nil
 }
 
-// JsonOf returns a list in the form that SQL's json_each takes.
+// JsonOf returns a list as a JSON array, for SQL's json_each.
 func JsonOf[T string | int64](list []T) string {
 	if len(list) == 0 {
 		return "[]"

@@ -66,7 +66,7 @@ func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	return err, err
 }
 
-// findRoom checks whether there is space again, by writing a large row. Ping later shrinks that row.
+// findRoom checks whether the disk has space again, by writing a large row. Ping later shrinks that row.
 func (s *DB) findRoom(ctx context.Context) error {
 	err := s.Update(ctx, func(tx *Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)",

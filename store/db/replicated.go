@@ -91,8 +91,8 @@ func MadeAt(ctx context.Context, path string) (at core.Instant, err error) {
 	return at, err
 }
 
-// lookInto reads a value from a database file that this process has not opened. If the file, the table or the row
-// doesn't exist, it leaves value unchanged.
+// lookInto reads a value from a database file that this process has not opened. If the file, the table or the row is
+// missing, it leaves value unchanged.
 func lookInto(ctx context.Context, path string, value any, table, query string) error {
 	if fi, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
 		return nil

@@ -18,10 +18,10 @@ import (
 // daemon notices the other process's commit and waits until its replica has all of it. Then it writes the number into
 // a file next to the database, which the command waits for.
 
-// commandMark is the name of the number in the table mark.
+// commandMark is the name of the row in the table mark that holds the command number.
 const commandMark = "commands"
 
-// commandWait is how long a command waits for the daemon's replica.
+// commandWait is the maximum time that a command waits for the daemon's replica.
 const commandWait = 5 * time.Second
 
 func (s *DB) answerPath() string { return s.path + ".acknowledged" }

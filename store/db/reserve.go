@@ -25,8 +25,8 @@ var errNoRoom = &core.Error{
 }
 
 // reserve admits writes while the disk has space beyond its reserve. Each measurement grants space to later writes, and
-// each write takes the most that it may need. Most calls therefore need no system call. A disk with little space is
-// measured more often.
+// each write deducts the most space that it may need. Most calls therefore need no system call. A disk with little
+// space is measured more often.
 type reserve struct {
 	measure func() (room int64, err error) // returns the bytes that are free beyond the reserve
 
@@ -42,7 +42,7 @@ type reserve struct {
 // reserveClear is the number of free bytes at which the disk no longer counts as full.
 const reserveClear = 1 << 20
 
-// take counts bytes as written. If they would not leave the reserve free, it returns errNoRoom.
+// take claims space for a write of the given number of bytes. If that would use the reserve, it returns errNoRoom.
 func (r *reserve) take(bytes int64) error {
 	if time.Now().UnixNano() < r.until.Load() && r.left.Add(-bytes) >= 0 {
 		return nil
@@ -100,8 +100,8 @@ func (s *DB) roomBeyondReserve() (int64, error) {
 // leastBeyondReserve is the number of bytes beyond the reserve that a subscription or a registration needs.
 const leastBeyondReserve = 64 << 10
 
-// InReserve reports whether the disk has no space beyond its reserve. Writes caused by strangers are refused then;
-// all others continue.
+// InReserve reports whether the disk has no space beyond its reserve. In that case, writes caused by strangers are
+// refused, and all others continue.
 func (s *DB) InReserve() bool {
 	room, err := s.roomBeyondReserve()
 	return err == nil && room < leastBeyondReserve

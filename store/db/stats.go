@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stats counts the store's work, for metrics and tests.
+// stats holds the writer's counters, for metrics and tests.
 type stats struct {
 	batches, ops, busy atomic.Int64
 	wal                atomic.Int64
@@ -19,8 +19,8 @@ var (
 	BatchTimes = []float64{.0005, .001, .002, .004, .008, .016, .032, .064, .128, .256, 1}
 )
 
-// histogram counts each value at the first bound that it does not exceed. The last count is for values above all
-// bounds.
+// histogram holds the number of values up to each bound and above the previous one. The last number is for values above
+// all bounds.
 type histogram struct{ counts [16]atomic.Int64 }
 
 func (h *histogram) add(bounds []float64, v float64) {

@@ -33,9 +33,9 @@ func (w *writer) transact() error {
 	return err
 }
 
-// join adds the interactive operations that have arrived since the batch was taken, at index at. They neither wait for
-// its commit nor need a commit of their own. They come before the late operation, which stays the last of its
-// transaction. join returns the number of them that may run without a savepoint, if all operations before them did.
+// join inserts the interactive operations that have arrived since the batch was taken, starting at index at. They
+// neither wait for its commit nor need a commit of their own. They come before the late operation, which stays the last
+// of its transaction. join returns how many of them may run without a savepoint, if all operations before them did.
 func (w *writer) join(at int) (bare int) {
 	n, late := len(w.batch), slices.Clone(w.batch[at:])
 	w.fill(nil, nil, nil)
@@ -117,7 +117,7 @@ func (w *writer) attempt(bare int) error {
 	return err
 }
 
-// ofStorage returns err as an error of the transaction as a whole, that no single operation caused.
+// ofStorage marks err as an error of the whole transaction, which no single operation caused.
 func ofStorage(err error) error {
 	if errors.Is(err, core.ErrUnavailable) {
 		return err
@@ -155,7 +155,7 @@ func (w *writer) rollback() {
 	w.undone(true)
 }
 
-// undone tells every keeper that an operation was rolled back or, if all is true, the whole transaction.
+// undone notifies every keeper that an operation was rolled back or, if all is true, the whole transaction.
 func (w *writer) undone(all bool) {
 	for _, k := range w.store.keepers {
 		k.Undone(all)

@@ -100,7 +100,7 @@ func (tx *Tx) Awaited() bool {
 	return !tx.alone || tx.Store.writer.waiting() > 0
 }
 
-// Translate is like the function Translate. It also records in tx if the error means that the disk doesn't work.
+// Translate is like the function Translate. If the error means that the disk doesn't work, it also records that in tx.
 func (tx *Tx) Translate(err error) error {
 	if err == nil {
 		return nil
@@ -399,7 +399,7 @@ func Translate(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// OrNotFound returns word instead of err if err is core.ErrNotFound. It returns all other errors unchanged.
+// OrNotFound replaces core.ErrNotFound with word, a more specific error. It returns all other errors unchanged.
 func OrNotFound(err error, word *core.Error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return word

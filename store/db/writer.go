@@ -24,7 +24,7 @@ const (
 	commandTries = time.Minute
 )
 
-// op is one operation in the writer.
+// op is an operation that the writer runs.
 type op struct {
 	fn         func(*Tx) error
 	repeatable bool // whether fn may run twice; see UpdateRepeatable
@@ -144,9 +144,9 @@ func (s *DB) submit(ctx context.Context, queue chan *op, o *op) error {
 	}
 }
 
-// UpdateLate is like Update, for a caller that does not wait. fn runs after the other operations of its commit. The
-// writer then calls after with the result, before it starts the next batch. after must not block and must not wait
-// for the store. If UpdateLate returns an error, it calls neither function.
+// UpdateLate is like Update, for a caller that does not wait. fn runs after the other operations of its commit. Before
+// it starts the next batch, the writer passes the result to the function after, which must not block and must not wait
+// for the store. If UpdateLate returns an error, neither function is called.
 func (s *DB) UpdateLate(fn func(*Tx) error, after func(error)) error {
 	if err := s.readable(context.Background()); err != nil {
 		return err
