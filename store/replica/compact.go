@@ -45,8 +45,8 @@ const (
 // snapshotEvery is how often the whole database is written. Older files can then be removed.
 const snapshotEvery = 24 * time.Hour
 
-// compact merges the files of the level below that a level does not cover yet into one new file. It stops at the
-// transaction through, because the next holder of the lease might not know about later ones. It returns the new file,
+// compact merges those files of the level below that a level does not cover yet into one new file. It leaves out
+// transactions after through, because the next holder of the lease might not know about them. It returns the new file,
 // or the zero value if there was nothing to do. recent returns the content of a recently shipped level 0 file, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
@@ -151,9 +151,9 @@ func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 	return nil
 }
 
-// following returns the files that continue from the transaction end without a gap, up to the transaction through. If
-// there are many files, or large ones, it returns only some of them. If the first one is missing, which a late listing
-// can cause, it returns none: files that compaction skips would be removed.
+// following returns the files with the transactions after end and up to through, without a gap. If there are many
+// files, or large ones, it returns only some of them. If the first one is missing, which a late listing can cause, it
+// returns none: files that compaction skips would be removed.
 func following(files []logFile, end, through uint64, level int) (from []logFile) {
 	size, most := int64(0), int64(compactBytes)
 	if level > 1 {
@@ -179,8 +179,8 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 	return from
 }
 
-// beforeHole returns from, which contains one file, if the file after it is missing, because then no other file will
-// ever be compacted with it. Otherwise beforeHole returns nil.
+// beforeHole returns from, which contains one file, if the next file is missing. In that case, no other file will ever
+// be compacted with it. Otherwise beforeHole returns nil.
 func (l logFiles) beforeHole(
 	ctx context.Context, level int, below, from []logFile, through uint64,
 ) ([]logFile, error) {
@@ -202,11 +202,11 @@ func (l logFiles) beforeHole(
 	return from, nil
 }
 
-// lateListing is longer than any delay of a listing.
+// lateListing is assumed to be longer than any delay of a listing.
 const lateListing = time.Hour
 
-// followingGap returns the files that continue from a whole copy after the transaction end, for a level that lacks the
-// file after end. It returns ErrGap if that file is missing at level 0 and there is no later whole copy.
+// followingGap returns the files that continue from a whole copy newer than end, for a level that lacks the file after
+// end. It returns ErrGap if that file is missing at level 0 and there is no later whole copy.
 func (l logFiles) followingGap(
 	ctx context.Context, level int, below []logFile, end, through uint64,
 ) (from []logFile, err error) {
@@ -237,8 +237,8 @@ func (l logFiles) followingGap(
 	return nil, nil
 }
 
-// sweep removes the log files that are not needed to restore any state between keep and now: level 0 files that level 1
-// covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
+// sweep removes log files that are not needed to restore any state from keep to now. These are level 0 files that level
+// 1 covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
 func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	snapshots, err := l.list(ctx, snapshotLevel)
 	if err != nil {
@@ -400,14 +400,14 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }
 
-// manyFiles returns the number of level 0 files that triggers an early compaction if reading a file takes latency.
+// manyFiles returns the number of level 0 files that triggers an early compaction. latency is the time to read a file.
 func manyFiles(latency time.Duration) uint64 {
 	read := readMost * fetchAtOnce / 2 / max(latency, 1)
 	return uint64(min(max(read, compactMany), compactMost))
 }
 
-// compactLevel compacts a level from the one below it, up to the transaction through, and repairs the log if a file is
-// damaged or missing. whole is false if the repair has to wait.
+// compactLevel compacts a level from the one below it, without transactions after through. If a file is damaged or
+// missing, it repairs the log. whole is false if the repair has to wait.
 func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error) {
 	for {
 		l := r.log

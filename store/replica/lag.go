@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// Stats holds figures of a running replica.
+// Stats describes the current state of a running replica.
 type Stats struct {
 	Generation uint64
 	TXID       uint64        // the bucket has this transaction and all before it
@@ -18,7 +18,7 @@ type Stats struct {
 	Lease      error         // nil, ErrStale or ErrLost, as returned by Check
 }
 
-// Stats returns the current figures. Before Start, the figures about the log are zero.
+// Stats returns the current state. Before Start, the fields about the log are zero.
 func (r *Replica) Stats() Stats {
 	st := Stats{Generation: r.lease.generation(), Lease: r.lease.check()}
 	s := r.shipper()

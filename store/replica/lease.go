@@ -145,13 +145,13 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 	return "", err
 }
 
-// sight records what this machine has seen so far while it waits for the lease.
+// sight records what this machine has seen of the lock object while it waits for the lease.
 type sight struct {
-	etag   string        // of the lock object; empty: there was none at the last look
+	etag   string        // ETag of the lock object; empty: there was none at the last look
 	since  time.Duration // time at which etag was first seen
 	holder holder        // last holder seen; zero: none
-	log    bool          // there was a log, but no lock object
-	warned bool          // the daemon's log already reports that the lock object is gone
+	log    bool          // whether there was a log, but no lock object
+	warned bool          // whether the daemon has already logged that the lock object is gone
 }
 
 // warnEvery is the interval of warnings about a lease that can't be read.
@@ -333,7 +333,7 @@ func (l *lease) release(ctx context.Context) error {
 	return err
 }
 
-// setMade sets the creation time of the database. The lock object contains it from the next renewal on.
+// setMade sets the creation time of the database. The next renewal writes it to the lock object.
 func (l *lease) setMade(made string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -206,7 +206,7 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	if len(s.files) > 0 && damaged[0] != nil && s.files[0].max <= s.covered { // other files hold the same changes
 		s.files, headers, damaged = s.files[1:], headers[1:], damaged[1:]
 	}
-	generation := uint64(0) // of the end of the log
+	generation := uint64(0) // generation of the end of the log
 	for i, h := range headers {
 		if damaged[i] != nil {
 			return damaged[i]
@@ -285,8 +285,9 @@ var ErrGap = errors.New("the replica's log has a gap")
 // ErrNothing is returned if the replica holds no database.
 var ErrNothing = errors.New("the replica has no database")
 
-// plan returns the files needed to restore the database to its state after transaction through, or before time at. Zero
-// values mean the newest state. It returns ErrNothing, or ErrGap together with the files before the gap.
+// plan returns the files needed to restore the database to its state after the transaction through, or to its last
+// state before at. Zero values mean the newest state. It returns ErrNothing, or ErrGap together with the files before
+// the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
 	var damage error // damage of a file that may have been written before at
 	usable := func(f logFile) (bool, error) {
@@ -389,9 +390,9 @@ func (l logFiles) compacted(ctx context.Context) (all []logFile, err error) {
 	return all, nil
 }
 
-// gapBefore returns ErrGap if no file continues from the transaction end but the log has a later file that is not a
-// stray. In that case the missing file may have been from before the time at. If end is 0, the later file must be from
-// before at; otherwise the log simply doesn't go back that far.
+// gapBefore returns ErrGap if the log ends at the transaction end but has a later file that is not a stray. In that
+// case, the missing file may have been written before at. If end is 0, the later file must have been written before at;
+// otherwise the log simply doesn't go back that far.
 func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, strays []logFile) error {
 	var later []logFile
 	for level := range levels {

@@ -52,9 +52,9 @@ func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	return false, nil
 }
 
-// remember records in the note that the bucket is in use, even if the database in it is not this machine's: the next
-// start then fails if the bucket is empty, instead of starting over. If h is another machine, remember records its
-// generation too.
+// remember records in the note that the bucket is in use, even if another machine's database is in it. If the bucket is
+// empty at the next start, that start then fails instead of starting over. If h is another machine, remember records
+// its generation too.
 func (r *Replica) remember(n *note, h holder) error {
 	before := *n
 	if n.URL != r.Name() {
@@ -69,8 +69,8 @@ func (r *Replica) remember(n *note, h holder) error {
 	return writeNote(r.path, *n)
 }
 
-// Missing returns ErrMissing if the bucket at address is empty, although, according to the note next to it or to knows,
-// the database at path was kept there. knows is the result of Options.Knows. Missing writes nothing.
+// Missing returns ErrMissing if the bucket at address is empty although the database at path was kept there, according
+// to the note next to the database or to knows. knows is the result of Options.Knows. Missing writes nothing.
 func Missing(ctx context.Context, address string, env func(string) string, path string, knows bool) error {
 	r, err := New(Options{
 		URL: address, Env: env, Path: path, Knows: func(context.Context) (bool, error) { return knows, nil },

@@ -140,7 +140,7 @@ func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error)
 	return at, err
 }
 
-// adopt ships the whole database file as the next log file after head.
+// adopt ships the whole database file as the log file after the transaction head.
 func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err error) {
 	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
 		return at, err
@@ -295,7 +295,7 @@ func withDatabase(ctx context.Context, path string, fn func(*sql.Conn) error) er
 	return fn(c)
 }
 
-// fold moves the contents of the -wal into the database file.
+// fold moves the contents of the -wal into the database file with a checkpoint.
 func fold(ctx context.Context, c *sql.Conn) error {
 	var busy, frames, moved int
 	err := c.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)

@@ -151,7 +151,7 @@ func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	return err
 }
 
-// done records that a file has arrived.
+// done records that a file has arrived in the bucket.
 func (s *shipper) done(p *parcel) {
 	s.mu.Lock()
 	p.done = true

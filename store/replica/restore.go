@@ -77,7 +77,7 @@ func (l logFiles) restoreAround(
 	}
 }
 
-// restoreFiles writes the database in these log files to a new file of mode 0600, and syncs it.
+// restoreFiles restores the database from the given log files to a new file of mode 0600, and syncs the file.
 func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -153,7 +153,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	return group.Wait()
 }
 
-// sourceReader remembers the error of the underlying reader.
+// sourceReader keeps the error of the underlying reader.
 type sourceReader struct {
 	r   io.Reader
 	err error
@@ -168,7 +168,7 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errWrite means that a restored file could not be written.
+// errWrite wraps errors from writing a restored file, as opposed to errors in a log file.
 var errWrite = errors.New("write")
 
 // fetch opens a log file. It reads small files into memory.

@@ -21,7 +21,7 @@ const (
 	// memory is how many bytes of shipped files are kept in memory, so that compaction needn't read them from the
 	// bucket.
 	memory = 16 << 20
-	// paceMost caps the time for making one file, as used for share.
+	// paceMost is the maximum time for making a file that share takes into account.
 	paceMost = 20 * time.Millisecond
 	// share limits the time spent on making log files to 1/share of the total time. Commits made between two files
 	// share the next one, which contains each changed page only once.
@@ -50,15 +50,15 @@ type shipper struct {
 	urgent    atomic.Uint64 // latest note that a caller waits for
 
 	still     sync.Mutex  // held while no checkpoint may run; locked before captureMu
-	copying   atomic.Bool // a whole copy is running and holds captureMu
+	copying   atomic.Bool // whether a whole copy is running and holds captureMu
 	captureMu turn        // guards the -wal: held while it is read and during a checkpoint
 	files     *walFiles
 	end       walEnd // end of what was read from the -wal
 	sealed    walEnd // a checkpoint may have moved the -wal up to here
 	txid      uint64 // transaction of the last log file
-	whole     bool   // the next capture copies the whole database
+	whole     bool   // whether the next capture copies the whole database
 	begun     int    // number of parts of a whole copy that was given up; the next copy must not have fewer
-	alone     int    // number of further files to send one by one: a late Put from the previous holder may still arrive
+	alone     int    // number of further files to send one by one: the previous holder's last Put may still arrive
 	buffer    []byte
 	encoded   bytes.Buffer  // reused between files
 	pace      time.Duration // by lease.clock: nothing is captured before this time
@@ -66,7 +66,7 @@ type shipper struct {
 	mu        sync.Mutex
 	inFlight  map[uint64]*parcel
 	arrived   uint64 // last transaction up to which all files have arrived
-	confirmed uint64 // note that the arrived files cover
+	confirmed uint64 // latest note that the arrived files cover
 	waiting   []waiter
 	latency   time.Duration // moving average of the duration of a Put
 	lastStart time.Duration // start of the last Put, by lease.clock
@@ -81,7 +81,7 @@ type shipper struct {
 // errSnapshot means that a checkpoint has to wait for a whole copy.
 var errSnapshot = errors.New("a full copy is being uploaded to the replica")
 
-// parcel is one log file.
+// parcel is a log file that is being uploaded or has arrived.
 type parcel struct {
 	txid  uint64
 	note  uint64 // latest note of the commits that it covers
@@ -89,7 +89,7 @@ type parcel struct {
 	start time.Duration // start of its Put, by lease.clock
 	done  bool
 
-	context context.Context // for its Put
+	context context.Context // context for its Put
 	part    bool            // part of a whole copy; it may replace a part that this process gave up
 }
 

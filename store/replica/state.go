@@ -38,7 +38,7 @@ type Holder struct {
 	Made       string // creation time of the database; empty: unknown
 	Renewed    time.Time
 	TTL        time.Duration
-	Released   bool // the machine gave up the lease, as it does when it stops
+	Released   bool // whether the machine gave up the lease, as it does when it stops
 }
 
 // Lapses returns the time after which another machine can take the lease if it has not been renewed.
@@ -97,7 +97,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	return s, err
 }
 
-// past sets the times in s that can be restored from all log files.
+// past sets the fields of s that describe which past states can be restored. all holds the log files.
 func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	slices.SortFunc(all, func(a, b logFile) int { return cmp.Or(cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max)) })
 	end := all[0] // last file of the chain without a hole; starts with the first file that a restore can start from

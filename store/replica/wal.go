@@ -57,7 +57,7 @@ func (f *walFiles) reopen(path string) error {
 }
 
 // hasMore reports whether something was written to the -wal after end: another frame, or a restarted -wal. The -wal may
-// have been removed since.
+// no longer exist.
 func (f *walFiles) hasMore(end walEnd) (bool, error) {
 	if f.wal == nil {
 		return end.frames > 0, nil
@@ -88,9 +88,9 @@ func (f *walFiles) close() {
 	}
 }
 
-// indexes holds the -shm files that this process has read, by name. They are never closed: the locks of the -wal are
-// POSIX locks on the -shm, unlike those of the database file, and a process that closes any descriptor of a file loses
-// all its POSIX locks on it. SQLite would keep writing while other processes could write too.
+// indexes holds the -shm files that this process has read, by name. They are never closed. A process that closes any
+// descriptor of a file loses all its POSIX locks on it, and SQLite protects the -wal with POSIX locks on the -shm.
+// Without them, SQLite would keep writing while other processes could write too.
 var indexes struct {
 	mu   sync.Mutex
 	open map[string][]*os.File
@@ -181,7 +181,7 @@ func parseIndex(b []byte) (end walEnd, err error) {
 	return end, nil
 }
 
-// changed holds the pages in a section of the -wal, each as it is at the end of the section.
+// changed holds the pages that a section of the -wal changes, as they are at the end of the section.
 type changed struct {
 	from, to walEnd
 	pages    map[uint32][]byte

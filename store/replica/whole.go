@@ -33,8 +33,8 @@ type whole struct {
 	end       walEnd
 }
 
-// readWhole returns the database at end. backfilled is the number of frames before end that are in the database file.
-// If that is all of them, readWhole doesn't read the -wal, which may be restarted.
+// readWhole returns the database as of end, a position in the -wal. backfilled is the number of frames before end that
+// are in the database file. If that is all of them, readWhole doesn't read the -wal, which may be restarted.
 func readWhole(files *walFiles, end walEnd, backfilled uint32) (w whole, err error) {
 	w = whole{main: files.main, wal: files.wal, end: end}
 	if backfilled < end.frames {
@@ -43,7 +43,7 @@ func readWhole(files *walFiles, end walEnd, backfilled uint32) (w whole, err err
 	return w, err
 }
 
-// page reads a page into buf.
+// page reads a page of the database into buf.
 func (w whole) page(no uint32, buf []byte) ([]byte, error) {
 	frame, there := w.newest[no]
 	if !there {
@@ -53,7 +53,7 @@ func (w whole) page(no uint32, buf []byte) ([]byte, error) {
 	return buf, err
 }
 
-// encode writes the pages as a log file.
+// encode writes the given pages as a log file.
 func (w whole) encode(to io.Writer, h ltx.Header, pages iter.Seq[uint32]) error {
 	enc, err := ltx.NewEncoder(to)
 	if err != nil {
@@ -86,9 +86,10 @@ func pagesFrom(first, last uint32) iter.Seq[uint32] {
 	}
 }
 
-// sendWhole ships the whole database at now, and so covers the commits up to note. A large database is split into
-// several files with the same time. The first file has one page and is sent last. Until it arrives, there is a gap, and
-// everything after the gap is ignored. Thus either all of the files are in the log or none. The caller holds captureMu.
+// sendWhole ships the whole database as of now, a position in the -wal, and so covers the commits up to note. A large
+// database is split into several files with the same time. The first file has one page and is sent last. Until it
+// arrives, there is a gap, and everything after the gap is ignored. Thus either all of the files are in the log or
+// none. The caller holds captureMu.
 func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	s.copying.Store(true)
 	defer s.copying.Store(false)

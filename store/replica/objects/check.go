@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Owns reports whether the object with this key has exactly this content. It shows the caller whether a Put that was
-// refused or got no response has succeeded. If there is no such object, Owns returns false.
+// Owns reports whether the object with this key has exactly this content. If a Put was refused or got no response, Owns
+// shows whether it has succeeded anyway. If there is no such object, Owns returns false.
 func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) {
 	info, err := b.Head(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

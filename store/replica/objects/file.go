@@ -53,7 +53,7 @@ func openFolder(name string) (*folder, error) {
 	return b, nil
 }
 
-// sweep removes unfinished files of processes that have ended.
+// sweep removes unfinished files that ended processes have left.
 func (b *folder) sweep() error {
 	entries, err := b.entries(privateFolder)
 	if errors.Is(err, fs.ErrNotExist) { // no object was written yet

@@ -96,7 +96,7 @@ func (c *credentials) secrets() []string {
 	return slices.DeleteFunc([]string{c.secret, c.session, c.id}, func(s string) bool { return s == "" })
 }
 
-// check returns an error if the keys are obviously invalid.
+// check returns an error if the keys can't be valid.
 func (c *credentials) check() error {
 	if c.id == "" || c.secret == "" ||
 		strings.ContainsFunc(c.id+c.secret+c.session, func(r rune) bool { return r <= ' ' || r > '~' }) {

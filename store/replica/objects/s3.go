@@ -57,7 +57,7 @@ func (b *s3) Head(ctx context.Context, key string) (Info, error) {
 	return Info{Key: key, Size: size, ETag: unquote(a.header.Get("ETag")), Modified: modified}, nil
 }
 
-// unquote returns an ETag without its quotes. A weak one stays as it is.
+// unquote returns an ETag without its quotes. A weak ETag stays unchanged.
 func unquote(etag string) string {
 	if n := len(etag); n >= 2 && etag[0] == '"' && etag[n-1] == '"' {
 		return etag[1 : n-1]

@@ -47,7 +47,7 @@ type request struct {
 	stream  bool          // the caller reads the response
 }
 
-// answer is the storage's response to a request. It holds the text or, for a stream, the body.
+// answer is the storage's response to a request. It holds the response text or, for a stream, the open body.
 type answer struct {
 	status int
 	header http.Header
