@@ -6,8 +6,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// IDsOf returns the ids of an address on the lists of a tenant or, if tenantID is empty, on all lists. The result is a
-// JSON array of pairs of list and id.
+// IDsOf returns the subscription ids that an address has on the lists of a tenant or, if tenantID is empty, on all
+// lists. The result is a JSON array of pairs of list and id.
 func IDsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
 	return IDsAmong(tx.DB(), tx, emailKey, tenantID)
 }

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditNouns maps the noun of an audited action to the query that reads the names of the noun's records. The query
-// takes a JSON array of ids. The third column of its result holds the campaign that a job sends.
+// auditNouns maps the noun of an audited action to a query for the names of that noun's records. The query takes a JSON
+// array of ids. The third column of its result holds the campaign that a job sends.
 var auditNouns = map[string]string{
 	"campaign": namesOf("campaign", "coalesce(nullif(r.name, ''), r.subject)", "r.id"),
 	"job": namesOf("send_job", "(SELECT coalesce(nullif(name, ''), subject) FROM campaign_copy WHERE id = r.copy_id)",

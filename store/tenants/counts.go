@@ -14,10 +14,10 @@ const countColumns = "active, pending, unsubscribed, bounced, complaint, suppres
 // counting collects changes to the subscriber counts of lists, keyed by list id.
 type counting map[string]core.ListCounts
 
-// Moved records that a list's record has moved from one counted state to another.
+// Moved records that one of a list's subscribers or subscriptions has changed from one counted state to another.
 func Moved(tx *db.Tx, listID string, from, to core.CountedState) { MovedMany(tx, listID, from, to, 1) }
 
-// MovedMany is like Moved, for n records.
+// MovedMany is like Moved, for n subscribers or subscriptions.
 func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 	counts := gatheredIn(tx).counts
 	c := counts[listID]
@@ -25,7 +25,7 @@ func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 		c.Add(from, -n)
 		c.Add(to, n)
 	}
-	counts[listID] = c // also without a change; see TouchCounts
+	counts[listID] = c // even without a change; see TouchCounts
 }
 
 // TouchCounts makes the commit write a list's counts even if nothing has changed. The duration of the operation then
@@ -88,8 +88,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth returns a list's counts at the end of each of the last days, oldest first, up to today. The parameter days
-// is the number of days. Days before the first count are omitted. The only error is core.ErrStorage.
+// ListGrowth returns a list's counts at the end of each day, oldest first, for the given number of days up to today.
+// Days before the first count are omitted. The only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`
@@ -143,7 +143,7 @@ func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, pa
 	return counted, err
 }
 
-// LargestLists returns up to limit lists, those with the most mailable subscribers first.
+// LargestLists returns up to limit lists, starting with the one that has the most mailable subscribers.
 func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error) {
 	lists := []ListState{}
 	err := s.All(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending",
@@ -155,9 +155,9 @@ func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error
 	return lists, err
 }
 
-// BlockedAmong returns the subscriptions of a list whose addresses get no email, regardless of consent. It reads the
-// ids after afterID up to toID. The result maps each id to the kind of its block, from the list's subscriber or from
-// the tenant's suppression list. The only error is core.ErrStorage.
+// BlockedAmong returns the blocks that keep subscriptions of a list from getting email, regardless of consent. It reads
+// the ids after afterID up to toID. The result maps each id to the kind of its block, from the list's subscriber or
+// from the tenant's suppression list. The only error is core.ErrStorage.
 func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
 	var rows []struct {
 		ID   string `db:"id"`

@@ -86,8 +86,8 @@ func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) 
 	return views, err
 }
 
-// dkimKeysMade is the number of keys that a tenant's administrators may create per hour. Creating an RSA key takes a
-// large fraction of a second of CPU time, even if the key is not kept.
+// dkimKeysMade is the maximum number of keys that a tenant's administrators can create per hour. Creating an RSA key
+// takes a large fraction of a second of CPU time, even if the key is not kept.
 const dkimKeysMade = 10
 
 // AdmitDKIMKey returns the error that AddDKIMKey would return for k. Callers use it before they generate the key. If

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// endpointQueue holds an operation's view of the events that wait for an endpoint, and its changes to them. The
-// endpoint's row is written once, at the end of the operation.
+// endpointQueue counts the events that wait for an endpoint, as seen and changed by one operation. The endpoint's row
+// is written once, at the end of the operation.
 type endpointQueue struct {
 	read      bool
 	gone      bool // whether the endpoint doesn't exist
@@ -26,7 +26,7 @@ type endpointQueue struct {
 	at      core.Instant
 }
 
-// queueOf returns the operation's view of an endpoint's queue.
+// queueOf returns the operation's counts of an endpoint's queue.
 func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
 	queues := gatheredIn(tx).queues
 	q := queues[endpointID]
@@ -37,7 +37,7 @@ func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
 	return q
 }
 
-// add counts one more waiting event of size bytes.
+// add adds a waiting event of size bytes to the counts.
 func (q *endpointQueue) add(size int) {
 	q.change++
 	q.grown += int64(size)
@@ -131,8 +131,8 @@ func writeSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, due core.I
 		e.ID, e.Type, e.TenantID, e.ListID, body, int64(e.OccurredAt), int64(due), endpointID)
 }
 
-// waitsAgain counts a dead letter of size bytes as waiting for an endpoint again, and reports whether the endpoint's
-// queue has room for it.
+// waitsAgain counts a dead letter of size bytes as waiting for an endpoint again. If the endpoint's queue has no room
+// for it, waitsAgain returns false.
 func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
 	if endpointID == "" {
 		return true, nil
@@ -181,8 +181,8 @@ func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 }
 
 // makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary if
-// an earlier report was posted and still waits for a retry. It drops the last event of a subscription, so the order of
-// the others is kept.
+// an earlier report was posted and still waits for a retry. The dropped event is the last one of a subscription, so the
+// order of the others is kept.
 func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var last struct {
 		ID         int64        `db:"id"`
@@ -210,8 +210,8 @@ func (s *Store) OnFed(fn func(endpoints []string)) {
 	s.gathered.feeds = append(s.gathered.feeds, fn)
 }
 
-// SendDropped closes e, an event that reports dropped events, and returns its body. Callers use it just before they
-// send e. Events dropped later are reported by a new event. The only error is core.ErrStorage.
+// SendDropped closes e, an event that reports dropped events, and returns its body. Callers use SendDropped just before
+// they send e. Events dropped later are reported by a new event. The only error is core.ErrStorage.
 func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body string, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE webhook_endpoint SET dropped_id = 0 WHERE id = ? AND dropped_id = ?", e.EndpointID, e.ID)

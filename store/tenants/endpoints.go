@@ -119,9 +119,9 @@ func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) 
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that started waiting earlier
-// than before. It is needed because a failing endpoint is tried with only one event, so the others would never expire.
-// The only error is core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that were already waiting at
+// the given instant. It is needed because a failing endpoint is tried with only one event, so the others would never
+// expire. The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {
@@ -248,7 +248,7 @@ type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool
 	NewKey   []byte        // nil keeps the key
-	Overlap  time.Duration // how long the previous key signs as well
+	Overlap  time.Duration // how long the previous key also signs
 	EndOld   bool          // whether the previous key stops signing now
 }
 

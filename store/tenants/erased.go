@@ -12,10 +12,10 @@ const (
 )
 
 // ErasedHash returns the keyed hash of a folded address, derived with the subscription id key. The hash is useless
-// without the database. Someone with the database can only use it to check an address that they already know.
+// without the database. A person with the database can only check whether an address that they already know was erased.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
-// KeepErased stores the hash of an erased address. It doesn't change a stored hash.
+// KeepErased stores the hash of an erased address. If the hash is already stored, it changes nothing.
 func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
@@ -23,9 +23,9 @@ func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) er
 	return err
 }
 
-// LeftBefore returns a time for an erased address, or 0 if the address was not erased for the tenant. The tenant's
-// later events about the address must have a later time. Receivers reject an event that is older than the unsubscribe
-// event they got before, and the clock may have been set back.
+// LeftBefore returns the time that a tenant's next events about an erased address must exceed, or 0 if the address was
+// not erased for the tenant. Receivers reject events older than the unsubscribe event that they got, and the clock may
+// have been set back.
 func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.Get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
@@ -48,8 +48,8 @@ func ErasedFrom(kind string, sub *core.Subscription) bool {
 	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }
 
-// ErasedAmong returns the strongest stored kind of each erased address, for a tenant and n folded addresses, which key
-// returns by index. If no address was ever erased, it runs only one statement.
+// ErasedAmong returns the strongest stored kind of each address that was erased for a tenant, keyed by folded address.
+// It checks n folded addresses, which key returns by index. If no address was ever erased, it runs only one statement.
 func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
 	if err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {

@@ -14,8 +14,8 @@ type Tagging struct {
 	Tags     []core.Tag // without duplicates
 }
 
-// taggedPeople selects pairs of person and tag. Its parameter is a JSON array of triples: list, id and the person's
-// number.
+// taggedPeople selects which of the given people have which tags. Its parameter is a JSON array of triples: list, id
+// and the person's number.
 const taggedPeople = `SELECT p.value->>2 AS person, t.tag_no AS tag_no FROM json_each(?) AS p
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
 	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no`
@@ -91,8 +91,9 @@ func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Taggi
 	return over, nil
 }
 
-// GiveTags gives people of a list their tags, on all lists of the tenant that know them. people comes from MissingTags,
-// and everyone in it must be on the list. at is stored as the time of the tags. The only error is core.ErrStorage.
+// GiveTags adds tags to people on a list, and to the same people on all other lists of the tenant. people comes from
+// MissingTags, and everyone in it must be on the list. at is stored as the time of the tags. The only error is
+// core.ErrStorage.
 func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Instant) error {
 	triples, err := triplesOf(tx.DB(), tx, tenantID, listID, listID, people)
 	if err != nil {
@@ -122,8 +123,8 @@ func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Inst
 	})
 }
 
-// UndoTag removes the tag with the number no from an address, on all lists of a tenant where the tag was given at the
-// instant at. It reports whether it removed any. The only error is core.ErrStorage.
+// UndoTag removes a tag from an address, on all lists of a tenant where the tag was given at the instant at. no is the
+// tag's number. UndoTag reports whether it removed any tag. The only error is core.ErrStorage.
 func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (bool, error) {
 	pairs, err := IDsOf(tx, emailKey, tenantID)
 	if err != nil {

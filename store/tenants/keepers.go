@@ -37,9 +37,8 @@ const keepersOf = `WITH RECURSIVE kept(id) AS (SELECT value FROM json_each(?1) U
 	FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id WHERE k.actor LIKE 'client:%')
 	SELECT DISTINCT k.actor FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id ORDER BY 1`
 
-// KeepersOf returns the keepers of the clients among some actors, in the form of the audit log. Keepers are
-// responsible for a client's actions, because they may hold its secret or get its tokens. The only error is
-// core.ErrStorage.
+// KeepersOf returns the keepers of the clients among some actors, as the audit log names them. Keepers are responsible
+// for a client's actions, because they may hold its secret or get its tokens. The only error is core.ErrStorage.
 func KeepersOf(q db.Querier, actors []string) (all []string, err error) {
 	programs := core.Strings{}
 	for _, actor := range actors {

@@ -39,8 +39,8 @@ func (s *Store) onlyArchive(ctx context.Context, l *core.ListWithTenant) (bool, 
 	return len(archives) == 1 && archives[0] == l.ID, err
 }
 
-// ListWithTenant is Store.ListWithTenant inside an operation. A cached record is at most one commit old, and every
-// commit empties the cache before its callers get their results.
+// ListWithTenant is like Store.ListWithTenant, inside an operation. A cached record is at most one commit old, and
+// every commit empties the cache before its callers get their results.
 func ListWithTenant(tx *db.Tx, id string) (*core.ListWithTenant, error) {
 	if r, _ := gatheredIn(tx).store.lists.Get(id); r != nil {
 		return r, nil

@@ -68,7 +68,7 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	if m.DueAt > now {
 		topic = db.TopicMailSoon
 	}
-	tx.Kick(topic) // also for emails that are left out, so that the mailer's work reveals nothing to the caller
+	tx.Kick(topic) // even for emails that are left out, so that the mailer's work reveals nothing to the caller
 	_, err := tx.Exec(insertMail,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt,
 			now)), int64(now))

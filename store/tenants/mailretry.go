@@ -35,7 +35,8 @@ func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, li
 	return m, err
 }
 
-// requeue makes emails due now. For an email older than the retry period, the next rejection is final.
+// requeue is the start of a statement that makes emails due now. If an email is older than the retry period, its next
+// rejection is final.
 const requeue = "UPDATE mail SET state = " + SQLMailQueued + ", tries = 0, due_at = ?1, finished_at = 0 WHERE "
 
 // linkLives is the SQL condition that an email has no link or its link is still valid.

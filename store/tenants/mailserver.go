@@ -56,8 +56,8 @@ func (s *Store) mailServer(ctx context.Context, id int) (m core.MailServer, err 
 }
 
 // SetMailServer replaces the daemon's own mail server with m, which must have passed core.MailServer.Check. It seals
-// the password. Server administrators with a verified address are notified by email, in their language or else in
-// language. The only error is core.ErrStorage.
+// the password. Server administrators with a verified address are notified by email. language is for administrators who
+// haven't chosen one. The only error is core.ErrStorage.
 func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, language, actor string,
 	now core.Instant,
 ) error {
@@ -90,8 +90,8 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, language,
 }
 
 // RemoveMailServer removes the daemon's own mail server, so that emails are saved to a folder again. All server
-// administrators are notified through the removed server, in their language or else in language. If none is set, it
-// returns core.ErrNotFound.
+// administrators are notified through the removed server. language is for administrators who haven't chosen one. If no
+// server is set, it returns core.ErrNotFound.
 func (s *Store) RemoveMailServer(ctx context.Context, language, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		before, err := replaceServer(tx, now)

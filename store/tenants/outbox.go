@@ -156,7 +156,7 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	return n > 0, err
 }
 
-// OutboxState holds the counts of the outbox for one kind of receiver.
+// OutboxState holds the numbers of undelivered events for one kind of receiver.
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting" about:"Events to deliver"`
 	Dead     int64        `db:"dead" json:"dead" about:"Events that newsletterd gave up on"`
@@ -232,7 +232,7 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 // urgeMark is the name of the mark that changes when someone retries events.
 const urgeMark = "outbox_urge"
 
-// urge makes the delivery try failing receivers immediately, even if they asked for a pause.
+// urge makes the delivery loop try failing receivers immediately, even if they asked for a pause.
 func urge(tx *db.Tx) error { return tx.SetMark(urgeMark, core.NewID()) }
 
 // OutboxUrge returns a string that changes each time someone retries events or changes the endpoint. An empty

@@ -83,9 +83,9 @@ func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantR
 	return core.TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
 }
 
-// LeaseQuota takes up to want emails from a day's quota. It returns the number that it got, which is 0 if the quota is
-// used up. Leased emails count as used immediately, so a crash can't lead to more emails than the quota allows. The
-// caller returns unused ones with ReturnQuota. The only error is core.ErrStorage.
+// LeaseQuota takes the wanted number of emails, or as many as are left, from a day's quota. It returns the number that
+// it got, which is 0 if the quota is used up. Leased emails count as used immediately, so a crash can't lead to more
+// emails than the quota allows. The caller returns unused ones with ReturnQuota. The only error is core.ErrStorage.
 func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want int64) (got int64, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		var used int64

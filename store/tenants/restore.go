@@ -21,8 +21,8 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside holds the statements that move a deleted tenant's domains and endpoints to tables that TakeBack restores
-// them from.
+// putAside holds the statements that move a deleted tenant's domains and endpoints to separate tables, from which
+// TakeBack restores them.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
@@ -52,9 +52,9 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
 	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack restores the domains and endpoints that PutAside took from a tenant. Endpoints are restored as disabled. It
-// doesn't restore domains that another tenant has verified since, and removes them from the tenant's row. deletedAt is
-// when the tenant was deleted. left lists everything that was not restored.
+// TakeBack restores the domains and endpoints that PutAside took from a tenant. Endpoints are restored as disabled. A
+// domain that another tenant has verified in the meantime is not restored, and is removed from the tenant's row.
+// deletedAt is when the tenant was deleted. left lists everything that was not restored.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {

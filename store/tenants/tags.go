@@ -97,8 +97,8 @@ func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []c
 	return tags, err
 }
 
-// SetTags replaces the tags of an address on all lists of a tenant that know the address. names contains names or ids
-// of tags. If a tag does not exist, or there are too many, it returns an Invalid error on tags. If no list knows the
+// SetTags replaces the tags of an address on all lists of a tenant that have the address. names contains names or ids
+// of tags. If a tag does not exist, or there are too many, it returns an Invalid error on tags. If no list has the
 // address, it returns core.ErrNotFound.
 func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, names []string, actor string,
 	now core.Instant,
@@ -106,9 +106,9 @@ func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, 
 	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, nil, actor, now)
 }
 
-// ChangeTags is like SetTags, but sets the tags that change returns and those in add. change gets the ids of the
-// address's tags, and returns ids or names. If the address has a tag in add, the tag gets the time now, so that undoing
-// the import that assigned the tag keeps the tag. add may be nil.
+// ChangeTags is like SetTags, but sets the tags that the function change returns and those in add. change gets the ids
+// of the address's tags, and returns ids or names. If the address already has a tag in add, that tag gets the time now,
+// so that undoing the import that assigned the tag keeps it. add may be nil.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
 	add []string, actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
@@ -192,8 +192,8 @@ func namesOfTags(tags []core.Tag) string {
 	return strings.Join(names, ", ")
 }
 
-// TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. changed is
-// true if the person got the tag. If the person already had it, only its time changes. A person who is unknown or has
+// TagSubscriber adds a tag to a subscriber of a list, on all lists of the tenant that have the address. changed is true
+// if the person got the tag. If the person already had it, only its time changes. A person who is unknown or has
 // core.MaxTagsOfOne tags stays unchanged.
 func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) (changed bool, err error) {
 	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
@@ -241,8 +241,8 @@ func KeyOf(q db.Querier, listID, id string) (key string, err error) {
 	return key, err
 }
 
-// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. If the address
-// already has the tag and again is true, the tag gets the time now. giveTag returns the number of these lists.
+// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that have it. If the address
+// already has the tag and again is true, the time of the tag becomes now. giveTag returns the number of lists changed.
 func giveTag(tx *db.Tx, pairs string, t *core.Tag, again bool, now core.Instant) (int64, error) {
 	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?1, ?2, ?4, ?5)
 		ON CONFLICT DO UPDATE SET at = iif(?3, excluded.at, at)`, t.No, int64(now), again)

@@ -15,8 +15,8 @@ type TenantList struct{ All, Among string }
 const NewestFirst = true
 
 // ListByTenant returns the statements for the records of a table that meet the SQL condition live, sorted by id. index
-// is the name of an index on tenant_id and id. In the statements, next is the next record of each tenant. They
-// therefore don't read more records than requested, no matter how many the tenants have.
+// is the name of an index on tenant_id and id. The statements merge the next record of each tenant. They therefore
+// don't read more records than requested, no matter how many the tenants have.
 func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	after, first, order := " > ", "min", ""
 	if newest {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// tenantTable leaves out the relays and limits of a tenant, which saveRelays writes.
+// tenantTable describes the table tenant without the columns for relays and limits, which saveRelays writes.
 var tenantTable = db.TableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
 
 var (
