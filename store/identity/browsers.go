@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// BrowserColumns are the columns of a browser.
+// BrowserColumns lists the columns of the table browser with the alias b.
 const BrowserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
 
 var browserTable = db.TableOf[core.Browser]("browser", nil, nil)
@@ -45,9 +45,9 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in with a browser. It ignores in.Family. It also signs out the browser
-// before, which used the same session earlier; empty means none. It returns ErrSignInStale in the same cases as
-// AddSignIn.
+// AddBrowser records that a user has signed in with a browser. It ignores in.Family. Unless before is empty, it also
+// signs out the browser with that id, which used the same session earlier. It returns ErrSignInStale in the same cases
+// as AddSignIn.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })
 }
@@ -127,8 +127,8 @@ func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, 
 	})
 }
 
-// proved records a login with a correct password. It resets the counter of failures, marks the devices as known and, if
-// necessary, renews the hash.
+// proved records a login with a correct password. It resets the failure counter and marks the devices as known. If the
+// password's hash has to be renewed, it stores the new one.
 func proved(tx *db.Tx, in SignIn, now core.Instant) error {
 	// The epoch guards against a password change since the check.
 	err := tx.One("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now),

@@ -29,8 +29,8 @@ const selectOwners = `SELECT u.email FROM user AS u WHERE u.id IN (SELECT user_i
 	AND role = ?2 AND pending = 0 UNION SELECT ?3) AND u.email_verified = 1 AND u.disabled_at = 0
 	ORDER BY u.id = ?3 DESC, u.id LIMIT +?4`
 
-// tellOwners emails the people responsible for the tenant of a new client, or for the server, and the user who created
-// the client, because a client outlives the session that created it. For a tenant without administrators, the server
+// tellOwners emails the people responsible for a new client's tenant, or for the server, and the user who created the
+// client, because a client outlives the session that created it. If a tenant has no administrators, the server
 // administrators are responsible.
 func tellOwners(tx *db.Tx, c *core.Client) error {
 	creator := core.ActorUser(c.CreatedBy)

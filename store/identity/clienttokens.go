@@ -42,7 +42,8 @@ func (s *Store) isClientTokenID(ctx context.Context, id string) (bool, error) {
 	return err == nil && clientTokenID(key, [8]byte(u[:8])) == id, err
 }
 
-// ClientTokenRevoked reports whether a token of a client was revoked. The only error is core.ErrStorage.
+// ClientTokenRevoked reports whether a client's own token was revoked. sid is the id of the token. The only error is
+// core.ErrStorage.
 func (s *Store) ClientTokenRevoked(ctx context.Context, sid string) (revoked bool, err error) {
 	err = s.Get(ctx, &revoked, "SELECT EXISTS (SELECT 1 FROM family WHERE id = ?)", sid)
 	return revoked, err

@@ -84,7 +84,7 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 	return i, err
 }
 
-// InvitationColumns are the columns of an invitation.
+// InvitationColumns lists the columns of the table invitation, except the hash of the token.
 const InvitationColumns = "id, tenant_id, role, email, invited_by, created_at, expires_at"
 
 var invitationList = tenants.ListByTenant(InvitationColumns, "invitation", "invitation_tenant", "true", false)

@@ -40,9 +40,9 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error
 	})
 }
 
-// AddNextSigningKey adds the next key for an algorithm. From k.ActiveAt on, the new key signs instead of the current
-// one. If there already is a next key, AddNextSigningKey adds no key and added is false. If By has stored an actor in
-// ctx, it writes an audit entry. The only error is core.ErrStorage.
+// AddNextSigningKey adds the next key for an algorithm, which replaces the current signing key at k.ActiveAt. If there
+// already is a next key, AddNextSigningKey adds no key and added is false. If By has stored an actor in ctx, it writes
+// an audit entry. The only error is core.ErrStorage.
 func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.Seal(k.Private)
 	err = s.Update(ctx, func(tx *db.Tx) error {

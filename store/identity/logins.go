@@ -29,9 +29,10 @@ type LoginAttempt struct {
 	Until        core.Instant
 }
 
-// TryLogin counts a login attempt for an address, known or not, and reads its user. devices are identifiers of the
-// device, the most reliable first (a cookie, the remote address); empty ones are ignored. A known device has its own
-// counter. Only passkeys for host count. An unknown address is not an error; the only error is core.ErrStorage.
+// TryLogin counts a login attempt for an address and reads the user who has the address, if any. devices identifies the
+// device, starting with the most reliable identifier (a cookie, the remote address); empty ones are ignored. A known
+// device has its own counter. Only passkeys for host count. An unknown address is not an error; the only error is
+// core.ErrStorage.
 func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, devices []string, now core.Instant) (
 	LoginAttempt, error,
 ) {
@@ -75,7 +76,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 	return t, err
 }
 
-// ForgiveTry undoes the count of an attempt that failed for a reason other than the password. The only error is
+// ForgiveTry decrements the attempt counter after a failure that the password didn't cause. The only error is
 // core.ErrStorage.
 func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -191,7 +191,7 @@ func (s *Store) TryPasskey(ctx context.Context, credential []byte, remote string
 	return t, err
 }
 
-// PasskeyUse is a valid signature of a passkey.
+// PasskeyUse describes a valid signature made with a passkey.
 type PasskeyUse struct {
 	ID     string
 	UserID string

@@ -83,8 +83,8 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 	return added && err == nil, err
 }
 
-// addRegisterMails reports whether another email may be sent to the owner of an address that is registered again.
-// Requests beyond an origin's own limit don't count toward the total.
+// addRegisterMails counts a repeated registration of an address, and reports whether another email may be sent to the
+// address's owner. Requests beyond an origin's own limit don't count toward the total.
 func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
 	its, _, err := tx.Tally(key+" "+r.Origin, registerPeriod, now)
@@ -98,7 +98,7 @@ func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error)
 	return all <= registerMailsIn, err
 }
 
-// register runs 4 statements.
+// register adds an unverified user and queues the email that verifies the address. It runs 4 statements.
 func register(tx *db.Tx, r Registration, now core.Instant) error {
 	// The first email of an account doesn't count as an email about a repeated registration.
 	if _, err := tx.Exec("UPDATE throttle SET count = 0 WHERE key = ?",

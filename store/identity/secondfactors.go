@@ -220,8 +220,8 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core
 	})
 }
 
-// RenewHash replaces the hash of a password with a hash of the same password at a different cost. If the password has
-// changed since before was read, RenewHash does nothing. The only error is core.ErrStorage.
+// RenewHash replaces a password's hash with a hash of the same password at a different cost. If the stored hash is no
+// longer before, RenewHash does nothing. The only error is core.ErrStorage.
 func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)

@@ -51,7 +51,8 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled,
 	coalesce(c.epoch, 0) AS client_epoch`
 
-// roleCounts excludes pending roles and roles in suspended or deleted tenants, which grant no rights.
+// roleCounts is the SQL condition for a role that grants rights. Pending roles, and roles in suspended or deleted
+// tenants, grant none.
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
 	"(tenant.status = 'suspended' OR tenant.deleted_at > 0))"
 
@@ -80,8 +81,8 @@ type stateRow struct {
 	Roles     string // "role tenant" pairs, separated by commas
 }
 
-// places returns the scan destinations for familyState, in the same order. This row is read often, and scanning by
-// position is faster than by name.
+// places returns the scan destinations for the columns of familyState, in order. This row is read often, and scanning
+// by position is faster than by name.
 func (r *stateRow) places() []any {
 	f := &r.Family
 	return []any{
@@ -92,7 +93,7 @@ func (r *stateRow) places() []any {
 	}
 }
 
-// clientPlaces returns the scan destinations for clientState, in the same order.
+// clientPlaces returns the scan destinations for the columns of clientState, in order.
 func (r *stateRow) clientPlaces() []any {
 	c := &r.clientRow
 	return []any{
@@ -103,7 +104,7 @@ func (r *stateRow) clientPlaces() []any {
 	}
 }
 
-// FamilyColumns are the columns of a token family.
+// FamilyColumns lists the columns of the table family with the alias f.
 const FamilyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
 	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 
@@ -124,7 +125,7 @@ const (
 	rotatedState = "SELECT " + familyState + ", x.used_at, x.expires_at, x.successor" + ofRefresh
 )
 
-// state returns the state of the family with its client. ok is false if the client doesn't exist or was deleted.
+// state returns the state of the family's tokens. ok is false if the client doesn't exist or was deleted.
 func (r *stateRow) state(client core.TokenClient, ok bool, now core.Instant) core.TokenState {
 	if client.TenantID == "" {
 		client.TenantID = r.Family.TenantID
@@ -274,9 +275,10 @@ type Rotation struct {
 	Sealed        []byte // successor, sealed under the old token
 	Grace         time.Duration
 	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
-	// Client is the client as the caller knows it. If the family has a different client, that client is read.
+	// Client is the client that the caller has in memory. If the family has a different client, that client is read.
 	Client core.TokenClient
-	// Admit decides whether the request may use the token, from the state of its family. It runs inside the operation.
+	// Admit decides from the state of the token's family whether the request may use the token. It runs inside the
+	// operation.
 	Admit func(core.TokenState) error
 }
 
@@ -319,7 +321,8 @@ type refreshRow struct {
 	Successor     []byte // hash of the successor, followed by the sealed token
 }
 
-// stateIn returns the state of the family. It reads the client inside the operation unless it is known.
+// stateIn returns the state of the family's tokens. Unless the client is known, it reads the client inside the
+// operation.
 func (r *refreshRow) stateIn(tx *db.Tx, known core.TokenClient, now core.Instant) (core.TokenState, error) {
 	if r.Family.ClientID == known.ID {
 		return r.state(known, true, now), nil
@@ -336,7 +339,8 @@ func (r *refreshRow) stateIn(tx *db.Tx, known core.TokenClient, now core.Instant
 	return r.state(client, true, now), err
 }
 
-// rotate uses a token of a live family.
+// rotate replaces an unused token of a live family with its successor, and passes a used token to reuse. For an expired
+// token, it returns RefreshRefused.
 func rotate(tx *db.Tx, row *refreshRow, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
 	switch {
 	case row.Used != 0:

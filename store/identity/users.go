@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UserColumns are the columns of a user.
+// UserColumns lists the columns of the table user that make up a core.User without roles.
 const UserColumns = "id, email, email_verified, name, language, epoch, disabled_at, last_login_at, created_at, " +
 	"updated_at"
 
@@ -207,7 +207,7 @@ func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	return errors.Join(disown(tx, u.ID, "", now), verified(tx, u.ID, now))
 }
 
-// apply changes u as in asks. off reports whether this disabled the user.
+// apply makes the requested changes to u. off reports whether they have disabled the user.
 func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	u.UpdatedAt = now
 	if in.Email != nil {
@@ -327,7 +327,7 @@ func rolesPending(tx *db.Tx, userID string) (pending bool, err error) {
 	return pending, err
 }
 
-// passwordUnproved reports whether the password was set at self-registration and not proved since. The owner of the
+// passwordUnproved reports whether the password was set at self-registration and has not been proved. The owner of the
 // mailbox proves it by redeeming an emailed token or by setting a new password. The column self_registered stores the
 // state.
 func passwordUnproved(tx *db.Tx, userID string) (unproved bool, err error) {
