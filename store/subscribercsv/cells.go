@@ -16,7 +16,7 @@ func cleanCell(s string) string {
 // severalValues separates the values of a cell in exports from Google Contacts.
 const severalValues = " ::: "
 
-// address returns the text of a record's address. If a contact has several addresses, it returns the first.
+// address returns a record's address as written. If a contact has several addresses, it returns the first.
 func (c *Reader) address(record []string) string {
 	address := cleanAddress(record[c.email])
 	for _, i := range c.further {

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// nameKind is the meaning of yes and no in columns whose names contain one of certain parts.
+// nameKind describes columns whose names contain one of the strings in parts, and what yes and no mean in such a
+// column.
 type nameKind struct {
 	parts    []string
 	yes, no  standing
@@ -85,7 +86,7 @@ func partOf(words []string, part string) bool {
 	return len(part) >= longPart && strings.Contains(strings.Join(words, ""), part)
 }
 
-// beginnings lists the prefixes that can precede a part within a word.
+// beginnings lists prefixes that can precede a part within a word, such as is in isunsubscribed.
 var beginnings = [...]string{
 	"is", "has", "was", "email", "mail", "newsletter", "marketing", "double", "user",
 	"contact",
@@ -118,7 +119,7 @@ func nameWords(name string) (words []string) {
 	return words
 }
 
-// negated reports whether the name of a column begins with a word after which a yes can mean the opposite.
+// negated reports whether a column's name begins with a word that can reverse the meaning of a yes.
 func negated(name string) bool {
 	words := nameWords(name)
 	if len(words) == 0 {

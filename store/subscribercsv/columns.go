@@ -52,8 +52,8 @@ func (t *table) names() []string {
 	return names
 }
 
-// findContacts notes the columns with further addresses if the file is an address book. A line of an address book needs
-// no address.
+// findContacts records the columns with further addresses if the file is an address book. A line of an address book
+// needs no address.
 func (c *Reader) findContacts(names []string, rename map[string]string) {
 	for i, name := range names {
 		if _, renamed := rename[name]; !renamed && furtherEmailNames[foldWord(name)] {
@@ -74,9 +74,9 @@ func (c *Reader) otherEmail(names []string, rename map[string]string) {
 	}
 }
 
-// ownKey returns the name of the preference that the name of a column stands for, or an empty string if there is none.
-// This is a field of the list with this name, the preference that the file's form defines, or first_name or last_name
-// in any language. With Options.KnownOnly, unknown columns have none.
+// ownKey returns the name of the preference that a column becomes, or an empty string if there is none. This is a field
+// of the list with the column's name, the preference that the file's form defines, or first_name or last_name in any
+// language. With Options.KnownOnly, unknown columns have none.
 func (c *Reader) ownKey(name string, names []string) string {
 	for _, f := range c.options.Fields {
 		if f.Name == name {

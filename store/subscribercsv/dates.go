@@ -16,7 +16,7 @@ const (
 	Ambiguous DateOrder = "ambiguous"
 )
 
-// DateCount counts the dates of a column by what they show about the order of day and month.
+// DateCount holds the numbers of dates in a column by what they show about the order of day and month.
 type DateCount struct {
 	Plain    int64  `json:"plain,omitempty"`     // dates that are the same in both orders, or name the month
 	DayMonth int64  `json:"day_month,omitempty"` // dates that are valid only if the day comes first

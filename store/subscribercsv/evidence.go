@@ -189,7 +189,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	return true, nil
 }
 
-// becomes returns the mapping name for columns of this kind.
+// becomes returns the name that declares a column of this kind in a mapping.
 func (col *evidenceColumn) becomes() string {
 	switch {
 	case col.what == "confirmed" && col.address:
@@ -202,10 +202,10 @@ func (col *evidenceColumn) becomes() string {
 	return BecomesSubscribedAt
 }
 
-// TwoDays is a column of evidence whose dates can mean two different days. Such dates are stored as written.
+// TwoDays describes an evidence column with dates that can mean two different days. Such dates are stored as written.
 type TwoDays struct{ Column, Sample, Becomes string }
 
-// TwoDays returns the columns of evidence with ambiguous dates. For each, someone should state whether the day or the
+// TwoDays returns the evidence columns with ambiguous dates. For each, someone should state whether the day or the
 // month comes first.
 func (c *Reader) TwoDays() (columns []TwoDays) {
 	for _, col := range c.proof {
@@ -267,8 +267,8 @@ const (
 // maxKeptCell is the maximum number of bytes of a cell that is kept if the cell is not a time.
 const maxKeptCell = 40
 
-// evidenceCell returns the text of a cell in the evidence: " TIME", " from ADDRESS", ` "CELL"` for an unreadable time,
-// or an empty string.
+// evidenceCell returns the part of the evidence that comes from a cell: " TIME", " from ADDRESS", ` "CELL"` for an
+// unreadable time, or an empty string.
 func evidenceCell(cell string, col *evidenceColumn, now core.Instant) (string, cellFault) {
 	cell = cleanCell(plainCell(cell))
 	switch foldWord(cell) {
@@ -306,7 +306,7 @@ const (
 	easternmost = 14 * time.Hour  // largest offset of a time zone from UTC
 )
 
-// earliest returns the earliest moment that the time can mean, in any time zone.
+// earliest returns the earliest instant that d can mean. It allows for clock skew and, if d has no zone, for any zone.
 func (d readDate) earliest() time.Time {
 	if d.zoned {
 		return d.at.Add(-clockSkew)

@@ -98,7 +98,7 @@ func withoutURLs(cell string) string {
 	return b.String()
 }
 
-// deniedBy reports whether the text after a colon begins with a no.
+// deniedBy reports whether the text after a colon begins with a no, as in "unsubscribed: no".
 func deniedBy(text string) bool {
 	text = strings.TrimLeft(text, ": =\"'\t")
 	if end := strings.IndexAny(text, " ,;|\"'}])\n"); end >= 0 {

@@ -92,7 +92,8 @@ func (m *merging) write(out *csv.Writer, row []string) error {
 	return out.Write(row)
 }
 
-// from notes that the next line comes from a line of a part. first means that it is the first one of the part.
+// from records that the next line of the merged file comes from the given line of p. first is true for the first line
+// of p.
 func (m *merging) from(p *Part, line int, first bool) {
 	next := m.lines + 1
 	if n := len(m.sources); n > 0 && !first {

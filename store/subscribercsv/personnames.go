@@ -74,8 +74,8 @@ func spellings(s string) []string {
 	return []string{charsets[0].decode(s), charsets[1].decode(s)}
 }
 
-// saysStatus reports whether s is or contains a status word, or is or contains a yes or no. It looks at phrases and at
-// single words, regardless of what is next to them.
+// saysStatus reports whether s is or contains a status word, a yes or a no. It looks at phrases and at single words,
+// regardless of what is next to them.
 func saysStatus(s string) bool {
 	return slices.ContainsFunc(spellings(s), func(s string) bool {
 		return says(foldCell(s)) || slices.ContainsFunc([]string{s, withoutUnseen(s)}, hasStatusWord)

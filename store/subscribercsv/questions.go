@@ -149,7 +149,7 @@ func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
 	return found
 }
 
-// refusals lists words, folded by foldCell, that mean no to the subject of the column's name.
+// refusals lists words, folded by foldCell, that mean no to what the column's name asks.
 var refusals = map[string]bool{
 	"kein": true, "keine": true, "none": true, "nie": true, "never": true, "jamais": true, "nunca": true, "aucun": true,
 	"aucune": true, "ninguno": true, "ninguna": true,
@@ -176,7 +176,7 @@ func says(word string) bool {
 	return statusWords[word] != unknown || answers[word] != 0 || refusals[word]
 }
 
-// String returns the question as text, including the cells it is about.
+// String returns the question, including the cells that it is about.
 func (q Question) String() string {
 	texts := make([]string, 0, len(q.Values))
 	for _, v := range q.Values {

@@ -9,7 +9,7 @@ import (
 // delimiters lists the characters that can separate cells, most likely first.
 const delimiters = ",;\t|"
 
-// sniffed is the number of records that are checked to find the delimiter.
+// sniffed is the maximum number of records that are read to find the delimiter.
 const sniffed = 30
 
 // delimiter returns the delimiter of a file. It skips a first line such as "sep=;", which only names the delimiter.

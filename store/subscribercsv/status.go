@@ -280,7 +280,7 @@ var plainLetters = func() map[rune]string {
 	return letters
 }()
 
-// part is what the status columns of a line say about the person.
+// part is the result of reading a line's status columns.
 type part struct {
 	err  error // ErrLeft, a LineError or ErrPending; nil means a subscriber
 	left imports.Departure

@@ -20,7 +20,7 @@ const (
 	suppressed   standing = "suppressed"
 )
 
-// leaves reports whether the person is not a subscriber, even with AskAgain.
+// leaves reports whether the standing means that the person is not a subscriber, even with AskAgain.
 func (s standing) leaves() bool { return s != unknown && s != joined && s != pending }
 
 // block returns the status that blocks emails to the person, if any.
@@ -47,7 +47,7 @@ func byWords(words map[standing]string) map[string]standing {
 	return all
 }
 
-// wordsOfStanding lists the words of statusWords by standing.
+// wordsOfStanding maps each standing to the status words that mean it.
 var wordsOfStanding = map[standing]string{
 	joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
 			marketingcontact

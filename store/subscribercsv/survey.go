@@ -19,7 +19,7 @@ type Survey struct {
 	Rows      int64          `json:"rows"`             // readable rows, without the header
 	Faulty    int64          `json:"faulty,omitempty"` // lines with a CSV error
 	Columns   []ColumnSurvey `json:"columns"`
-	Sources   []Source       `json:"sources,omitempty"` // of a merged file, by Line
+	Sources   []Source       `json:"sources,omitempty"` // sources of a merged file, by Line
 }
 
 // Source is the origin of lines in a merged file: the lines from Line on, up to the next Source, are the lines of File
@@ -231,9 +231,9 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the status word in a cell, or its yes or no, folded by foldCell, if the cell has one in either
-// charset. text is the cell or, if the word is in a long list, the part of the list that contains the word. Both are
-// empty if there is no such word.
+// wordOf returns the status word, the yes or the no in a cell, folded by foldCell. It tries both charsets. text is the
+// cell or, if the word is in a long list, the part of the list that contains the word. Both are empty if there is no
+// such word.
 func (c *columnLook) wordOf(cell string) (word, text string) {
 	spelled := []string{cell}
 	if !utf8.ValidString(cell) {
