@@ -46,7 +46,7 @@ func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmTo
 	return t, err
 }
 
-// row returns the row of a token, with the data of the token's own request. If there is none, it returns
+// row returns the database row for a token, with the data of the token's own request. If there is none, it returns
 // core.ErrInvalidToken. If the token has expired, it returns core.ErrTokenExpired together with the row.
 func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, err error) {
 	if err := from.Get(&row, selectConfirmRow, t.rowID); err != nil {
@@ -67,8 +67,8 @@ func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, e
 	return row, err
 }
 
-// ConfirmToken returns the token to put into an email. It redeems the confirm_token row rowID with the given proof. If
-// the token key can't be decrypted, it returns ErrMasterKey.
+// ConfirmToken returns the token to put into an email. The token redeems the confirm_token row rowID with the given
+// proof. If the token key can't be decrypted, ConfirmToken returns ErrMasterKey.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
 	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
@@ -183,8 +183,8 @@ func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub c
 	return sub, nil
 }
 
-// recordConfirm writes what a confirmation changed. It also enters the request in the consent ledger. Before that, the
-// request is not a consent, and is deleted with its token.
+// recordConfirm stores the result of a confirmation. It also enters the confirmed request in the consent ledger. Before
+// a confirmation, a request is not a consent, and is deleted with its token.
 func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
 	c *core.Change,
 	o core.Origin, now core.Instant,
@@ -218,8 +218,8 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 	})
 }
 
-// reachedAgain removes the imported bounce of an address, if any, because the address has responded since. It reports
-// whether there was one. Only imports create such entries.
+// reachedAgain removes the imported bounce of an address, if any, because the address has responded after all. It
+// reports whether there was one. Only imports create such entries.
 func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
 	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())

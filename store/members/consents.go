@@ -56,8 +56,8 @@ type LeaveReason struct {
 // standing is an SQL condition for the unsubscribes of a list that were not undone.
 const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
 
-// reasonEnd is the last string that counts as the same reason as low. A person's own words follow the reason, after a
-// colon.
+// reasonEnd is the SQL expression for the last string that counts as the same reason as low. A person's own words
+// follow the reason, after a colon.
 const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
 
 // selectReasons finds each reason by searching after the end of the previous one. It needs no sorting and parses only

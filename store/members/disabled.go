@@ -115,7 +115,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 	return ended, nil
 }
 
-// EndedByBlock reports whether a subscription ended because the address was blocked.
+// EndedByBlock reports whether a subscription ended because its address was blocked.
 func EndedByBlock(from db.Querier, sub *core.Subscription) (yes bool, err error) {
 	err = from.Get(&yes, "SELECT EXISTS (SELECT 1 FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? "+
 		"AND what = 'disabled')", sub.ListID, sub.ID, int64(sub.ChangedAt))

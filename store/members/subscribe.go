@@ -15,7 +15,7 @@ type SubscribeRequest struct {
 	Email       core.Email
 	Preferences core.Preferences
 	Origin      core.Origin
-	TextVersion string // version of the form's text; empty if the form was not ours
+	TextVersion string // version of the form's text; empty for a form that isn't newsletterd's
 	Team        bool   // the caller may set fields that only the team can set
 	Evidence    string // for imports: another system's evidence of the signup, for the ledger
 }
@@ -53,13 +53,13 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 type subscribeState struct {
 	core.Subscription
 	disabled bool
-	bounced  bool // in another system, according to a file; ends when the address confirms
+	bounced  bool // whether it bounced in another system, according to a file; ends when the address confirms
 	mails    int  // confirmation emails to the address in the period
 	listMail int  // confirmation emails for this list
 	already  int  // "already subscribed" emails for this list
 
 	leftOut          int    // requests for this list whose email was not sent
-	shared           string // row of the newest of them, if another request may replace it
+	shared           string // row of the newest such request, if another request may replace it
 	sharedGeneration int64
 }
 
@@ -104,7 +104,7 @@ func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscrip
 // subscribeStatements is the number of statements that subscribe runs, regardless of the state of the address.
 const subscribeStatements = 4
 
-// subscribe returns the row id of the request. It is fresh for a new row, or the id of an earlier request that this one
+// subscribe stores a request and returns its row id: fresh for a new row, or the id of an earlier request that this one
 // replaces. It runs the same number of statements in both cases.
 func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
 	now core.Instant,
@@ -160,7 +160,7 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 var insertConfirmToken = db.InsertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
 	source, remote, user_agent, text_version, created_at, shared, evidence`)
 
-// AddConfirmToken adds the row of a request. If shared is true, a later request may replace it.
+// AddConfirmToken adds the confirm_token row of a request. If shared is true, a later request may replace the row.
 func AddConfirmToken(tx *db.Tx, s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
 	now core.Instant,
 ) error {

@@ -44,10 +44,10 @@ func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.C
 	return tenants.AddEvent(tx, tenantID, s, c, now)
 }
 
-// Announce passes on the event for a change. A nil Announce adds the event to the outbox.
+// Announce passes on the event that reports a change. A nil Announce adds the event to the outbox.
 type Announce func(tx *db.Tx, tenantID string, s *core.Subscription, c *core.Change, now core.Instant) error
 
-// SaveChange is like the function SaveChange, but announces the change with a.
+// SaveChange is like the function SaveChange, but passes the change to a.
 func (a Announce) SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change,
 	now core.Instant,
 ) error {
@@ -145,9 +145,9 @@ func replacePreferences(tx *db.Tx, tenantID string, sub *core.Subscription, p co
 	return NoteTracking(tx, was, sub, c)
 }
 
-// SetField is like SetFields, but runs inside an operation and sets one string. Subscribers can't choose it freely, so
-// the field may be one that only the team can set. If the preferences would become too long, SetField changes nothing.
-// Its only error is core.ErrStorage.
+// SetField is like SetFields, but runs inside an operation and sets one string. Subscribers can't choose that string
+// freely, so the field may be one that only the team can set. If the preferences would become too long, SetField
+// changes nothing. Its only error is core.ErrStorage.
 func SetField(tx *db.Tx, tenantID string, sub *core.Subscription, name, value string, now core.Instant) error {
 	p := sub.Preferences.With(map[string]any{name: value})
 	if p.Check("preferences") != nil || sub.Preferences == p {

@@ -29,7 +29,7 @@ type TrackingRequest struct {
 	ListID      string
 	Email       core.Email
 	Agrees      bool
-	TextVersion string // of the text agreed to, as returned by KeepConsentText
+	TextVersion string // version of the consent text, as returned by KeepConsentText
 	Proof       string
 	Origin      core.Origin
 	JobNo       int64 // job of the email with the link; 0 means none

@@ -21,10 +21,10 @@ type UnsubscribeRequest struct {
 	Announce       Announce // how a bulk action announces its changes; nil: in the outbox
 }
 
-// NoticeUnsubscribed queues the email about an unsubscribe. It runs the same number of statements in all cases, so that
-// response times don't reveal the case. The email's row has the time of the unsubscribe, which the undo token is
-// created from. To make the number equal, NoticeUnsubscribed adds the missing statements. It doesn't fill up to a
-// total, because the contents of the caches vary between calls.
+// NoticeUnsubscribed queues the email about an unsubscribe. The email's row has the time of the unsubscribe, which the
+// undo token is created from. In all cases, the same number of statements runs, so that response times don't reveal the
+// case: NoticeUnsubscribed adds the statements that a case lacks. It doesn't fill up to a total, because the contents
+// of the caches vary between calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) error {
@@ -76,8 +76,8 @@ func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (ov
 	return over, err
 }
 
-// pretendEvent writes an event and deletes it, in 2 statements. The commit then writes as many pages as the commit of
-// an unsubscribe.
+// pretendEvent writes an event and deletes it, in 2 statements. The commit then writes as many pages as for a real
+// unsubscribe.
 func pretendEvent(tx *db.Tx, l UnsubscribeRequest, now core.Instant) error {
 	err := tenants.PutEvent(tx, &core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
