@@ -26,7 +26,7 @@ const (
 )
 
 // CountSegment counts the subscribers of lists who match a rule, that is, the recipients of a campaign to those lists.
-// A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
+// A person on several lists is checked on the first one that may email them. If the lists are long, it counts a sample,
 // or as much of it as the time permits, unless q.Exact is set. If the rule can't be evaluated, it returns a
 // core.Undecided error. If a list does not belong to the tenant, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
@@ -143,8 +143,8 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 	return nil
 }
 
-// estimate returns an estimate of how many of all subscribers match, from the share in a sample. Ids are practically
-// random, and so is the sample.
+// estimate derives from the share in a sample how many of all subscribers match. Ids are practically random, and so is
+// the sample.
 func estimate(n tally, of int64) (about, low, high int64) {
 	size, total := float64(max(n.all, 1)), float64(of)
 	about = int64(math.Round(float64(n.matches) / size * total))
@@ -175,7 +175,7 @@ func bounds(k, size, total float64) (low, high float64) {
 // of k or more has the probability sampleTail. With the highest, a count of k or less has that probability.
 func poissonBounds(k int) (low, high float64) {
 	most := float64(k) + 2*sampleZ*math.Sqrt(float64(k)+4) + 8
-	mean := func(k int, below float64) float64 { // of which up to k have the probability below
+	mean := func(k int, below float64) float64 { // the mean at which a count of at most k has the probability below
 		low, high := 0.0, most
 		for high-low > 0.01 {
 			if middle := (low + high) / 2; poissonUpTo(k, middle) > below {

@@ -19,7 +19,7 @@ type Question struct {
 	Now      core.Instant
 }
 
-// asked is a question whose rule is ready for evaluation.
+// asked is a question together with its rule in a form that can be evaluated.
 type asked struct {
 	*Question
 	*campaigns.RuleMatch

@@ -21,7 +21,7 @@ const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subj
 	EXISTS (SELECT 1 FROM json_each(v.fields, '$.exclude_segment_ids') WHERE value = ?1))
 	ORDER BY c.no LIMIT +?2`
 
-// relatives is a query for the other segments of a segment's tenant.
+// relatives is a query for all other segments of the tenant that a segment belongs to.
 var relatives = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 	WHERE tenant_id = (SELECT tenant_id FROM segment WHERE id = ?1) AND id <> ?1`
 

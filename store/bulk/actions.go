@@ -164,8 +164,8 @@ func (s *Store) change(ctx context.Context, id string, fn func(tx *db.Tx, a *cor
 	return a, err
 }
 
-// CancelBulk stops an action. Changes already made stay. If there is no such action, it returns core.ErrNotFound; if it
-// has ended, a Conflict.
+// CancelBulk stops an action. Changes already made stay. If there is no such action, it returns core.ErrNotFound. If
+// the action has ended, it returns a Conflict.
 func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
 		if !a.Stoppable() {

@@ -16,7 +16,7 @@ import (
 // syncAfter is the delay between an action's last change and the planning of its full sync.
 const syncAfter = 5 * time.Second
 
-// changing is one commit of an action or of its undo.
+// changing holds the state of one commit of an action or of its undo.
 type changing struct {
 	*db.Tx
 	action *core.BulkAction // counts include the changes made so far
@@ -54,7 +54,7 @@ func (c *changing) change(id string) error {
 	return c.keep(id, sub.ChangedAt, &core.BulkBefore{Status: was.Status})
 }
 
-// leaving returns the request to unsubscribe a person.
+// leaving returns the request with which the action unsubscribes a person.
 func (c *changing) leaving(id string, email core.Email) members.UnsubscribeRequest {
 	return members.UnsubscribeRequest{
 		ListID: c.list.ID, SubscriptionID: id, Email: email, Proof: core.ProofAdmin,

@@ -54,7 +54,7 @@ func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more
 	}
 }
 
-// ahead finds the people of the next step, using a read connection. next is the position after them, or empty at the
+// ahead reads the people of the next step on a reading connection. next is the position after them, or empty at the
 // end.
 func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, next string, err error) {
 	if a.Rule == "" {

@@ -33,7 +33,7 @@ func (c *changing) changeTag(id string) error {
 	return c.keep(id, c.now, &core.BulkBefore{})
 }
 
-// undoTag undoes changeTag, unless the person has been given a tag since.
+// undoTag undoes changeTag, unless the person has been given a tag in the meantime.
 func (c *changing) undoTag(k *keptPerson) error {
 	var since bool
 	err := c.Get(&since, "SELECT EXISTS (SELECT 1 FROM tagged WHERE list_id = ? AND id = ? AND at > ?)", c.list.ID,

@@ -145,7 +145,7 @@ func (c *changing) pend(sub *core.Subscription, left core.Instant) (bool, error)
 	return true, errors.Join(err, members.SaveSubscription(c.Tx, was, sub))
 }
 
-// bringBack restores a removed subscription.
+// bringBack restores a subscription that the action removed.
 func (c *changing) bringBack(k *keptPerson) error {
 	at, err := members.Stamp(c.Tx, c.list.ID, c.now)
 	if err != nil {

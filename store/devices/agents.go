@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// AgentColumns are the columns of an agent.
+// AgentColumns lists the columns of the table agent.
 const AgentColumns = "id, owner_id, name, version, created_at"
 
 // Agent returns an agent of a user. If the user has no such agent, it returns core.ErrNotFound.

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// DeviceColumns are the columns of a device.
+// DeviceColumns lists the columns of the table device.
 const DeviceColumns = "id, owner_id, name, agent_id, representative, registered, registered_at, created_at, unpaired_at"
 
 var insertDevice = db.InsertInto("device", DeviceColumns)
@@ -46,8 +46,8 @@ func owner(tx *db.Tx, id string) error {
 	return tx.Get(&one, "SELECT 1 FROM user WHERE id = ?", id)
 }
 
-// room returns a Conflict error if an owner has the maximum number of rows. query counts these rows and takes the owner
-// as its argument.
+// room returns a Conflict error if an owner has limit rows of some kind. query counts the rows and gets the owner as
+// its argument. what names the kind in the error.
 func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 	var n int
 	if err := tx.Get(&n, query, ownerID); err != nil {

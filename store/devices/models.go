@@ -8,14 +8,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// modelTable leaves out the number of a model, which SQLite assigns.
+// modelTable describes the table model without the column no, which SQLite assigns.
 var modelTable = db.TableOf[core.Model]("model", []string{"no"}, nil)
 
 const (
-	// ModelColumns are the columns of model m.
+	// ModelColumns lists the columns of the table model with the alias m.
 	ModelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 
-	// heldShare is an SQL condition: the caller holds a share of model m. ?2 and ?3 are the caller's holder words,
+	// heldShare is the SQL condition that the caller holds a share of model m. ?2 and ?3 are the caller's holder words,
 	// which are empty if the caller has none.
 	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
 

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// ShareColumns are the columns of share s.
+// ShareColumns lists the columns of share s and its model m.
 const ShareColumns = `s.id, m.id AS model_id, s.user_id, s.email, s.permission, s.created_at`
 
 var errNoUser = &core.Error{

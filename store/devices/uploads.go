@@ -133,7 +133,7 @@ func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
 	return disk / 2, nil
 }
 
-// fits returns errModelsFull if bytes more would make the total size of all files exceed total.
+// fits returns errModelsFull if the total size of all files plus the given bytes would exceed total.
 func fits(tx *db.Tx, bytes, total int64) error {
 	var n int64
 	if err := tx.Get(&n, "SELECT bytes FROM model_total"); err != nil {
@@ -160,7 +160,7 @@ func (s *Store) MayAddModel(ctx context.Context, ownerID string, limits core.Mod
 // modelsOfOwner counts an owner's models, up to a bound.
 const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id = ? LIMIT +?)"
 
-// use adds bytes to an owner's usage, within limits.
+// use adds bytes to an owner's usage. If that would exceed the limits, it returns an error.
 func use(tx *db.Tx, ownerID string, bytes int64, limits core.ModelLimits) error {
 	n, err := tx.Exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID,
 		bytes, limits.BytesPerOwner)

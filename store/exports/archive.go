@@ -64,7 +64,8 @@ func unreadable(err error) error {
 	return core.Invalidf("", "The archive is damaged. Download it again.").With(err)
 }
 
-// metered limits how much of an archive is read for its table of contents. The zip package keeps all of it in memory.
+// metered limits how much of an archive is read for its table of contents, all of which the zip package keeps in
+// memory.
 type metered struct {
 	io.ReaderAt
 	left int64 // number of bytes that can still be read; below 0 means no limit

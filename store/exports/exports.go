@@ -19,7 +19,7 @@ import (
 type Export struct {
 	Tool    string // program that wrote it; empty if unknown
 	people  []subscribercsv.Part
-	sources []subscribercsv.Source // of the lines of people, after they were merged
+	sources []subscribercsv.Source // sources of the lines about people, after the files were merged
 	tables  []*postTable
 	pages   map[string]*zip.File // HTML files by name, without folder and extension
 	texts   map[string]*zip.File // Markdown files, likewise
@@ -131,7 +131,7 @@ func (e *Export) note(file *zip.File) error {
 	case bytes.HasPrefix(bytes.TrimLeft(head[:n], "\xef\xbb\xbf \t\r\n"), []byte("<")):
 		folder := path.Base(path.Dir(entryName(file)))
 		if folder == "templates" {
-			return nil // of Mailchimp; they are not emails
+			return nil // pages from Mailchimp that are not emails
 		}
 		e.pages[base] = file
 		e.mailchimp = e.mailchimp || folder == mailchimpFolder || isMailchimp(head[:n])

@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// isGhost reports whether a file with this beginning is a Ghost content export.
+// isGhost reports whether a file that starts with head is a Ghost content export.
 func isGhost(head []byte) bool {
 	head = bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"db"`))
@@ -61,7 +61,7 @@ var siteRelative = strings.NewReplacer("__GHOST_URL__/", "/", "__GHOST_URL__", "
 // gated matches a part of a post with its own audience. Its first group holds the audience, the second one the part.
 var gated = regexp.MustCompile(`(?s)<!--\s*kg-gated-block:begin\s([^\n]*?)-->(.*?)<!--\s*kg-gated-block:end\s*-->`)
 
-// forVisitors returns a part that gated matches, or an empty string if only members can see it.
+// forVisitors returns a block that gated matches without its markers, or an empty string if only members can see it.
 func forVisitors(block string) string {
 	m := gated.FindStringSubmatch(block)
 	if slices.Contains(strings.Fields(m[1]), "nonMember:true") {

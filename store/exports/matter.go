@@ -14,7 +14,7 @@ import (
 // editorMode matches the comment that Buttondown puts at the start of an email.
 var editorMode = regexp.MustCompile(`^\s*<!--\s*buttondown-editor-mode:\s*(\w+)\s*-->`)
 
-// isMatter reports whether a Markdown file with this beginning describes a post as Buttondown does.
+// isMatter reports whether a Markdown file that starts with head describes a post as Buttondown does.
 func isMatter(head string) bool {
 	values, _, _ := matterOf(head)
 	return values["subject"] != "" && (values["slug"] != "" || values["publishdate"] != "" || values["emailtype"] != "")
@@ -43,7 +43,7 @@ func matterOf(text string) (values map[string]string, body string, markdown bool
 const maxMatter = 1000
 
 func readMatter(values map[string]string, head string) {
-	var key string // of the folded value that is being read
+	var key string // key of the folded value that is being read
 	var value []byte
 	keep := func(key, value string) { values[key] = strings.Clone(value[:min(len(value), maxMatter)]) }
 	for line := range strings.SplitSeq(head+"\nend", "\n") {
@@ -103,7 +103,7 @@ func (e *Export) matterPosts(r *postReader) error {
 	return nil
 }
 
-// restrict applies the status and the audience in front matter. It never makes a post public.
+// restrict makes a post a draft or a paid post if its front matter requires that. It never makes a post public.
 func (p *Post) restrict(matter map[string]string) {
 	status := fold(matter["status"])
 	p.Draft = p.Draft || status != "" && !slices.Contains(publicStates, status)

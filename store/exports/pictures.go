@@ -32,7 +32,8 @@ func (e *Export) notePicture(file *zip.File) bool {
 	return true
 }
 
-// sortPictures sorts the images for the method picture. Names with the same ending are next to each other.
+// sortPictures sorts the images in the order that the method picture needs: names with the same ending are next to each
+// other.
 func (e *Export) sortPictures() {
 	slices.SortFunc(e.pictures, func(a, b packedPicture) int { return strings.Compare(a.back, b.back) })
 }

@@ -42,8 +42,8 @@ type postTable struct {
 	open opener
 	html int    // index of the column with the HTML; -1: each post has a file
 	at   []int  // index of each of postColumns; -1: none
-	tool string // program that writes these columns
-	late bool   // the table has posts that were not published yet, by its name
+	tool string // program that writes tables with these columns
+	late bool   // whether the table has posts that were not published yet, by its name
 }
 
 // postColumns lists, for each use, the folded names of columns in a table of posts.
@@ -141,7 +141,7 @@ type postReader struct {
 	skipped int64
 }
 
-// each passes a post to take, unless it has no content.
+// each passes a post to the function take, unless the post has no content.
 func (r *postReader) each(p Post) error {
 	p.Title, p.Summary = oneLine(p.Title, 200), oneLine(p.Summary, 300)
 	p.Author, p.Kind = oneLine(p.Author, 200), oneLine(p.Kind, 40)
@@ -187,7 +187,7 @@ func oneLine(s string, limit int) string {
 	return s
 }
 
-// table reads the posts of a table.
+// table reads the posts in a table of posts.
 func (r *postReader) table(t *postTable) error {
 	f, err := t.open()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// tool is a newsletter program with the columns that identify its files of people.
+// tool describes a newsletter program and the columns that identify its files of people.
 type tool struct {
 	name   string
 	marks  []string // sets of folded column names, separated by spaces; a file has all columns of one set

@@ -92,7 +92,7 @@ func (c *Cursor) far(k Key) bool {
 	return k.high > last && (k.high-last)/2 > last-first
 }
 
-// search reads the page of an id.
+// search reads the page that can contain an id.
 func (c *Cursor) search(q db.Querier, id string) (ok bool, err error) {
 	var no int64
 	if err := q.Get(&no, pageOf, c.job, c.low, c.high, Size, id); err != nil {
@@ -101,7 +101,7 @@ func (c *Cursor) search(q db.Querier, id string) (ok bool, err error) {
 	return c.read(q, c.low+no*Size)
 }
 
-// read reads the page that starts with a recipient. If it is missing or empty, ok is false.
+// read reads the page that starts at the seq first. If the page is missing or empty, ok is false.
 func (c *Cursor) read(q db.Querier, first int64) (ok bool, err error) {
 	p := new(Page)
 	c.page, c.at = nil, 0

@@ -19,7 +19,7 @@ const (
 
 // Recipient is an entry of a page.
 type Recipient struct {
-	ID    string // of the subscriber; an erased one has a part of it
+	ID    string // id of the subscriber; only a part of it if the subscriber was erased
 	State byte
 }
 
@@ -46,7 +46,8 @@ func KeyOf(id string) (k Key, ok bool) {
 	return keyAt(b[:], 0), ok
 }
 
-// putID writes the bytes of an id or of a prefix of one. Missing digits become 0. It reports whether id has that form.
+// putID writes the bytes of an id, or of a prefix of an id, to b. Missing digits become 0. It reports whether id has
+// that form.
 func putID(b []byte, id string) bool {
 	var digits [2 * idBytes]byte
 	n := copy(digits[:], "00000000000000000000000000000000") - 2*idBytes
@@ -82,8 +83,8 @@ type Page struct {
 	IDs      []byte `db:"ids"`
 }
 
-// from returns the index of the first recipient at index at or later whose key isn't below k. The index is usually near
-// at.
+// from returns the index of the first recipient whose key isn't below k, searching from index at. The index is usually
+// near at.
 func (p *Page) from(at int, k Key) int {
 	n := len(p.States)
 	step := 1

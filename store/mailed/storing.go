@@ -14,7 +14,7 @@ const (
 		ORDER BY first_seq DESC LIMIT 1`
 )
 
-// Next returns the first recipient of a job who is not in a page yet.
+// Next returns the seq of the first recipient of a job who is not in a page yet.
 func Next(q db.Querier, job int64) (seq int64, err error) {
 	var last struct {
 		First int64 `db:"first_seq"`

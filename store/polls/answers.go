@@ -7,16 +7,16 @@ import (
 	"newsletterd/store/db"
 )
 
-// answerOf selects the answer of a person.
+// answerOf selects a person's answer to a poll.
 const answerOf = "SELECT option, changes FROM poll_answer WHERE poll_no = ? AND list_id = ? AND subscriber_id = ?"
 
-// Given is the answer of a person: the number of an option, or 0 if there is none yet.
+// Given is a person's answer to a poll: the number of an option, or 0 if there is none yet.
 type Given struct {
 	Option  int `db:"option"`
 	Changes int `db:"changes"`
 }
 
-// AnswerOf returns a list subscriber's answer.
+// AnswerOf returns a list subscriber's answer to the poll.
 func (p *Poll) AnswerOf(q db.Querier, listID, subscriberID string) (g Given, err error) {
 	err = q.Get(&g, answerOf, p.No, listID, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -46,7 +46,7 @@ func (p *Poll) Answer(tx *db.Tx, listID, subscriberID string, option int, now co
 	return err == nil, err
 }
 
-// OfPerson selects the answers of a person by pairs of list and subscriber id, as JSON.
+// OfPerson selects a person's answers to all polls. ?1 is a JSON array of pairs of list and subscriber id.
 const OfPerson = `SELECT q.campaign_id, q.question, o.text AS answer, a.at FROM json_each(?1) AS p
 	CROSS JOIN poll_answer AS a INDEXED BY poll_answer_person ON a.list_id = p.value->>0 AND a.subscriber_id = p.value->>1
 	CROSS JOIN poll AS q ON q.no = a.poll_no

@@ -19,7 +19,7 @@ type Poll struct {
 	No          int64        `db:"no"`
 	TenantID    string       `db:"tenant_id"`
 	CampaignID  string       `db:"campaign_id"`
-	Number      int          `db:"number"` // in the campaign, from 1
+	Number      int          `db:"number"` // position in the campaign, starting at 1
 	Question    string       `db:"question"`
 	Field       string       `db:"field"`
 	ShowResults bool         `db:"show_results"`
@@ -36,8 +36,8 @@ const (
 	options    = "SELECT text, answers FROM poll_option WHERE poll_no = ? ORDER BY number"
 )
 
-// Keep stores the polls of a campaign that has sent no email and will be sent at due. If a poll closes before that, it
-// returns an Invalid error.
+// Keep stores the polls of a campaign that has sent no email yet. due is when it will be sent. If a poll closes before
+// that, Keep returns an Invalid error.
 func Keep(tx *db.Tx, c *core.Campaign, all []core.Poll, due core.Instant) error {
 	if err := Remove(tx, c.ID); err != nil {
 		return err
