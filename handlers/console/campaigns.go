@@ -80,12 +80,16 @@ type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: sending has not started
 	StartsAt  core.Instant // when a scheduled send starts; 0: none is scheduled
+	Retrying  int64        // recipients that only retries remain for; State is then sent
 	Transport string       // transport of its emails, as in the job
 	Result    *core.Stats  // results of all its sends; nil: the last send has not started, or only wrote to a folder
 }
 
 // RowBadge returns the badge for the state of a campaign in the list.
 func (p *Page) RowBadge(c *campaignRow) Badge {
+	if c.Retrying > 0 && c.Transport == "" {
+		return p.retryingBadge(c.Retrying)
+	}
 	if c.State == core.CampaignSent {
 		return p.sentBadge(c.Transport)
 	}
@@ -117,7 +121,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 				row.Result = new(sumJobs(of))
 			}
 			if j.Rest() {
-				row.State = core.CampaignSent
+				row.State, row.Retrying = core.CampaignSent, j.Stats.Deferred
 			}
 		}
 		rows = append(rows, row)

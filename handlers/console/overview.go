@@ -128,7 +128,7 @@ func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
 		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf) &&
-		s.Recipients >= j.Expected-j.Expected/restOf // and not only the first recipients
+		j.Expanded // and not only the first recipients
 }
 
 // decodedJob is a send job in the API's format.
@@ -157,6 +157,8 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 	switch {
 	case j.PausedAt != 0 && (j.Status == core.JobRunning || j.Status == core.JobPending):
 		return Badge{p.T("Paused"), "warn"}
+	case j.Rest() && j.Transport == "":
+		return p.retryingBadge(j.Stats.Deferred)
 	case j.Status == core.JobRunning && !j.Rest():
 		return Badge{p.T("Sending"), "live"}
 	case j.Status == core.JobPending:
@@ -167,6 +169,11 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 		return Badge{p.T("Canceled"), ""}
 	}
 	return p.sentBadge(j.Transport)
+}
+
+// retryingBadge returns the badge of a send that only n retries remain of.
+func (p *Page) retryingBadge(n int64) Badge {
+	return Badge{p.N("Sent, 1 retrying|Sent, {{n}} retrying", n), "good"}
 }
 
 // sentBadge returns the badge of a completed send. It depends on where the emails went.

@@ -145,6 +145,9 @@ func (d *reportData) Paused() bool {
 	return d.Job != nil && d.Job.PausedAt != 0 && !d.Job.Status.Final()
 }
 
+// Rest reports whether only a few retries remain.
+func (d *reportData) Rest() bool { return d.Job != nil && d.Job.Rest() }
+
 // Done reports whether the job has ended.
 func (d *reportData) Done() bool { return d.Job != nil && d.Job.Status.Final() }
 
@@ -370,7 +373,7 @@ func (p *Page) reportState(d *reportData) string {
 		r := refusalOf(&core.Failure{Reason: j.FailureReason})
 		return p.T("Sending failed {{at}}.", "at", p.When(j.FinishedAt)) + " " + p.T(r.What) + " " + p.T(r.Turn)
 	}
-	if all := d.Total; all > d.All.Sent && d.Job.Status == core.JobCompleted {
+	if all := d.Total; all > d.All.Sent && (d.Job.Status == core.JobCompleted || d.Job.Rest()) {
 		return p.T("Sent to {{n}} of {{all}} recipients, {{at}}", "n", p.Number(d.All.Sent), "all", p.Number(all),
 			"at", p.When(d.Job.StartedAt))
 	}

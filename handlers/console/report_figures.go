@@ -277,6 +277,18 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	return t
 }
 
+// Fewer explains why fewer recipients got emails than were counted when the campaign was sent. If none are missing, it
+// returns an empty string.
+func (p *Page) Fewer(d *reportData) string {
+	if !d.Job.Expanded || d.Job.RetryOf != "" || d.Job.Expected <= d.Job.Stats.Recipients {
+		return ""
+	}
+	return p.N("{{all}} recipients were counted before sending. 1 of them bounced, unsubscribed, or was blocked or "+
+		"excluded in the meantime.|{{all}} recipients were counted before sending. {{n}} of them bounced, "+
+		"unsubscribed, or were blocked or excluded in the meantime.", d.Job.Expected-d.Job.Stats.Recipients, "all",
+		p.Number(d.Job.Expected))
+}
+
 // NotDelivered returns the numbers of recipients whose email is being retried, failed or was skipped. If there is only
 // one such number, it returns nil, because the page shows that number next to the reasons.
 func (p *Page) NotDelivered(d *reportData) []tileNote {

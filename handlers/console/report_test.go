@@ -209,3 +209,29 @@ func TestDeliverabilityOfAFewEmails(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A campaign counts as sent while only a full mailbox remains, even if someone was blocked after the review.
+func TestReportWhileOneMailboxIsRetried(t *testing.T) {
+	p := Page{Lang: "en"}
+	j := jobRow{JobView: core.JobView{
+		Status: core.JobRunning, Expected: 5, Stats: core.Stats{Recipients: 4, Sent: 3, Deferred: 1},
+	}}
+	if j.Rest() {
+		t.Error("counts as sent before all recipients are known")
+	}
+	j.Expanded = true
+	d := reportData{Job: &j, All: j.Stats, Total: j.Total()}
+	if got := p.jobBadge(&j); !d.Rest() || got.Text != "Sent, 1 retrying" {
+		t.Errorf("Rest %v, badge %q", d.Rest(), got.Text)
+	}
+	if got := p.Fewer(&d); !strings.HasPrefix(got, "5 ") || !strings.Contains(got, " 1 of them ") {
+		t.Errorf("the report says %q", got)
+	}
+	if j.Expected = 4; p.Fewer(&d) != "" {
+		t.Errorf("the report says %q", p.Fewer(&d))
+	}
+	j.Stats.Sent, j.Stats.Deferred = 2, 2
+	if j.Rest() || p.jobBadge(&j).Text != "Sending" {
+		t.Error("counts as sent while half of the emails are retried")
+	}
+}
