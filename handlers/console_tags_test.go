@@ -81,6 +81,8 @@ func TestConsoleTagAsRecipients(t *testing.T) {
 			t.Errorf("the segments are %q", segments)
 		}
 		e.shows("/segments/"+segments[0], http.StatusOK, "Tag: Press", "Press")
+		e.shows(e.path("/send"), http.StatusOK, "<dt>Tag</dt><dd>Press</dd>", "5 without the tag = 0",
+			"no one on the selected lists has the tag", "-Tag: Press", "-not in the segment")
 		e.sends(e.path(""), http.StatusBadRequest,
 			e.edit(e.shows(settings, http.StatusOK), "segment", "tag:x", "name", "Spring"), `value="Spring"`)
 		_, err = e.store.ChangeSegment(t.Context(), segments[0], "test", func(g *core.Segment) error {

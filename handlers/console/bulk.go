@@ -278,7 +278,7 @@ func (p *Page) readWhom(d *newBulkData) error {
 		if err := p.readSegment(f.Segment, &d.Segment); err != nil {
 			return err
 		}
-		d.Wheres = append(d.Wheres, [2]string{p.T("Segment"), d.Segment.Name})
+		d.Wheres = append(d.Wheres, p.SegmentTerm(d.Segment))
 	}
 	if f.Tagged != "" {
 		var t core.Tag

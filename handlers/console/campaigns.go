@@ -208,6 +208,8 @@ type campaignPage struct {
 
 	Revision string `json:"-"` // ETag for changes
 
+	byTag bool // whether its segment was created for a tag; read with the facts about its recipients
+
 	archiveWas *bool  // see ArchiveWas
 	opened     string // see openedAs; empty: the form is opened now
 }

@@ -298,11 +298,11 @@ func segmentOptions(all []core.Segment, except string, first ...option) []option
 	return first
 }
 
-// segmentName returns the name of a segment, or its id if it was deleted.
-func (p *Page) segmentName(id string) (string, error) {
-	var g core.Segment
-	_, err := p.readNamed("/api/segments/"+url.PathEscape(id), &g)
-	return cmp.Or(g.Name, id), err
+// namedSegment returns a segment. If it was deleted, its name is its id.
+func (p *Page) namedSegment(id string) (g core.Segment, err error) {
+	_, err = p.readNamed("/api/segments/"+url.PathEscape(id), &g)
+	g.Name = cmp.Or(g.Name, id)
+	return g, err
 }
 
 // saidRule is a rule as text: a condition, or a group with its heading.

@@ -29,18 +29,44 @@ func (p *Page) tagChoices(segments []core.Segment) (choices []option, err error)
 // segmentOfTag returns the ID of the segment whose only condition is a tag, or an empty string.
 func segmentOfTag(segments []core.Segment, t *core.Tag) string {
 	for i := range segments {
-		r, err := core.ParseRule("rule", []byte(segments[i].Rule))
-		if err != nil {
-			continue
-		}
-		for len(r.All)+len(r.Any) == 1 {
-			r = &slices.Concat(r.All, r.Any)[0]
-		}
-		if r.Tag != "" && (r.Tag == t.ID || core.TagKey(r.Tag) == core.TagKey(t.Name)) {
+		tag := onlyTag(&segments[i])
+		if tag != "" && (tag == t.ID || core.TagKey(tag) == core.TagKey(t.Name)) {
 			return segments[i].ID
 		}
 	}
 	return ""
+}
+
+// onlyTag returns the tag that is a segment's only condition, as in its rule. If it has other conditions, onlyTag
+// returns an empty string.
+func onlyTag(s *core.Segment) string {
+	r, err := core.ParseRule("rule", []byte(s.Rule))
+	if err != nil {
+		return ""
+	}
+	for len(r.All)+len(r.Any) == 1 {
+		r = &slices.Concat(r.All, r.Any)[0]
+	}
+	return r.Tag
+}
+
+// namedForTag returns the tag that a segment was created for by replaceTagChoice. If a person named the segment,
+// namedForTag returns an empty string.
+func (p *Page) namedForTag(s *core.Segment) string {
+	tag := onlyTag(s)
+	if tag == "" || !strings.HasPrefix(s.Name, p.T("Tag: {{tag}}", "tag", "")) &&
+		!strings.HasSuffix(strings.TrimRight(s.Name, "*"), ": "+tag) { // named in another language
+		return ""
+	}
+	return tag
+}
+
+// SegmentTerm returns the label and the name of a segment: for one that was created for a tag, those of the tag.
+func (p *Page) SegmentTerm(s core.Segment) [2]string {
+	if tag := p.namedForTag(&s); tag != "" {
+		return [2]string{p.T("Tag"), tag}
+	}
+	return [2]string{p.T("Segment"), s.Name}
 }
 
 // tagAndSegments returns the tag with an ID, or nil if there is none, and all segments.

@@ -226,12 +226,16 @@ func (p *Page) judgeAudience(d *sendData, err error) error {
 		d.Faults = append(d.Faults, matter{Text: text, Bad: true, Mend: to})
 		return nil
 	}
-	if d.Sum = p.sumOf(&d.Readers.Audience); d.Readers.Coarse {
+	if d.Sum = p.sumOf(&d.Readers.Audience, c.byTag); d.Readers.Coarse {
 		d.Sum = p.T("Rounded because your role doesn't include access to people.")
 	}
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
+		text := p.T("No recipients: the segment matches no one on the selected lists.")
+		if c.byTag {
+			text = p.T("No recipients: no one on the selected lists has the tag.")
+		}
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("No recipients: the segment matches no one on the selected lists."),
+			Text: text,
 			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
 	} else if a.Recipients == 0 && !a.AtLeast {
@@ -260,9 +264,12 @@ func (d *sendData) Asks() (n int) {
 }
 
 // sumOf describes how the number of recipients is calculated, such as 12,480 − 96 bounced = 12,384. If it includes
-// all subscribers, it returns an empty string.
-func (p *Page) sumOf(a *core.Audience) string {
-	sum := p.Number(a.Active)
+// all subscribers, it returns an empty string. byTag is whether the campaign goes to the people with a tag.
+func (p *Page) sumOf(a *core.Audience, byTag bool) string {
+	sum, outside := p.Number(a.Active), p.N("1 not in the segment|{{n}} not in the segment", a.Outside)
+	if byTag {
+		outside = p.N("1 without the tag|{{n}} without the tag", a.Outside)
+	}
 	for _, part := range []struct {
 		n    int64
 		text string
@@ -272,7 +279,7 @@ func (p *Page) sumOf(a *core.Audience) string {
 		{a.Suppressed, p.N("1 blocked|{{n}} blocked", a.Suppressed)},
 		{a.Duplicates, p.N("1 duplicate|{{n}} duplicates", a.Duplicates)},
 		{a.Excluded, p.N("1 excluded|{{n}} excluded", a.Excluded)},
-		{a.Outside, p.N("1 not in the segment|{{n}} not in the segment", a.Outside)},
+		{a.Outside, outside},
 	} {
 		if part.n > 0 {
 			sum += " − " + part.text

@@ -153,20 +153,27 @@ func (p *Page) onlyTo(who, name string) string {
 // lookAtSegments adds the facts about the segments that determine the recipients.
 func (p *Page) lookAtSegments(c *campaignPage, add func(name string, texts ...string)) error {
 	if c.SegmentID != "" {
-		name, err := p.segmentName(c.SegmentID)
+		s, err := p.namedSegment(c.SegmentID)
 		if err != nil {
 			return err
 		}
-		add(p.T("Segment"), name)
+		term := p.SegmentTerm(s)
+		add(term[0], term[1])
+		c.byTag = p.namedForTag(&s) != "" && len(c.ExcludeSegmentIDs) == 0
 	}
-	var out []string
+	var segments, tags []string
 	for _, id := range c.ExcludeSegmentIDs {
-		name, err := p.segmentName(id)
+		s, err := p.namedSegment(id)
 		if err != nil {
 			return err
 		}
-		out = append(out, name)
+		if tag := p.namedForTag(&s); tag != "" {
+			tags = append(tags, tag)
+		} else {
+			segments = append(segments, s.Name)
+		}
 	}
-	add(p.T("Excluded segments"), out...)
+	add(p.T("Excluded segments"), segments...)
+	add(p.T("Excluded tags"), tags...)
 	return nil
 }
