@@ -42,6 +42,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 		"Text {{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
 		"“Ort” is blank for 1 of 2 recipients. They see “here” instead (fallback).")`)
+	w.Click("#checks > summary", chromedp.WaitVisible("#checks > .rows"))
 	// The subject shows fields like the text. The menu below it inserts one at the cursor; a click changes one.
 	w.Eval(`(s => { s.value = ""; s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#f-subject"))`)
 	w.Do(chromedp.Focus(".editor-line"), chromedp.KeyEvent("Dear "))
@@ -64,6 +65,8 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	daemontest.Await(t, "the subject is saved", func() bool {
 		return strings.Contains(w.kept(c.ID).Subject, "gardener")
 	})
+	w.Wait(`document.querySelector("#inbox").textContent.includes("hello🎉")`)
+	w.expect(`document.querySelector("#checks").open`, "true") // as it was before the save
 }
 
 // TestFieldsOfMailTextsInABrowser checks that the texts of automatic emails show fields by their labels, and that the

@@ -136,6 +136,15 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 		w.Eval(`scrollTo(0, ` + y + `)`)
 		w.expect(inReach, "true,true")
 	}
+	w.Eval(`scrollTo(0, 0)`)
+	w.Click(".opens-tabs", chromedp.WaitVisible(".tabs-bar"))
+	w.expect(inReach, "true,true") // the menu stands above them
+	w.Eval(`history.back()`)
+	w.Wait(`getComputedStyle(document.querySelector(".tabs-bar")).display === "none"`)
+	w.expect(`[...document.querySelector(".editor-toolbar").querySelectorAll("select, button")].filter(e => {
+		const r = e.getBoundingClientRect();
+		return r.width > 0 && r.right <= innerWidth;
+	}).map(e => e.dataset.action ?? e.localName).slice(0, 6).join()`, "bold,italic,link,picture,select,bullets")
 	w.Eval(`scrollTo(0, 700)`)
 	w.Wait(`document.querySelector(".editor-toolbar").getBoundingClientRect().top === 0`)
 	w.expect(`document.querySelector(".editor-toolbar").clientHeight < 60`, "true")

@@ -180,6 +180,7 @@ function take(form, html) {
   const mark = t.content.querySelector("#saved");
   for (const e of [...t.content.children]) {
     const old = e.id && document.getElementById(e.id);
+    if (old?.matches("details") && e.matches("details")) e.open = old.open; // as the reader has left it
     if (old?.getAttribute("role") === "status") old.replaceChildren(...e.childNodes);
     else if (old) old.replaceWith(e);
   }

@@ -65,16 +65,17 @@ export class Toolbar {
   }
 
   build() {
-    this.styles();
+    // What is used most comes first: a telephone shows only the beginning.
     this.toggle("bold", act.bold, m.strong, `${mod}B`);
     this.toggle("italic", act.italic, m.em, `${mod}I`);
     this.toggle("link", act.askLink, m.link, `${mod}K`);
+    this.block("picture", act.askPicture(this.editor.pictures), n.figure);
     this.rule();
+    this.styles();
     this.block("bullets", act.list(n.bullet_list), n.bullet_list);
     this.block("numbers", act.list(n.ordered_list), n.ordered_list);
     this.block("quote", act.quote, n.blockquote);
     this.rule();
-    this.block("picture", act.askPicture(this.editor.pictures), n.figure);
     this.block("button", act.askButton, n.button);
     if (this.editor.kind === "markdown") this.block("table", act.askTable);
     this.menu("emoji", [], emoji.map((e) => [e, act.say(e)]), across);
