@@ -190,6 +190,35 @@ func TestConsoleListQuestions(t *testing.T) {
 	})
 }
 
+// The page of a list's fields offers to add fields that subscribers have and the list doesn't.
+func TestConsoleListFieldsOfImports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "ann@reader.example")
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "ann@reader.example",
+			`{"_tracking":true,"bought":"Fern","city":"Ulm","shoe size":37}`, e.seed.Time())
+		e.must(err)
+		page := e.path("lists", e.list.ID, "questions")
+		e.sends(page, url.Values{"q1.name": {"city"}, "q1.label": {"City"}, "q1.type": {"text"}})
+		shown := e.shows(page, "Fields from imports and the API", `href="?add=bought#field-bought"`)
+		if strings.Count(shown, "?add=") != 1 || strings.Contains(shown, `value="bought"`) {
+			t.Errorf("fields to add: %s", shown)
+		}
+		e.shows(page+"?add=bought", `name="q1.name" value="city"`, `name="q2.name" value="bought"`,
+			`<option value="team" selected>Only your team</option>`)
+		if other := e.shows(page + "?add=other"); strings.Contains(other, `value="other"`) {
+			t.Errorf("a field that no one has: %s", other)
+		}
+		e.sends(page, url.Values{
+			"q1.name": {"city"}, "q1.label": {"City"}, "q1.type": {"text"},
+			"q2.name": {"bought"}, "q2.label": {"Bought"}, "q2.type": {"text"}, "q2.set_by": {"team"},
+		})
+		if shown := e.shows(page); strings.Contains(shown, "?add=") {
+			t.Errorf("a field that the list has: %s", shown)
+		}
+	})
+}
+
 // The texts of automatic emails are changed, and reset by leaving them blank.
 func TestConsoleListMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,7 +18,43 @@ type question struct {
 	Options           string // options, one per line
 	Required, Removed bool
 	SetBy             string
+	Unsaved           bool // proposed by undeclared
 }
+
+// questionsData is the Data.More of templates/list-questions.html.
+type questionsData struct {
+	Fields []question
+	Others []string // names of undeclared fields
+}
+
+// undeclaredIn is the number of people in which undeclared looks for fields.
+const undeclaredIn = 100
+
+// undeclared returns the names of fields that people of a list have, for example from an imported file, but that the
+// list doesn't declare.
+func (p *Page) undeclared(l *core.List) (names []string, err error) {
+	if !p.May(core.ActionPeopleRead) {
+		return nil, nil
+	}
+	var people []person
+	q := p.ofTenant("list_id", l.ID, "limit", strconv.Itoa(undeclaredIn))
+	if _, err := p.Get("/api/admin/subscribers", q, &people); err != nil {
+		return nil, err
+	}
+	for i := range people {
+		for name := range people[i].Preferences.Values() {
+			declared := slices.ContainsFunc(l.Fields, func(f core.Field) bool { return f.Name == name })
+			if !declared && core.IsFieldName(name) && !strings.HasPrefix(name, "_") && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// KnownLabel returns the label for a field with a known name, otherwise the name.
+func (p *Page) KnownLabel(name string) string { return p.knownLabel(name) }
 
 // listQuestions shows and saves the editor for a list's fields.
 func (o *Console) listQuestions(p *Page) (web.HTML, error) {
@@ -31,10 +68,21 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 		if f.values != nil {
 			questions = p.sentQuestions()
 		}
+		others, err := p.undeclared(&l.List)
+		if err != nil {
+			return web.HTML{}, err
+		}
 		if p.May(core.ActionListSettings) {
+			if name := p.Query("add"); f.values == nil && slices.Contains(others, name) {
+				questions = append(questions, question{
+					No: nextQuestion(questions), Name: name, Label: p.knownLabel(name), Type: core.FieldText,
+					SetBy: core.SetByTeam, Unsaved: true,
+				})
+				others = slices.DeleteFunc(others, func(other string) bool { return other == name })
+			}
 			questions = append(questions, question{No: nextQuestion(questions), Type: core.FieldText})
 		}
-		return p.showList("list-questions", &l, v, f, questions)
+		return p.showList("list-questions", &l, v, f, questionsData{questions, others})
 	}
 	if p.isGet() {
 		return show(filled{}, View{})
