@@ -139,7 +139,12 @@ func TestConsoleImportShowsValues(t *testing.T) {
 		form.Set("agreed", core.SubscriptionActive)
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "<strong>6</strong> new subscribers", "Dry run result")
+		e.shows(at, http.StatusOK, "<strong>6</strong> new subscribers", "Dry run result",
+			`Not imported: Shoe Size · <a href="#columns"`, `id="columns"`)
+		form.Set("column.1", "shoe_size")
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		e.shows(at, http.StatusOK, "Dry run result", "-Not imported:")
 	})
 }
 

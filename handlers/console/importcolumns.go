@@ -166,6 +166,17 @@ func (t columnTable) Names() string {
 	return shortened(strings.Join(names, ", "))
 }
 
+// LeftOut lists the names of the columns that a dry run didn't import. Without a dry run, it returns an empty string.
+func (d *importData) LeftOut() string {
+	var names []string
+	for i := range d.Columns {
+		if c := &d.Columns[i]; d.Ready && !d.Suppress && c.Use == "none" && c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // choice returns the mapping of a column: the chosen one or, before that, the proposed one. By default, an unknown
 // column is left out.
 func (d *importData) choice(c *importColumn, known, own string) string {
