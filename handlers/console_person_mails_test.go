@@ -58,9 +58,10 @@ func TestConsolePersonsRetriedEmail(t *testing.T) {
 		e.must(err)
 		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK,
 			"The mailbox is full. newsletterd retries until tomorrow, 23:20.",
-			"ask the person for another address.", `<td class="number soft">next attempt today, 01:05</td>`)
+			"ask the person for another address.", "Does the person have a new address?",
+			`/new-person?list=`+e.list.ID, `<td class="number soft">next attempt today, 01:05</td>`)
 		e.shows("/people/"+rows[1].SubscriberID, http.StatusOK, "newsletterd retries until tomorrow, 23:20.",
-			"-the person for another")
+			"-the person for another", "-Does the person have a new address?")
 		_, err = e.store.PauseSendJobBy(t.Context(), j.ID, "test", e.seed.Time())
 		e.must(err)
 		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK, "The mailbox is full.", "-retries until", "-next attempt")
