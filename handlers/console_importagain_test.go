@@ -76,7 +76,8 @@ func TestConsoleImportUndoOfUnsubscribing(t *testing.T) {
 		e.imports(at, "<strong>1</strong> imported as unsubscribed")
 		e.shows(at+"/undo", http.StatusOK, "No one added · 1 person unsubscribed",
 			"<strong>1</strong> subscribed again, as before the import",
-			"<strong>1</strong> lose the tags from the file, unless they got them again since", "-including new people")
+			"<strong>1</strong> lose the tags from the file, unless they got them again since", "-including new people",
+			"-People who are removed")
 	})
 }
 
