@@ -145,7 +145,9 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		return web.HTML{To: list.ConfirmRedirectURL}, nil
 	}
 	w := page.WordsOf(c)
-	title, said := w.ConfirmedTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.ConfirmedText)}}
+	title, said := w.ConfirmedTitle, page.Note{
+		Lines: []string{page.StyleOf(c).Expand(w.ConfirmedText)}, Hint: w.ConfirmedLater,
+	}
 	if was.Done {
 		title, said.Lines[0] = w.AlreadyTitle, page.StyleOf(c).Expand(w.AlreadyText)
 	}

@@ -31,6 +31,7 @@ type Words struct {
 	ConfirmButton      string `json:"confirm_button"`
 	ConfirmedTitle     string `json:"confirmed_title"`
 	ConfirmedText      string `json:"confirmed_text"`
+	ConfirmedLater     string `json:"confirmed_later"`
 	LeaveTitle         string `json:"leave_title"`
 	LeaveText          string `json:"leave_text"`
 	LeaveButton        string `json:"leave_button"`
