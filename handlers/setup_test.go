@@ -125,6 +125,47 @@ func TestSetupKeepsTheLanguage(t *testing.T) {
 	})
 }
 
+// The From address of the mail server is proposed as the sender of the first newsletter, unless it is at a free mail
+// provider, and the sender of the only newsletter as the mail server's From address.
+func TestSetupAsksForTheSenderOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, token := setupEnv(t)
+		relay := keptServer("directory")
+		relay.State.From, relay.From = "newsletterd@localhost", "newsletterd@localhost"
+		p := e.handler.options.Auth
+		var err error
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, Relay: relay,
+		})
+		e.must(err)
+		e.ask("POST", setupPath, url.Values{
+			"token": {token}, "email": {"lisa@example.org"}, "password": {"correct horse battery"},
+		})
+		const server, tenant = "/operator/mail-server", "/console/new-tenant"
+		proposes := func(page, name, want string) {
+			t.Helper()
+			_, got := e.page("GET", page, nil)
+			if !strings.Contains(got, `name="`+name+`" type="email" value="`+want+`"`) {
+				t.Errorf("%s doesn't propose %q as %s", page, want, name)
+			}
+		}
+		proposes(tenant, "mail_from", "")
+		proposes(server, "from", "")
+		form := url.Values{
+			"host": {"smtp.example.org"}, "port": {"587"}, "tls": {"starttls"}, "from": {"lisa@gmail.com"},
+			"test_to": {"lisa@example.org"}, "act": {"save"},
+		}
+		e.ask("POST", server, form)
+		proposes(tenant, "mail_from", "")
+		form.Set("from", "news@example.org")
+		e.ask("POST", server, form)
+		proposes(tenant, "mail_from", "news@example.org")
+		e.ask("POST", server, url.Values{"act": {"remove"}, "sure": {"1"}})
+		e.ask("POST", tenant, url.Values{"name": {"Roses"}, "language": {"en"}, "mail_from": {"hello@roses.example"}})
+		proposes(server, "from", "hello@roses.example")
+	})
+}
+
 // If operators must have a second factor, the first one sets it up before anything else is available.
 func TestSetupWithASecondFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

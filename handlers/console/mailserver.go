@@ -128,7 +128,9 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	}
 	d.Saved = !d.Folder() && p.Query("done") == "mail-server"
 	if f.values == nil {
-		f.values = p.mailServerValues(&d)
+		if f.values, err = p.mailServerValues(&d); err != nil {
+			return web.HTML{}, err
+		}
 	}
 	v.Title, v.Data = p.T("Mail server"), &struct {
 		mailServerPage
@@ -161,11 +163,18 @@ func presetOf(all []preset, host string) preset {
 }
 
 // mailServerValues returns the initial values of the form: the chosen provider's, or else the current server's.
-func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
+// Without a From address, it proposes the sender address of the only tenant.
+func (p *Page) mailServerValues(d *mailServerPage) (map[string]string, error) {
 	s, c := &d.State, &d.Chosen
-	values := map[string]string{"test_to": string(p.Who.User.Email), "from": s.From, "tls": "starttls"}
-	if d.Folder() && strings.HasSuffix(s.From, "@localhost") {
-		values["from"] = ""
+	values := map[string]string{"test_to": string(p.Who.User.Email), "from": serverFrom(s), "tls": "starttls"}
+	if values["from"] == "" {
+		var some []core.Tenant
+		if _, err := p.Get("/api/admin/tenants", url.Values{"limit": {"2"}}, &some); err != nil {
+			return nil, err
+		}
+		if len(some) == 1 {
+			values["from"] = some[0].MailFrom
+		}
 	}
 	number := func(n int) string {
 		if n == 0 {
@@ -181,7 +190,15 @@ func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
 		values["host"], values["port"], values["tls"], values["username"] = s.Host, number(s.Port), s.TLS, s.Username
 		values["per_day"], values["per_second"] = number(s.Limits.PerDay), number(s.Limits.PerSecond)
 	}
-	return values
+	return values, nil
+}
+
+// serverFrom returns the server's From address, or an empty string if no one has set one.
+func serverFrom(s *core.RelayState) string {
+	if strings.HasSuffix(s.From, "@localhost") {
+		return ""
+	}
+	return s.From
 }
 
 // setMailServer tests the submitted server and saves it if it accepts the test email.

@@ -40,7 +40,15 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	if _, err := p.Get("/api/admin/tenants", url.Values{"limit": {"1"}}, &some); err != nil {
 		return web.HTML{}, err
 	}
-	d.First = len(some) == 0
+	if d.First = len(some) == 0; d.First && fault == nil {
+		state, err := p.relayState()
+		if err != nil {
+			return web.HTML{}, err
+		}
+		if from := serverFrom(&state); !core.IsFreeMail(core.Email(from).Domain()) {
+			d.MailFrom = from
+		}
+	}
 	d.Languages = p.Languages()
 	if d.Language == "" {
 		d.Language = p.Lang
