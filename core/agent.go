@@ -15,21 +15,21 @@ type AgentInput struct {
 	Version *string `json:"version" like:"line" max:"100" about:"Version of the agent, as it reports it"`
 }
 
-// JudgeKeys returns an error if unknown contains keys that an agent doesn't have.
+// JudgeKeys returns an error for a request with unknown keys. It ignores read-only keys of an agent.
 func (in *AgentInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[AgentInput, Agent](unknown)
 }
 
 const maxVersion = 100 // characters
 
-// NewAgent returns a new agent that belongs to the user ownerID.
+// NewAgent returns a new agent with the fields of in for the user ownerID.
 func NewAgent(ownerID string, in AgentInput, now Instant) (Agent, error) {
 	a := Agent{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := a.Change(in)
 	return a, err
 }
 
-// Change applies the fields of in.
+// Change sets the agent's fields from in.
 func (a *Agent) Change(in AgentInput) error {
 	take(&a.Name, in.Name)
 	take(&a.Version, in.Version)

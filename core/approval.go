@@ -11,7 +11,7 @@ const (
 // Approvals lists the values of Tenant.Approval.
 var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
 
-// ErrApprovalRequired is returned if the tenant requires approval by a second person and the campaign has none.
+// ErrApprovalRequired is returned if a campaign lacks the approval by a second person that its tenant requires.
 var ErrApprovalRequired = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires a second person to approve each campaign. Ask someone who didn't edit it.",
@@ -60,7 +60,8 @@ type CampaignPermissions struct {
 	Mend    bool `json:"mend" about:"Whether you may fix links of sent emails and correct web pages"`
 }
 
-// Permissions returns the caller's permissions for a campaign of the tenant. by names the actors, as in Accepts.
+// Permissions returns the caller's permissions for one of the tenant's campaigns. The actors are those that Accepts
+// gets in by.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil
@@ -70,11 +71,11 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 	}
 }
 
-// AsksSecondPerson reports whether the tenant requires approval by a second person.
+// AsksSecondPerson reports whether the tenant's campaigns must be approved by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// ErrPostsApproval is returned for publishing imported posts if the tenant requires approval by a second person, and
-// the caller is not a person or uploaded the export.
+// ErrPostsApproval is returned if imported posts can't be published because the tenant requires a second person's
+// approval, and the caller either uploaded the export or is not a person.
 var ErrPostsApproval = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires a second person to publish imported posts. Ask someone who didn't upload the " +

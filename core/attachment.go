@@ -19,8 +19,7 @@ type Attachment struct {
 	Data []byte
 }
 
-// AttachmentsTooLarge returns the error for attachments that together exceed MaxAttachmentBytes. bytes is their total
-// size.
+// AttachmentsTooLarge returns the error for attachments whose total size, in bytes, exceeds MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
 	return Invalidf("attachments", "Attachments can have at most %s in total, but these have %s. Remove some, or use "+
 		"smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
@@ -28,8 +27,8 @@ func AttachmentsTooLarge(bytes int64) *Error {
 
 const maxAttachmentName = 80 // bytes, without the extension
 
-// AttachmentName returns an attachment's file name: the media's name in its original script, without characters that
-// file systems refuse, and with the extension for its type.
+// AttachmentName returns an attachment's file name. It keeps the name's original script, removes characters that file
+// systems refuse, and adds the extension for the media type.
 func AttachmentName(name, mediaType string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {

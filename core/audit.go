@@ -31,11 +31,11 @@ type AuditEntry struct {
 	ObjectDeleted bool   `db:"-" json:"object_deleted,omitempty" about:"Whether the record is deleted and will be removed permanently"`
 }
 
-// AnotherTenant replaces an actor in a tenant's entries if the actor acts only for other tenants, which are
-// confidential.
+// AnotherTenant replaces the name of an actor from another tenant in a tenant's audit log, because tenants must not
+// learn about each other.
 const AnotherTenant = "another tenant"
 
-// CommandLine is the origin of changes made by commands.
+// CommandLine is the origin that the audit log shows for changes made by commands.
 const CommandLine = "command line"
 
 // AuditChanges is a JSON object that maps each changed field to an AuditChange. If it is empty, it is encoded as {}.
@@ -47,7 +47,7 @@ func (c AuditChanges) MarshalJSON() ([]byte, error) { return []byte(cmp.Or(strin
 // UnmarshalJSON stores the raw object.
 func (c *AuditChanges) UnmarshalJSON(b []byte) error { *c = AuditChanges(b); return nil }
 
-// AuditFilter selects entries in the audit log. An empty field does not filter.
+// AuditFilter selects entries in the audit log. An empty field matches every entry.
 type AuditFilter struct {
 	TenantID string  // entries about records of this tenant
 	Actor    string  // actor

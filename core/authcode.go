@@ -1,7 +1,7 @@
 package core
 
-// AuthCode is an authorization code with the user's grant and the client, redirect URI and challenge that it is bound
-// to. Redeeming it creates the family FamilyID.
+// AuthCode is an authorization code. It records what the user granted, and the client, redirect URI and challenge that
+// the code is bound to. Redeeming the code creates the family FamilyID.
 type AuthCode struct {
 	Hash        []byte  `db:"hash"`
 	FamilyID    string  `db:"family_id"`

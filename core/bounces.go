@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// BounceCounts counts refused and bounced emails by class.
+// BounceCounts holds the number of refused and bounced emails in each class.
 type BounceCounts struct {
 	Gone    int64 `json:"gone" about:"The mailbox or domain doesn't exist, or is closed"`
 	Full    int64 `json:"full" about:"The mailbox is full"`
@@ -18,7 +18,7 @@ type BounceCounts struct {
 // Sum returns the total for all classes.
 func (c *BounceCounts) Sum() int64 { return c.Gone + c.Full + c.Blocked + c.Later + c.Refused }
 
-// DomainBounces counts bounces from one recipient domain.
+// DomainBounces holds the bounce counts for one recipient domain.
 type DomainBounces struct {
 	Domain     string `json:"domain"`
 	Recipients int64  `json:"recipients" about:"Recipients at this domain whose email was refused or bounced"`
@@ -48,7 +48,7 @@ type Bounced struct {
 	Back     bool   `db:"back"`   // bounced after it was accepted
 }
 
-// count returns the counter in c for the email's class, or nil if no mail server refused it.
+// count returns a pointer to the field of c that counts emails like b, or nil if no mail server refused the email.
 func (b *Bounced) count(c *BounceCounts) *int64 {
 	code := FailureCode(b.Reason)
 	first, subject, _ := strings.Cut(code, ".")
@@ -71,7 +71,7 @@ func (b *Bounced) count(c *BounceCounts) *int64 {
 	return &c.Refused
 }
 
-// SumBounces counts emails by class and domain.
+// SumBounces counts refused and bounced emails by class and by recipient domain.
 func SumBounces(all []Bounced) (sum Bounces) {
 	domains := map[string]*DomainBounces{}
 	for i := range all {

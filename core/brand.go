@@ -22,8 +22,8 @@ func checkBrandName(s string) error {
 	return nil
 }
 
-// AccountBrand returns the tenant's name for emails about accounts: the brand name or, if it looks like a URL or an
-// address, the name. If both do, AccountBrand returns "".
+// AccountBrand returns the name that emails about accounts use for the tenant: its brand name or, if that looks like a
+// URL or an address, its name. If both do, AccountBrand returns "".
 func (t *Tenant) AccountBrand() string {
 	for _, name := range []string{t.BrandName, t.Name} {
 		if name != "" && utf8.RuneCountInString(name) <= maxBrandName && plainName(name) {
@@ -33,9 +33,9 @@ func (t *Tenant) AccountBrand() string {
 	return ""
 }
 
-// plainName reports whether a name contains nothing that an email program or a person could mistake for an address. It
-// must not contain "//", "www." or "@", a dot between a letter or digit and two letters, or control and invisible
-// characters.
+// plainName reports whether neither an email program nor a person could mistake any part of a name for a URL or an
+// address. Such a name contains no "//", "www." or "@", no dot between a letter or digit and two letters, and no
+// control or invisible characters.
 func plainName(s string) bool {
 	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") ||
 		hasControl(s) || hasInvisible(s) {

@@ -51,11 +51,12 @@ const (
 const (
 	// MaxBulkIDs is the maximum number of ids in a bulk action that selects subscribers by id.
 	MaxBulkIDs = 1000
-	// MaxOpenBulk is the maximum number of bulk actions per tenant that are running or being undone.
+	// MaxOpenBulk is the maximum number of bulk actions that a tenant can have running or being undone at the same
+	// time.
 	MaxOpenBulk = 5
-	// BulkUnproved is the maximum number of people in a bulk action that needs no fresh proof of identity.
+	// BulkUnproved is the maximum number of people that a bulk action can change without a fresh proof of identity.
 	BulkUnproved = 500
-	// BulkKept is how long after its end a bulk action can be undone.
+	// BulkKept is how long a bulk action can be undone after it has ended.
 	BulkKept = 7 * 24 * time.Hour
 )
 
@@ -89,7 +90,7 @@ type BulkAction struct {
 	UndoBy    string `db:"undo_by" json:"-"`
 }
 
-// BulkBefore holds a person's data that a bulk action stores so that it can be undone.
+// BulkBefore holds a person's data as it was before a bulk action, so that the action can be undone.
 type BulkBefore struct {
 	Status string `json:"status,omitempty"` // of the subscription
 	// of a removed subscription
@@ -137,13 +138,13 @@ func (a *BulkAction) MayUndo(now Instant) error {
 	return nil
 }
 
-// Summary returns the counts for a summary event.
+// Summary returns the action's counts by name, for the event that summarizes it.
 func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore reverts a bulk action that unsubscribed a pending subscription at the instant left, and reports whether
-// it did. If the subscription has changed since then, it does nothing.
+// PendsBefore makes a subscription pending again that a bulk action unsubscribed at the instant left. If the
+// subscription has changed since then, PendsBefore returns false and does nothing.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false
@@ -152,7 +153,7 @@ func (s *Subscription) PendsBefore(left, now Instant) bool {
 	return true
 }
 
-// Before returns the data that a bulk action stores when it removes the subscription.
+// Before returns the data needed to restore the subscription after a bulk action has removed it.
 func (s *Subscription) Before() BulkBefore {
 	return BulkBefore{
 		Status: s.Status, Email: s.Email, Preferences: s.Preferences, Generation: s.Generation, Proof: s.Proof,
@@ -160,7 +161,7 @@ func (s *Subscription) Before() BulkBefore {
 	}
 }
 
-// Subscription returns a removed subscription in its earlier state. If it was active, Subscription also returns the
+// Subscription restores a removed subscription from b. If the subscription was active, Subscription also returns the
 // event that reactivates it.
 func (b *BulkBefore) Subscription(listID, id string, removed, now Instant) (s Subscription, c *Change) {
 	s = Subscription{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ByteSize is a number of bytes for use in messages, such as a limit.
+// ByteSize is a size in bytes that messages show in a readable form.
 type ByteSize int64
 
 // Unit returns the size as a number and a unit: bytes below 1 MiB, otherwise MiB or GiB with at most one decimal and no

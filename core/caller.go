@@ -25,7 +25,8 @@ var (
 	UserScopes = []string{
 		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeDevices, ScopeModelsRead, ScopeModelsWrite,
 	}
-	// ManagementScopes lists the scopes that depend on roles. A client may also have them for itself.
+	// ManagementScopes lists the scopes that a user can grant only with certain roles. A client that acts for itself
+	// can have them, too.
 	ManagementScopes = []string{ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin}
 	// AllScopes is UserScopes followed by ManagementScopes.
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
@@ -45,8 +46,8 @@ type Caller struct {
 	// FirstParty is set if no third party holds the token: the user signed in by password without a client_id or at a
 	// first-party client, or the token was created on the command line.
 	FirstParty bool
-	// ProvedAt is when the user signed in. It is 0 if no fresh proof is required: for a client's own token and for
-	// one created on the command line.
+	// ProvedAt is when the user signed in. It is 0 for tokens that need no fresh proof: a client's own, and those
+	// created on the command line.
 	ProvedAt Instant
 }
 

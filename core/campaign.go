@@ -35,11 +35,12 @@ func (s CampaignState) String() string {
 
 // Limits for campaigns.
 const (
-	// VersionSpan is the period in which saves by the same person go into one version.
+	// VersionSpan is the period within which all saves by the same person update the same version.
 	VersionSpan = 30 * time.Minute
-	// VersionsKept is how many of a campaign's versions are kept that were never tested, approved, restored or named.
+	// VersionsKept is how many of a campaign's versions are kept, in addition to those that were tested, approved,
+	// restored or named.
 	VersionsKept = 50
-	// MaxUndo is the maximum time for undoing a send before it starts.
+	// MaxUndo is the longest that sending can be delayed so that it can still be undone.
 	MaxUndo = 10 * time.Minute
 )
 
@@ -68,9 +69,9 @@ type Campaign struct {
 	Writers         Strings  `db:"writers"`          // actors who saved since that version, as named in the audit log
 	AuditSeen       int64    `db:"audit_seen"`       // newest audit log entry at the last approval, or at the start
 	ApprovedBySend  bool     `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
-	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who keep a client among the writers; empty if approved
+	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who manage a client among the writers; empty if approved
 	CopyID          string   `db:"copy_id"`          // CampaignCopy of the approved version; empty: none
-	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as its lists say
+	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: its lists decide
 	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
 	JobID           string   `db:"job_id"`           // id of that job
 
@@ -120,7 +121,7 @@ type CampaignReview struct {
 	Missed   bool    `json:"missed,omitempty" about:"Whether wanted_at has passed"`
 }
 
-// SentBack is a request for changes. It is kept until approval is requested again.
+// SentBack is a reviewer's request for changes. The campaign keeps it until approval is requested again.
 type SentBack struct {
 	By   string  `json:"by" about:"Who requested changes, such as user:ID"`
 	Name string  `json:"name,omitempty" about:"Name of that person; only in the response for a single campaign"`
@@ -172,8 +173,8 @@ type CampaignVersion struct {
 	SavedAt    Instant `db:"saved_at"`
 }
 
-// TakesSave reports whether a save by a person goes into this version instead of starting a new one. client is the id
-// of the OAuth client that the person acts through, or "".
+// TakesSave reports whether a save updates this version instead of creating a new one. by is the person who saves, and
+// client the id of the OAuth client that the person acts through, or "".
 func (v *CampaignVersion) TakesSave(by, client string, now Instant) bool {
 	return !v.Closed && !v.Kept && v.SavedBy == by && v.ClientID == client && now < v.BegunAt.Add(VersionSpan)
 }
@@ -194,10 +195,10 @@ func (c *Campaign) WrittenBy(by ...string) bool {
 	})
 }
 
-// AlsoWrittenBy adds writers. Copying or restoring content also makes its authors writers.
+// AlsoWrittenBy adds writers to the campaign, for example the authors of content that was copied into it.
 func (c *Campaign) AlsoWrittenBy(others ...string) { c.Writers = c.Writers.With(others...) }
 
-// CampaignOfJob returns the campaign for a job that was requested without one. The job's creator counts as the
+// CampaignOfJob returns a new campaign for a job that was requested without one. The job's creator counts as the
 // approver.
 func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
@@ -219,8 +220,8 @@ func (c *Campaign) Editable() error {
 	return Conflictf("conflict", "The campaign is %s and can't be edited. Duplicate it to continue writing.", c.State)
 }
 
-// Edited makes the campaign a draft after a person saved it, which ends any approval. A request for changes is kept. If
-// the campaign can't be edited, it returns a Conflict error.
+// Edited updates the campaign after a person saved it: it becomes a draft again and loses any approval, but keeps a
+// request for changes. If the campaign can't be edited, Edited returns a Conflict error.
 func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	if err := c.Editable(); err != nil {
 		return err
@@ -313,7 +314,7 @@ func (c *Campaign) WantedAt() Instant {
 	return c.ReviewWantedAt
 }
 
-// Frozen reports whether version was approved, so that its frozen copy is sent.
+// Frozen reports whether version is the approved one, whose frozen copy is sent.
 func (c *Campaign) Frozen(version int64) bool { return c.CopyID != "" && version == c.ApprovedVersion }
 
 // MaySend returns a Conflict error if the campaign, or this version of it, can't be sent.
@@ -334,7 +335,7 @@ func (c *Campaign) Scheduled(jobNo int64) {
 	c.endReview()
 }
 
-// ShowInArchive shows or hides the campaign in the archives of its lists, and reports whether this changed anything.
+// ShowInArchive shows the campaign in its lists' archives, or hides it there. It reports whether that changed anything.
 func (c *Campaign) ShowInArchive(shown bool) bool {
 	was := c.InArchive
 	if c.InArchive = ArchiveHidden; shown {
@@ -343,8 +344,9 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 	return c.InArchive != was
 }
 
-// CopiedInArchive returns InArchive for a copy of the campaign. Sending to segments hides a campaign; a copy doesn't
-// inherit this, because it is hidden if it goes to segments, too. Before sending, only a person can have hidden it.
+// CopiedInArchive returns InArchive for a copy of the campaign. Sending a campaign to segments hides it. A copy does
+// not inherit that, because sending the copy to segments would hide it, too. A campaign that was never sent can only
+// have been hidden by a person.
 func (c *Campaign) CopiedInArchive(f *CampaignFields) string {
 	if f.Segmented() && c.InArchive != ArchiveShown && c.JobNo != 0 {
 		return ""

@@ -21,15 +21,15 @@ type CampaignFinding struct {
 	Where    FindingPlace `json:"where" about:"Place in the campaign that the finding is about"`
 	Hint     string       `json:"hint,omitempty"` // what to do
 
-	// Name is the field, merge tag, image, link or question that the finding is about; empty: none. Write is the
-	// placeholder to use instead; empty: there is none.
+	// Name is the field, merge tag, image, link or question that the finding is about, if any. Write is the placeholder
+	// to use instead, if there is one.
 	Name  string `json:"name,omitempty"`
 	Write string `json:"write,omitempty"`
 
 	fault *Error // the error that it was created from; nil: none
 }
 
-// FindingPlace is the location of a finding. A field is zero if it is unknown or does not apply.
+// FindingPlace is the location of a finding in a campaign. A zero field is unknown or does not apply.
 type FindingPlace struct {
 	Field string `json:"field,omitempty"` // field of the campaign: subject, content.source, from_email
 	Line  int    `json:"line,omitempty"`  // line of the field's text, from 1
@@ -54,7 +54,7 @@ func Warningf(code string, at FindingPlace, hint, format string, args ...any) Ca
 	}
 }
 
-// Blocking returns the findings with severity error.
+// Blocking returns the findings that prevent approval and sending: those with severity error.
 func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 	for _, f := range all {
 		if f.Severity == SeverityError {
@@ -106,8 +106,8 @@ var (
 	}
 )
 
-// Faults returns the findings that prevent an approval and can be checked without compiling the campaign: missing
-// fields, and a sender that isn't on one of the tenant's domains.
+// Faults checks what can be checked without compiling the campaign. It returns an error finding for each missing field,
+// and for a sender that isn't on one of the tenant's domains.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()
 	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {

@@ -19,7 +19,7 @@ const (
 // ContentKinds are the kinds of a campaign's content.
 var ContentKinds = []string{ContentMarkdown, ContentBlocks, ContentHTML, ContentText}
 
-// The tracking of a campaign's opens and clicks.
+// The values of CampaignFields.Tracking: how a campaign's opens and clicks are tracked.
 const (
 	TrackingOff     = "off"
 	TrackingTotals  = "totals"  // totals that identify no subscribers
@@ -67,10 +67,10 @@ type CampaignFields struct {
 	TestAddresses []string `json:"test_addresses,omitempty"` // recipients of tests; empty: the tenant's test group
 }
 
-// ownKeys maps keys of a send job's template to the campaign fields that replace them.
+// ownKeys maps keys in a send job's template object to the campaign fields that replace them.
 var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
 
-// FieldsOf returns the fields of a campaign that was created by its job, from the job's copy.
+// FieldsOf converts a send job's copy to campaign fields, for a job that was requested without a campaign.
 func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	f := CampaignFields{
 		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,
@@ -96,7 +96,7 @@ func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	return f
 }
 
-// Check validates the fields without the database. Its error names the first invalid field.
+// Check validates the fields as far as possible without the database. Its error names the first invalid field.
 func (f *CampaignFields) Check() error {
 	if err := f.checkTexts(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (f *CampaignFields) Check() error {
 	return f.Content.check()
 }
 
-// repeats reports whether an id occurs twice.
+// repeats reports whether any id occurs more than once.
 func repeats(ids []string) bool {
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -229,7 +229,7 @@ func (f *CampaignFields) HasSender(t *Tenant) error {
 	return nil
 }
 
-// Copy returns the campaign as a job sends it, with the compiled HTML and text parts.
+// Copy returns the copy that a job sends. It contains the given HTML and text parts instead of the source.
 func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) CampaignCopy {
 	template := map[string]json.RawMessage{}
 	if len(f.Template) > 0 {

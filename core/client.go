@@ -70,8 +70,8 @@ type ClientInput struct {
 // ClientGrants lists the grant types that a client may have.
 var ClientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
-// NewClient returns a new client for a tenant, or for the daemon if in names no tenant. It ignores in's id. A
-// confidential client's secret is returned only here; the database stores only its hash.
+// NewClient returns a new client with the fields of in. If in names no tenant, the client belongs to the daemon. The id
+// in in is ignored. A confidential client's secret is returned only here; the database stores only its hash.
 func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
 	c = Client{
 		ID: NewID(), ClientType: ClientPublic, IDTokenAlg: "RS256", RequirePKCE: true, CreatedAt: now,
@@ -90,9 +90,10 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 	return c, secret, err
 }
 
-// Change applies the fields of in. Only server administrators may set first_party, require_pkce and the scope admin.
-// Users aren't asked for consent to a first-party client, so only server administrators may change where its tokens go
-// and what they permit. If the client becomes confidential, Change returns a secret, which can't be read again later.
+// Change sets the client's fields from in. Only server administrators may set first_party, require_pkce and the scope
+// admin. Users aren't asked for consent to a first-party client, so only server administrators may change where its
+// tokens go and what they permit. If the client becomes confidential, Change returns a secret, which can't be read
+// again later.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed. Leave it out.")
@@ -145,8 +146,8 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	return "", nil
 }
 
-// disable disables the client if off is true, otherwise it enables the client. Tokens that ended when it was disabled
-// do not become valid again.
+// disable disables the client if off is true; otherwise it enables the client. Tokens that disabling has revoked stay
+// invalid.
 func (c *Client) disable(off bool, now Instant) {
 	switch {
 	case !off:
@@ -177,8 +178,8 @@ func (c *Client) sameDoors(o Client) bool {
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
-// OpensAs reports whether c has the same secret, addresses and permissions as was. A person who changes one of them can
-// act through the client afterwards.
+// OpensAs reports whether the client has the same secret, addresses and permissions as its earlier state, was. A person
+// who changes one of them can act through the client afterwards.
 func (c *Client) OpensAs(was Client) bool {
 	was.DisabledAt = c.DisabledAt
 	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)
@@ -210,7 +211,7 @@ func (c *Client) RotateSecret(overlap time.Duration, operator bool, now Instant)
 	return c.NewSecret(), nil
 }
 
-// EndOldSecret revokes the previous secret, if there is one. It returns the same Forbidden and Conflict errors as
+// EndOldSecret revokes the previous secret if it is still valid. It returns the same Forbidden and Conflict errors as
 // RotateSecret.
 func (c *Client) EndOldSecret(operator bool, now Instant) error {
 	if err := c.mayRotate(operator); err != nil {
@@ -262,7 +263,7 @@ func (c *Client) Validate() error {
 	return c.validateType()
 }
 
-// validateType checks the fields that depend on the client type.
+// validateType checks the fields that are valid only for one type of client: public or confidential.
 func (c *Client) validateType() error {
 	methods := []string{"", "client_secret_basic", "client_secret_post"}
 	if c.ClientType == ClientPublic {
@@ -287,7 +288,7 @@ func (c *Client) validateType() error {
 	return nil
 }
 
-// checkWords removes duplicates from s and returns an error for unknown words.
+// checkWords removes duplicates from s. It returns an error that names the field if s contains a word that isn't known.
 func checkWords(s *Strings, field string, known []string) error {
 	out := Strings{}
 	for i, w := range *s {

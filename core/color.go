@@ -54,7 +54,7 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
-// Readable mixes towards into c until c is readable on ground (a contrast of 4.5:1).
+// Readable moves c toward another color, towards, until text in c is readable on ground (a contrast of 4.5:1).
 func (c Color) Readable(ground, towards Color) Color {
 	const steps = 20
 	for step := range steps {

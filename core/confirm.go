@@ -37,7 +37,7 @@ type ConfirmRequest struct {
 	At          Instant
 }
 
-// RequestMark is the part of a response's token that describes the request.
+// RequestMark is the part of a token in a subscribe response that identifies the request.
 type RequestMark struct {
 	At      Instant
 	content [8]byte
@@ -53,8 +53,8 @@ func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	}
 }
 
-// Reduce removes everything that the request with mark m did not contain from r, the stored request. If the content
-// differs, the address becomes lower case and the preferences empty. If the origin differs, it becomes unknown.
+// Reduce removes from the stored request r everything that the request with mark m did not contain. If the content
+// differs, the address becomes lower case and the preferences empty. If the origin differs, the origin becomes unknown.
 func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 	row := r.Mark(key)
 	r.At = m.At
@@ -82,7 +82,7 @@ func (m RequestMark) bytes() []byte {
 	return append(append(b, m.content[:]...), m.origin[:]...)
 }
 
-// ConfirmToken returns the confirm token for a row with the given proof. For the emailed token, mark is nil, because no
+// ConfirmToken returns the confirm token for a row with the given proof. The emailed token has no mark, because no
 // other request can replace its row.
 func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	id, err := uuid.Parse(rowID)

@@ -1,6 +1,7 @@
 package core
 
-// Correction is content that web pages show instead of a sent campaign's, with the same kind, layout and theme.
+// Correction is corrected content of a sent campaign, which web pages show instead of the original. Its kind, layout
+// and theme are the same.
 type Correction struct {
 	CampaignNo int64   `db:"campaign_no" json:"-"`
 	CopyID     string  `db:"copy_id" json:"-"` // id of the CampaignCopy that is shown

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ListCounts counts a list's subscriptions, and its subscribers on the send side, by state. In each of the two groups,
-// a record counts at most once.
+// ListCounts holds the number of a list's subscriptions, and of its subscribers on the send side, in each state. Every
+// record has at most one state.
 type ListCounts struct {
 	// Counts of the subscriptions.
 	Active       int64 `json:"active" db:"active" about:"Active subscriptions"`
@@ -19,7 +19,7 @@ type ListCounts struct {
 	Mailable   int64 `json:"mailable" db:"mailable" about:"Active and not blocked"`
 }
 
-// Add adds n to the count of one state. NotCounted adds nothing.
+// Add adds n to the count of state s. For NotCounted, it does nothing.
 func (c *ListCounts) Add(s CountedState, n int64) {
 	switch s {
 	case CountActive:
@@ -47,7 +47,7 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 	}
 }
 
-// Against describes how c differs from the actual counts, there. It returns "" if they are equal.
+// Against describes how c differs from there, the actual counts. If they are equal, it returns "".
 func (c ListCounts) Against(there ListCounts) string {
 	var words []string
 	for _, one := range []struct {
@@ -75,7 +75,7 @@ func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }
 
-// CountedState is a state counted in ListCounts.
+// CountedState is a state that has its own count in ListCounts.
 type CountedState uint8
 
 // The counted states.
@@ -103,7 +103,8 @@ func CountedSubscription(status string) CountedState {
 	return NotCounted
 }
 
-// Counted returns the counted state of a subscriber. A subscriber without an address does not exist yet.
+// Counted returns the state that a subscriber is counted under. A subscriber without an address does not exist yet, so
+// it isn't counted.
 func (s *Subscriber) Counted() CountedState {
 	switch {
 	case s.EmailKey == "":

@@ -35,7 +35,7 @@ type DeviceInput struct {
 	Representative *bool   `json:"representative"`
 }
 
-// JudgeKeys returns an error if unknown contains keys that a device doesn't have.
+// JudgeKeys returns an error for a request with unknown keys. It ignores read-only keys of a device.
 func (in *DeviceInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[DeviceInput, Device](unknown)
 }
@@ -47,8 +47,8 @@ func NewDevice(ownerID string, in DeviceInput, now Instant) (Device, error) {
 	return d, err
 }
 
-// Change applies the fields of in. If the device is unpaired, it returns ErrNotFound. The store checks that the agent
-// belongs to the same owner.
+// Change sets the device's fields from in. If the device is unpaired, it returns ErrNotFound. The store checks that the
+// agent belongs to the same owner.
 func (d *Device) Change(in DeviceInput) error {
 	if d.UnpairedAt != 0 {
 		return ErrNotFound
@@ -67,8 +67,9 @@ func (d *Device) Change(in DeviceInput) error {
 	return checkName(&d.Name, "name")
 }
 
-// Register marks the device as registered. It returns ErrRepresentative for the representative device, and
-// ErrRegistered for any other device that is already registered. The caller must check the owner first.
+// Register marks the device as registered. If it is the owner's representative device, Register returns
+// ErrRepresentative. If it is already registered, Register returns ErrRegistered. The caller must check the owner
+// first.
 func (d *Device) Register(now Instant) error {
 	switch {
 	case d.Representative:

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// These are the values of ContentChange.What. Each is a part of the content that an approval covers.
+// The values of ContentChange.What: the parts of the content that an approval covers.
 const (
 	ChangedCampaign = "campaign" // the campaign's content
 	ChangedTheme    = "theme"
@@ -51,7 +51,7 @@ type Covered struct {
 	Frozen      *FrozenContent // with its template resolved
 	Fields      *CampaignFields
 	Attachments []CoveredFile
-	Pictures    []string // digits of the existing image files that emails show
+	Pictures    []string // hash digits of the stored image files that emails show
 	MailedProof []bool   // for each list: only subscribers who confirmed by an emailed link get it
 	WantedAt    Instant  // deadline of the review
 	Rule        string   // of the segments, inlined; empty: none
@@ -133,7 +133,7 @@ func (c *Covered) Digest() Digest {
 
 func (c *Covered) plan() string { return jsonOf([]any{int64(c.WantedAt), c.FirstFew}) }
 
-// part returns the strings that a part's fingerprint is computed from.
+// part returns the strings that the fingerprint of the named part is computed from.
 func (c *Covered) part(name string) []string {
 	f := c.Frozen
 	switch name {
@@ -176,7 +176,8 @@ func (d Digest) sum() string {
 	return string(d[:sumLength])
 }
 
-// Changed returns the parts in which d and now differ. If no known part differs, it returns ChangedProgram.
+// Changed returns the parts that changed between the digests d and now. If no known part differs, it returns
+// ChangedProgram.
 func (d Digest) Changed(now Digest) (parts []string) {
 	before, after := strings.TrimPrefix(string(d), d.sum()), strings.TrimPrefix(string(now), now.sum())
 	for _, part := range digestParts {

@@ -58,7 +58,7 @@ func DKIMPublicKey(record string) string {
 	return ""
 }
 
-// Validate checks and normalizes a key's settings.
+// Validate checks the key's domain, selector, algorithm and state, and normalizes the domain and selector.
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)
 	if !ok {
@@ -97,11 +97,11 @@ func isSelector(s string) bool {
 // RecordName returns the name of the TXT record with the public key.
 func (k *DKIMKey) RecordName() string { return k.Selector + "._domainkey." + k.Domain }
 
-// RecordValue returns the value of that record (RFC 6376 section 3.6.1).
+// RecordValue returns the value of the TXT record with the public key (RFC 6376 section 3.6.1).
 func (k *DKIMKey) RecordValue() string { return "v=DKIM1; k=" + k.Algorithm + "; p=" + k.Public }
 
-// ZoneLine returns the record as a line of a zone file. A DNS string has at most 255 octets, so longer values are
-// split.
+// ZoneLine returns the TXT record with the public key as a line for a zone file. A DNS string has at most 255 octets,
+// so longer values are split.
 func (k *DKIMKey) ZoneLine() string {
 	var b strings.Builder
 	b.WriteString(k.RecordName() + ". IN TXT (")

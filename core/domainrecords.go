@@ -31,11 +31,11 @@ const (
 // The values of DomainRecords.SPF: whether the SPF record must include the relays.
 const (
 	SPFNeeded    = "needed"
-	SPFNotNeeded = "not_needed" // bounces go to another domain, whose record counts (RFC 7208 section 2.4)
+	SPFNotNeeded = "not_needed" // bounces go to a different domain, whose record counts (RFC 7208 section 2.4)
 	SPFUnknown   = "unknown"    // the sending servers are unknown
 )
 
-// DomainRecord is a record that a sender domain needs, with the actual records in the DNS.
+// DomainRecord is a DNS record that a sender domain needs, with the records that a lookup found.
 type DomainRecord struct {
 	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link" about:"proof: shows that you control the domain; link: points the host of links to newsletterd"`
 	DNSRecord
@@ -48,7 +48,7 @@ type DomainRecord struct {
 	Above    bool     `json:"-"` // of DMARC: published at the registered domain
 }
 
-// DomainRecords holds a sender domain's records and the provider of its DNS zone.
+// DomainRecords holds the DNS records that a sender domain needs, and the provider of its DNS zone.
 type DomainRecords struct {
 	Domain      string         `json:"domain"`
 	Status      string         `json:"status" enum:"proposed|verified" about:"verified: the tenant may send from the domain; proposed: not yet"`

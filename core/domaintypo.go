@@ -13,7 +13,7 @@ type DomainTypo struct {
 	Rows   int64  `json:"rows" about:"Number of rows with this domain"`
 }
 
-// DomainTypos lists the mistyped domains in a file, in order.
+// DomainTypos lists the mistyped domains among the addresses in a file, in order.
 type DomainTypos []DomainTypo
 
 // Column returns the value to store in the database column.

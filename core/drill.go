@@ -14,7 +14,7 @@ type Drill struct {
 	Mended   []string `json:"mended,omitempty" about:"Earlier errors that a new copy of the whole database fixed"`
 }
 
-// DrillCounts holds row counts for comparing a restored database.
+// DrillCounts holds the row counts by which a restore test compares two databases.
 type DrillCounts struct {
 	Tenants       int64 `db:"tenants"`
 	Lists         int64 `db:"lists"`

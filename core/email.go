@@ -61,8 +61,8 @@ var ErrInvalidEmail = &Error{
 	Message: "This is not a valid email address.", Field: "email",
 }
 
-// ForeignLetter returns the first letter, such as ü, that addresses can't contain before the @, if an address in text
-// has one. Otherwise it returns an empty string.
+// ForeignLetter looks for an address in text and returns the first non-ASCII letter before its @, such as ü, because
+// addresses can't contain one. If there is none, it returns an empty string.
 func ForeignLetter(text string) string {
 	before, _, ok := strings.Cut(text, "@")
 	if !ok || !utf8.ValidString(before) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Endpoint is a webhook endpoint: another receiver of a tenant's events, in addition to the send service.
+// Endpoint is a webhook endpoint: a tenant's URL that receives the same events as the send service.
 type Endpoint struct {
 	ID             string  `db:"id" json:"id"` // X-Client-Id of its requests
 	TenantID       string  `db:"tenant_id" json:"tenant_id"`
@@ -26,16 +26,16 @@ type Endpoint struct {
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"`             // events not yet delivered
 	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // total size of their bodies
-	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped; no report was tried yet
+	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped, and not yet reported
 }
 
 // MaxEndpoints is the maximum number of endpoints per tenant. Each has its own delivery loop and a row for each event.
 const MaxEndpoints = 20
 
-// EndpointOverlap is how long the previous secret also signs by default.
+// EndpointOverlap is how long requests are also signed with the previous secret by default.
 const EndpointOverlap = 24 * time.Hour
 
-// MaxSecretOverlap is the maximum overlap in HTTP requests, in seconds.
+// MaxSecretOverlap is the longest overlap, in seconds, that an HTTP request can set for a new secret.
 const MaxSecretOverlap = 30 * 24 * 3600
 
 // Limits of an endpoint's strings, in bytes.
@@ -44,7 +44,7 @@ const (
 	MaxEndpointName = 100
 )
 
-// Wants reports whether the endpoint gets a list's events of at least one of these types.
+// Wants reports whether the endpoint receives events of a list that have one of the given types.
 func (e *Endpoint) Wants(listID string, eventTypes ...string) bool {
 	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 ||
 		slices.ContainsFunc(eventTypes, func(t string) bool { return slices.Contains(e.Events, t) }))
@@ -59,7 +59,7 @@ type EndpointInput struct {
 // DisabledByPerson is the reason stored for an endpoint that a person disabled.
 const DisabledByPerson = "by a person"
 
-// Change applies the fields of in. An Invalid error names the field.
+// Change sets the endpoint's fields from in. An Invalid error names the field.
 func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	if in.Name != nil && *in.Name != e.Name && hasControl(*in.Name) {
 		return Invalidf("name", "name must not contain control characters.")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind classifies an error and so decides the response's status. The zero Kind is Internal: an unclassified error
+// Kind classifies an error and determines the response's HTTP status. The zero Kind is Internal: an unclassified error
 // becomes a 500, and its message appears only in the log.
 type Kind uint8
 
@@ -54,7 +54,7 @@ type Error struct {
 	Line, Block int
 	// RetryAfter is the value in seconds of the Retry-After header in a 429 or 503; 0 means the default.
 	RetryAfter int
-	// MFARequired is set if the caller must also send a code. The response has a separate member for it.
+	// MFARequired is set if the caller must also send a two-factor code. The response has a separate member for it.
 	MFARequired bool
 	// Findings are the problems that prevent a campaign from being approved or sent. The response contains them.
 	Findings []CampaignFinding
@@ -274,7 +274,7 @@ func Forbiddenf(format string, args ...any) *Error {
 	return (&Error{Kind: Forbidden, Code: "forbidden"}).Sayf(format, args...)
 }
 
-// joined joins the non-nil errors. It returns a single error unchanged.
+// joined is like errors.Join, but returns a single non-nil error unchanged.
 func joined(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 1 {

@@ -13,10 +13,10 @@ type Failures struct {
 	Partial  bool      `json:"partial" about:"Whether only a part of the recipients was counted, because there are too many"`
 }
 
-// FailureSample is the maximum number of recipients examined for each outcome.
+// FailureSample is the maximum number of failed recipients, and of deferred ones, whose reasons are read.
 const FailureSample = 2000
 
-// Failure is one reason, with the number of recipients that it applies to.
+// Failure is one reason for failed or deferred emails, with the number of recipients.
 type Failure struct {
 	Status     string  `json:"status" enum:"deferred|failed|skipped" about:"What happened to these recipients"`
 	Code       string  `json:"code,omitempty" about:"Status code such as 5.1.1, or reply code such as 550; absent: none"`
@@ -44,7 +44,7 @@ func FailureCode(reason string) string {
 	return first
 }
 
-// Add counts a recipient.
+// Add counts a failed or deferred recipient under the reason.
 func (f *Failures) Add(r *Recipient) {
 	status, code := RecipientStates[r.State], FailureCode(r.Reason)
 	for i := range f.Failures {

@@ -20,8 +20,8 @@ const (
 
 // Limits of a list's fields.
 const (
-	MaxFields     = 30  // of a list
-	maxOptions    = 100 // of a field
+	MaxFields     = 30  // per list
+	maxOptions    = 100 // per field
 	maxFieldName  = 40  // characters
 	maxFieldLabel = 200 // characters
 	MaxFieldText  = 500 // characters of a value
@@ -82,7 +82,7 @@ func scanJSON(src, to any) error {
 	return fmt.Errorf("JSON column of type %T", src)
 }
 
-// Check validates a list's fields and normalizes their texts.
+// Check validates a list's fields and normalizes their labels and options.
 func (f Fields) Check() error {
 	if len(f) > MaxFields {
 		return Invalidf("fields", "%s must have at most %d entries.", "fields", MaxFields)
@@ -172,8 +172,8 @@ type FormFault struct{ Name, Label, Fault string }
 
 func (f *FormFault) Error() string { return f.Name + ": " + f.Fault }
 
-// Read returns the fields' values in a form. For a missing value, get must return "". Empty texts and choices become
-// nil, and a missing boolean is false. The error is a *FormFault.
+// Read returns the values that a form contains for the fields, by field name. For a missing value, get must return "".
+// Empty texts and choices become nil, and a missing boolean is false. The error is a *FormFault.
 func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	values := map[string]any{}
 	for i := range f {
@@ -186,8 +186,8 @@ func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	return values, nil
 }
 
-// Holding returns the fields with the subscriber's current value added to the options of each choice. This keeps a
-// value that was imported or is no longer an option valid for this subscriber until it is changed.
+// Holding returns the fields with the subscriber's current values added to the options. A value that was imported, or
+// whose option was removed, thus stays valid for this subscriber until it is changed.
 func (f Fields) Holding(p Preferences) Fields {
 	said, held := p.Values(), slices.Clone(f)
 	for i := range held {

@@ -1,6 +1,6 @@
 package core
 
-// FieldCoverage counts a campaign's recipients who have a value for a field.
+// FieldCoverage is the number of a campaign's recipients who have a value for a certain field.
 type FieldCoverage struct {
 	Name    string `json:"name" about:"Key in the preferences; dots separate nested keys"`
 	Label   string `json:"label,omitempty" about:"Label of the field in a list of the campaign; absent: no list has the field"`

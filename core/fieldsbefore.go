@@ -11,7 +11,7 @@ import (
 // FieldsBefore holds the members of a subscriber's preferences that an import replaced, by name.
 type FieldsBefore map[string]FieldBefore
 
-// FieldBefore holds one member of the preferences as it was before an import.
+// FieldBefore holds the value that one member of the preferences had before an import.
 type FieldBefore struct {
 	Was  json.RawMessage `json:"was,omitempty"`  // absent: none
 	Made string          `json:"made,omitempty"` // digest of the value that the import set; empty: removed
@@ -56,7 +56,7 @@ func FieldsReplaced(was, made Preferences) FieldsBefore {
 	return f
 }
 
-// Then combines the replacements from two rows in one import: f, followed by second.
+// Then combines the replacements that two rows of the same import made, first f and later second.
 func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	both := maps.Clone(f)
 	if both == nil {

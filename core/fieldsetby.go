@@ -23,8 +23,8 @@ func (f Fields) ofTeam() bool {
 	return slices.ContainsFunc(f, func(one Field) bool { return one.SetBy == SetByTeam })
 }
 
-// Guarded returns the result if a person outside the team replaces p with by. Fields that only the team can edit keep
-// their values from p. If the result would exceed MaxPreferences, it contains only those fields.
+// Guarded returns the preferences that result when a person outside the team replaces p with by. Fields that only the
+// team can edit keep their values from p. If the result would exceed MaxPreferences, it contains only those fields.
 func (f Fields) Guarded(p, by Preferences) Preferences {
 	if !f.ofTeam() {
 		return by

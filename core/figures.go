@@ -22,7 +22,7 @@ type UnnamedTimes struct {
 	Scanners int64 `json:"scanners" about:"Automated opens or clicks"`
 }
 
-// words returns the figures as the end of a sentence. If u is nil, it returns "".
+// words returns the figures as a phrase that ends a sentence. If u is nil, it returns "".
 func (u *UnnamedTimes) words() string {
 	if u == nil {
 		return ""
@@ -31,7 +31,7 @@ func (u *UnnamedTimes) words() string {
 		u.CantTell, u.Scanners)
 }
 
-// notTracked is the text for figures that were not tracked.
+// notTracked is shown instead of figures for opens or clicks that were not tracked.
 const notTracked = "not tracked"
 
 // Words returns the figures as a line of text.
@@ -76,7 +76,7 @@ type ClickFigures struct {
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty" about:"Clicks in emails that identify no subscriber; absent: there are none"`
 }
 
-// A job's tracking, as bits.
+// The bits of OpenCounts.Tracked: how a job tracks opens and clicks.
 const (
 	TrackedOpens   = 1
 	TrackedClicks  = 2
@@ -85,7 +85,7 @@ const (
 	TrackedSwept   = 16 // housekeeping has started deleting subscribers' opens and clicks
 )
 
-// OpenCounts counts a job's recipients whose email was opened, by the class of the opens.
+// OpenCounts holds the number of a job's recipients whose email was opened, by the class of the opens.
 type OpenCounts struct {
 	Tracked    int64 `db:"tracked"`     // TrackedOpens, TrackedClicks
 	NoTracking bool  `db:"no_tracking"` // the tenant currently tracks nothing
@@ -155,8 +155,8 @@ func (s *Stats) Measure(n *OpenCounts) {
 	}
 }
 
-// addUnnamed adds opens and clicks in emails that identify no subscriber. After that, Opened, Clicked and their machine
-// counts mix people with individual opens and clicks.
+// addUnnamed adds the opens and clicks in emails that identify no subscriber to the figures. After that, Opened,
+// Clicked and their machine counts mix people with individual opens and clicks.
 func (s *Stats) addUnnamed(t *Totals) {
 	if s.Opens.Measured {
 		s.Opens.Rate, s.Opens.Unnamed = nil, &UnnamedTimes{t.PeopleOpened, t.UnclearOpened, t.ScannerOpened}

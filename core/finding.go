@@ -10,13 +10,13 @@ type Finding struct {
 	text, advice Sentence
 }
 
-// NewFinding returns a finding that keeps the values of its sentences for Sentences. A zero advice means none.
+// NewFinding returns a finding whose text and advice can be translated (see Sentences). A zero advice means none.
 func NewFinding(check, level string, text, advice Sentence) Finding {
 	return Finding{check, level, text.Text, advice.Text, text, advice}
 }
 
-// Sentences returns the text and the advice in translatable form. A finding that NewFinding did not create has no
-// values.
+// Sentences returns the text and the advice in translatable form. If NewFinding did not create the finding, they
+// contain no separate values.
 func (f *Finding) Sentences() (text, advice Sentence) {
 	if f.text.Text != f.Text || f.advice.Text != f.Advice {
 		return Sentence{Text: f.Text}, Sentence{Text: f.Advice}

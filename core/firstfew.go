@@ -19,16 +19,16 @@ const (
 // First reports whether the job is limited to its first recipients.
 func (j *SendJob) First() bool { return j.FirstFew > 0 && !j.Expanded && j.Recipients <= j.FirstFew }
 
-// FirstThrough reports whether all first recipients have an outcome or are waiting for a retry.
+// FirstThrough reports whether the job has tried to email each of its first recipients.
 func (j *SendJob) FirstThrough() bool {
 	return j.Recipients >= j.FirstFew && j.Sent+j.Failed+j.Skipped+j.Deferred >= j.Recipients
 }
 
-// FirstHeld reports whether the other recipients are waiting for the hold to end.
+// FirstHeld reports whether the job is still waiting for its first recipients' bounces before it emails the others.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault returns why the other recipients must not be emailed automatically, or "" if they may be. refused is the
-// number of first recipients whose emails were rejected for policy reasons.
+// FirstFault returns why the job must not continue automatically after its first recipients, or "" if it may. refused
+// is the number of first recipients whose emails were rejected for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {

@@ -27,7 +27,7 @@ func IsFreeMail(domain string) bool {
 	return is
 }
 
-// freeMailSender returns the error for a field with a sender at a free mail domain.
+// freeMailSender returns the error for a sender address at a free mail domain. field names the invalid field.
 func freeMailSender(field string) *Error {
 	return Invalidf(field,
 		"Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use your own domain.")

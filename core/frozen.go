@@ -28,8 +28,8 @@ type FrozenContent struct {
 	LayoutText   string `db:"layout_text"`
 }
 
-// Freeze returns a list's and its tenant's texts and sender for a campaign. If the campaign uses a template, the caller
-// must still call Resolve.
+// Freeze returns the names, language, postal address and sender that a campaign takes from its list and tenant. If the
+// campaign uses a template, the caller must still call Resolve.
 func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	name := c.TemplateName()
 	return FrozenContent{
@@ -38,14 +38,14 @@ func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	}
 }
 
-// Resolve sets the bodies of the template and its layout. A zero layout means none.
+// Resolve freezes the bodies of template t and its layout. A zero layout means none.
 func (f *FrozenContent) Resolve(t, layout *Template) {
 	f.Resolved = true
 	f.TemplateHTML, f.TemplateText = t.BodyHTML, t.BodyText
 	f.LayoutHTML, f.LayoutText = layout.BodyHTML, layout.BodyText
 }
 
-// Restore replaces the current texts of c with the frozen ones. If the template was not resolved, c keeps its own.
+// Restore replaces the current values in c with the frozen ones. If no template was resolved, c keeps its template.
 func (f *FrozenContent) Restore(c *Content) {
 	c.List.Name, c.List.Language = f.ListName, f.Language
 	c.Tenant.Name, c.Tenant.PostalAddress, c.Tenant.Language = f.TenantName, f.PostalAddress, f.Language

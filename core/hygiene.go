@@ -2,13 +2,13 @@ package core
 
 import "time"
 
-// Which of a list's subscribers may be asked again.
+// The groups of a list's subscribers who can be asked whether they want to stay.
 const (
 	AskUnconfirmed = "unconfirmed" // never confirmed
 	AskSilent      = "silent"      // get emails, but have been inactive for a long time
 )
 
-// Limits for asking again.
+// Limits for asking subscribers whether they want to stay.
 const (
 	AskAfter     = 3 * 24 * time.Hour  // minimum time before a request is repeated
 	AnswerWithin = 14 * 24 * time.Hour // after this time, subscribers without an answer may be unsubscribed
@@ -32,10 +32,11 @@ func SilenceKnown(mailings int, oldest, since, now Instant) bool {
 	return mailings >= MinMailings && oldest <= since.Add(now.Sub(since)/4)
 }
 
-// ReasonNoAnswer is the reason for unsubscribing people who did not answer when they were asked again.
+// ReasonNoAnswer is the recorded reason for unsubscribing people who did not answer when asked whether they want to
+// stay.
 const ReasonNoAnswer = "no_answer"
 
-// Hygiene counts a list's subscribers who can't be reached or may be inactive.
+// Hygiene holds the number of a list's subscribers who can't be reached, haven't confirmed, or may be inactive.
 type Hygiene struct {
 	Bounced       int64 `json:"bounced" about:"Subscribers not emailed because of a bounce"`
 	Complaint     int64 `json:"complaint" about:"Subscribers not emailed because they marked an email as spam"`
@@ -48,7 +49,7 @@ type Hygiene struct {
 	Asked   Asked   `json:"asked" about:"Subscribers who were asked whether they want to stay, by outcome"`
 }
 
-// Silence counts a list's subscribers who were inactive for some months.
+// Silence holds the number of a list's subscribers who were inactive for the given number of months.
 type Silence struct {
 	Months   int     `json:"months" about:"Length of the period in months"`
 	Since    Instant `json:"since" about:"Start of the period"`
@@ -60,7 +61,7 @@ type Silence struct {
 	Ask      int64   `json:"ask" about:"Inactive subscribers who may be asked whether they want to stay"`
 }
 
-// Asked counts the subscribers who were asked again, by outcome.
+// Asked holds the number of subscribers who were asked whether they want to stay, by outcome.
 type Asked struct {
 	Waiting  int64 `db:"waiting" json:"waiting" about:"Subscribers who can still answer"`
 	Answered int64 `db:"answered" json:"answered" about:"Subscribers who answered or became active"`

@@ -19,7 +19,7 @@ func ParseID(s string) (id string, ok bool) {
 	return u.String(), true
 }
 
-// IDFromBytes returns a UUID of version 8 (RFC 9562 section 5.8) derived from the first 16 bytes of a MAC.
+// IDFromBytes derives a UUID of version 8 (RFC 9562 section 5.8) from the first 16 bytes of a MAC.
 func IDFromBytes(mac []byte) string {
 	var u uuid.UUID
 	copy(u[:], mac)

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// ImportedPost is an uploaded post from another tool, which can become an issue in a list's archive.
+// ImportedPost is a post in an export from another tool. It can become an issue in a list's archive.
 type ImportedPost struct {
 	No       int64   `db:"no" json:"no" about:"Number of the post in the import"`
 	Title    string  `db:"title" json:"title" about:"Title of the post"`
@@ -16,10 +16,11 @@ type ImportedPost struct {
 	Issue    string  `db:"issue" json:"issue" about:"Path of the issue below that of the archive; empty: not published yet"`
 }
 
-// IsPage reports whether p is a page of the old site, such as "About". Pages aren't selected by default.
+// IsPage reports whether p is a page of the old site, such as "About", instead of a post. Pages aren't imported by
+// default.
 func (p *ImportedPost) IsPage() bool { return p.Kind == "page" }
 
-// PostsInput selects the posts in an export that become issues.
+// PostsInput selects the posts in an export that become issues in an archive.
 type PostsInput struct {
 	Posts  *[]int64 `json:"posts" about:"Numbers of the posts; if set, drafts and paid are ignored"`
 	Drafts bool     `json:"drafts" about:"Also publish posts that were never published"`
@@ -27,7 +28,7 @@ type PostsInput struct {
 	Site   OldSite  `json:"site" like:"line" max:"2000" about:"Address of the site at the other tool, for links and images without an address"`
 }
 
-// Wants reports whether a post becomes an issue.
+// Wants reports whether in selects a post.
 func (in *PostsInput) Wants(p *ImportedPost) bool {
 	if in.Posts != nil {
 		return slices.Contains(*in.Posts, p.No)

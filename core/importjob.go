@@ -9,7 +9,7 @@ import (
 const (
 	ImportUploading = "uploading" // the file is being uploaded
 	ImportUploaded  = "uploaded"
-	ImportWaiting   = "waiting" // waits for other imports
+	ImportWaiting   = "waiting" // waiting for other imports
 	ImportRunning   = "running"
 	ImportChecked   = "checked" // a dry run ended; it may have a failure reason
 	ImportCompleted = "completed"
@@ -66,7 +66,7 @@ type ImportJob struct {
 	FinishedAt    Instant `db:"finished_at" json:"finished_at,omitzero"`
 	FailureReason string  `db:"failure_reason" json:"failure_reason,omitempty" about:"Why it failed: no_line_imported, expired or person_erased; absent: it didn't"`
 
-	Announced int64  `db:"announced" json:"-"` // changes announced in separate events
+	Announced int64  `db:"announced" json:"-"` // changes sent as separate events
 	DoneID    string `db:"done_id" json:"-"`   // id of the last processed row, in id order
 	DoneRows  int64  `db:"done_rows" json:"-"` // processed rows with this id
 
@@ -88,10 +88,10 @@ var toolNames = map[string]string{
 	"substack": "Substack",
 }
 
-// ToolName returns the name of the service that the export comes from, or an empty string if it is unknown.
+// ToolName returns the display name of the service that the file comes from, or an empty string if it is unknown.
 func (j *ImportJob) ToolName() string { return ToolName(j.Tool) }
 
-// ToolName returns the name of a service whose exports are recognized, or an empty string for others.
+// ToolName returns the display name for a value of ImportJob.Tool, or an empty string if it is unknown.
 func ToolName(tool string) string { return toolNames[tool] }
 
 // Ended reports whether the import is completed, failed or cancelled.
@@ -99,7 +99,7 @@ func (j *ImportJob) Ended() bool {
 	return slices.Contains([]string{ImportCompleted, ImportFailed, ImportCancelled}, j.Status)
 }
 
-// ImportCounts counts what an import has done so far.
+// ImportCounts holds the results of an import so far.
 type ImportCounts struct {
 	Added        int64 `db:"added" json:"added" about:"New on the list"`
 	Updated      int64 `db:"updated" json:"updated" about:"Existing, with changed fields"`
@@ -110,7 +110,7 @@ type ImportCounts struct {
 	Failed       int64 `db:"failed" json:"failed" about:"Rows with an error"`
 	NoAddress    int64 `db:"no_address" json:"no_address" about:"Skipped: no email address"`
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed" about:"Imported as unsubscribed"`
-	// added to the tenant's suppression list, by reason
+	// addresses added to the tenant's suppression list, by reason
 	Bounced            int64  `db:"bounced" json:"bounced" about:"Suppressed as bounced"`
 	Complained         int64  `db:"complained" json:"complained" about:"Suppressed because of a complaint"`
 	Suppressed         int64  `db:"suppressed" json:"suppressed" about:"Suppressed for another reason"`
@@ -124,7 +124,7 @@ type ImportCounts struct {
 	SyncID             string `db:"sync_id" json:"sync_id,omitempty" about:"Full sync that announces the import; absent: none"` // full sync that announces the import
 }
 
-// Rows returns the number of processed lines.
+// Rows returns the number of lines processed so far.
 func (c ImportCounts) Rows() int64 {
 	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed + c.Unsubscribed +
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress

@@ -13,11 +13,11 @@ import (
 
 // The states of an ImportedPicture.
 const (
-	PictureListed   = "listed"   // no issue shows it yet
-	PictureWaiting  = "waiting"  // to be copied
+	PictureListed   = "listed"   // not shown in any issue yet
+	PictureWaiting  = "waiting"  // waiting to be copied
 	PictureStored   = "stored"   // copied to the tenant's images
-	PictureFailed   = "failed"   // issues show it from its address
-	PictureRemoving = "removing" // its issues were removed; the copy follows
+	PictureFailed   = "failed"   // not copied; issues load it from its address
+	PictureRemoving = "removing" // its issues were removed; its copy is next
 )
 
 // The reasons why an image could not be copied.
@@ -28,7 +28,7 @@ const (
 	PictureNotImage    = "not_an_image" // content of another type
 	PictureUnsupported = "unsupported"  // an image that emails can't show, such as SVG
 	PictureDamaged     = "damaged"
-	PictureNotPublic   = "not_public"   // an address inside a network
+	PictureNotPublic   = "not_public"   // an address in a private network
 	PictureUnreachable = "unreachable"  // no connection, or no complete answer in time
 	PictureRedirects   = "redirects"    // too many
 	PictureBadAddress  = "bad_address"  // neither http nor https, or without a host
@@ -38,13 +38,13 @@ const (
 
 // Limits of exported posts and their images.
 const (
-	MaxImportedPictures = 5000      // of an import
-	MaxPostBytes        = 256 << 20 // of an import's posts, as sanitized HTML
+	MaxImportedPictures = 5000      // per import
+	MaxPostBytes        = 256 << 20 // per import, of posts as sanitized HTML
 	MaxTenantPostBytes  = 512 << 20 // of a tenant's stored posts, and separately of its imported issues
 	maxPictureAddress   = 4096      // bytes
 )
 
-// ImportedPicture is an image in an export's posts.
+// ImportedPicture is an image in the posts of an export.
 type ImportedPicture struct {
 	No      int64  `db:"no" json:"no" about:"Number of the image in the import"`
 	Address string `db:"address" json:"address" about:"URL in the posts; of an embedded image, its type and the SHA-256 of its data"`
@@ -53,14 +53,14 @@ type ImportedPicture struct {
 	MediaID string `db:"media_id" json:"media_id,omitempty" about:"ID of the image in your media; absent until it is copied"`
 }
 
-// PictureCounts counts the images in an import's posts that became issues.
+// PictureCounts holds the number of images in those posts of an import that became issues.
 type PictureCounts struct {
 	Waiting int64 `db:"waiting" json:"waiting" about:"Images to be copied"`
 	Stored  int64 `db:"stored" json:"stored" about:"Images copied to the tenant's media"`
 	Failed  int64 `db:"failed" json:"failed" about:"Images that couldn't be copied; issues still show them from their old address"`
 }
 
-// ImportedIssue is an issue in an archive that was published with another tool.
+// ImportedIssue is an archive issue that was originally published with another tool.
 type ImportedIssue struct {
 	No     int64   `db:"no" json:"-"`
 	Slug   string  `db:"slug" json:"slug" about:"Path of the issue below that of the archive"`
@@ -70,12 +70,13 @@ type ImportedIssue struct {
 	Author string  `db:"author" json:"author" about:"Name of the author; empty: unknown"`
 }
 
-// Cursor returns the cursor for the page of issues after i.
+// Cursor returns the key for the page of issues that starts after i.
 func (i *ImportedIssue) Cursor() string {
 	return strconv.FormatInt(int64(i.SentAt), 10) + "." + strconv.FormatInt(i.No, 10)
 }
 
-// PictureKey returns an image's address as stored in ImportedPicture. It is empty for an address that is too long.
+// PictureKey returns an image's address in the form that ImportedPicture stores. If the address is too long, PictureKey
+// returns an empty string.
 func PictureKey(address string) string {
 	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		sum := sha256.Sum256([]byte(data))
@@ -87,7 +88,7 @@ func PictureKey(address string) string {
 	return address
 }
 
-// PictureName returns the name for a copied image: the last part of its address.
+// PictureName returns the name to give a copied image: the last part of its address.
 func PictureName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {
@@ -112,13 +113,15 @@ func PictureName(address string) string {
 	return name
 }
 
-// PostsFull returns the error for posts that would exceed limit, the maximum total size of posts in a tenant's imports.
+// PostsFull returns the error for posts that don't fit into limit, the maximum total size of the posts in a tenant's
+// imports.
 func PostsFull(limit int64) *Error {
 	return tooLargef("The storage for imported posts is full (limit: %s). Delete imports with posts, or wait: the "+
 		"space is freed a week after an import ends.", ByteSize(limit))
 }
 
-// IssuesFull returns the error for posts that would exceed limit, the maximum total size of a tenant's imported issues.
+// IssuesFull returns the error for posts that don't fit into limit, the maximum total size of a tenant's imported
+// issues.
 func IssuesFull(limit int64) *Error {
 	return tooLargef("The storage for imported issues is full (limit: %s). Remove some of them from the archive.",
 		ByteSize(limit))

@@ -26,7 +26,7 @@ type ImportUndo struct {
 	UndoUntagged   int64   `db:"undo_untagged" json:"undo_untagged,omitempty" about:"Tags removed from people"`
 }
 
-// ImportUndoPlan counts the effects of undoing an import on the subscribers that it added or changed.
+// ImportUndoPlan holds the number of subscribers for each effect of undoing an import.
 type ImportUndoPlan struct {
 	Brought int64 `json:"brought" about:"Subscribers whom the import added, or whose status it changed"`
 	Looked  int64 `json:"looked" about:"How many of them were checked; remove to said count only these"`
@@ -49,12 +49,12 @@ type ImportUndoPlan struct {
 // UndoOutcome is the effect of undoing an import on a subscription.
 type UndoOutcome uint8
 
-// These outcomes apply to a subscription that an import changed.
+// The effects of undoing an import on a subscription that it created or changed.
 const (
 	UndoRemoves UndoOutcome = iota + 1 // removed: the import created it
 	UndoPends                          // waits for confirmation again, as before
-	UndoLeft                           // its subscriber unsubscribed since
-	UndoChanged                        // confirmed or changed since
+	UndoLeft                           // its subscriber has unsubscribed since
+	UndoChanged                        // has been confirmed or changed since
 	UndoResumes                        // active again: the import had ended it
 	UndoUnmarks                        // waits for confirmation, as before
 	UndoSaid                           // another file also says that its subscriber unsubscribed
@@ -62,7 +62,7 @@ const (
 	UndoMarks                          // waits for confirmation again, marked as unsubscribed by another file
 )
 
-// Frees reports whether o leaves the subscriber active, or in a state where a file could activate them. s is the
+// Frees reports whether an undo with outcome o leaves the subscriber active, or lets a file activate them. s is the
 // subscription before the undo.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
@@ -74,8 +74,8 @@ func (o UndoOutcome) Frees(s *Subscription) bool {
 	return false
 }
 
-// WithWord returns the outcome if another file also says that the subscriber unsubscribed. It replaces an outcome o
-// that would free the subscriber. s is the subscription before the undo.
+// WithWord returns the outcome that replaces o if o would free the subscriber (see Frees) and another file also says
+// that the subscriber unsubscribed. s is the subscription before the undo.
 func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	switch {
 	case s.Status != SubscriptionActive:
@@ -87,9 +87,9 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 }
 
 // ImportUndone returns the effect of undoing an import on a subscription that the import changed at the given instant.
-// Later changes take precedence. asked reports whether the subscriber has since requested the subscription. If it was
-// already active, that request only caused an email and confirmed nothing. resumed reports whether the last event comes
-// from undoing a later import that had ended the subscription.
+// Later changes take precedence. asked reports whether the subscriber has since requested the subscription. If the
+// subscription was already active, that request only caused an email and confirmed nothing. resumed reports whether the
+// last event comes from undoing a later import that had ended the subscription.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
@@ -117,8 +117,8 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain changes a subscription that an import created, as if another file had unsubscribed it at the same instant.
-// Undoing that file's import removes it.
+// EndAgain unsubscribes a subscription that an import created, as if another file had marked it as unsubscribed at the
+// same instant. Undoing that other file's import then removes the subscription.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }
@@ -129,11 +129,12 @@ func (s *Subscription) PendAgain() {
 	s.move(SubscriptionPending, s.CreatedAt)
 }
 
-// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. It doesn't
-// change the status of s; the caller must set it.
+// EndedByUndo returns the event that unsubscribes s at the send service when its import is undone. It doesn't change
+// the status of s; the caller must set it.
 func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
 
-// LeftUnlisted returns the record for a person who unsubscribes from a list that no longer has a record of them.
+// LeftUnlisted returns the subscription to store for a person who unsubscribes from a list that no longer has their
+// subscription.
 func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 	return Subscription{
 		ID: known.ID, ListID: listID, Email: known.Email, Status: SubscriptionUnsubscribed, Preferences: NoPreferences,
@@ -141,7 +142,7 @@ func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 	}
 }
 
-// Add counts the outcome of one subscription.
+// Add counts one subscription with the outcome o.
 func (p *ImportUndoPlan) Add(o UndoOutcome) {
 	p.Looked++
 	switch o {

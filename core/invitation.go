@@ -1,6 +1,6 @@
 package core
 
-// Invitation offers a role to the owner of an email address. Its token is emailed and valid only for that address.
+// Invitation offers a role to the owner of an email address. The emailed token is valid only for that address.
 type Invitation struct {
 	ID        string  `db:"id" json:"id"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty" about:"ID of the tenant; absent for the role operator"`

@@ -22,7 +22,7 @@ type Issue struct {
 	Title      string  `db:"title"`        // its subject, for a subscriber with no details
 	Summary    string  `db:"summary"`      // its preview text, likewise; empty: none
 	ChangedAt  Instant `db:"changed_at"`   // when a link was last fixed or the text last corrected; 0: never
-	Corrected  Instant `db:"corrected_at"` // when the shown text was written; 0: shown as sent
+	Corrected  Instant `db:"corrected_at"` // when the text was last corrected; 0: shown as sent
 	SentAt     Instant `db:"sent_at"`      // when sending could start; 0: not yet
 
 	Excerpt string `db:"excerpt"` // its first words
@@ -49,8 +49,8 @@ func (l *List) ArchivePath() string {
 	return "/a/" + l.ID + "/"
 }
 
-// checkSlug validates a list's slug: ASCII lower-case letters, digits, and single hyphens between them. It must not
-// look like an id, which could be another list's.
+// checkSlug validates a list's slug. A slug consists of ASCII lower-case letters, digits, and single hyphens between
+// them. It must not look like an id, because it could be the id of a different list.
 func checkSlug(s string) error {
 	if s == "" {
 		return nil
@@ -106,7 +106,7 @@ var foldedLetters = func() map[rune]string {
 	return folded
 }()
 
-// IssueSlug returns a slug for an issue that is not in taken: title, title-2, title-3 and so on.
+// IssueSlug returns the first slug for an issue that isn't taken: title, title-2, title-3 and so on.
 func IssueSlug(title string, taken []string) string {
 	first := Slug(title)
 	if first == "" {
@@ -127,7 +127,7 @@ func SearchWords(query string) []string {
 	})
 }
 
-// minBeginning is the minimum length of a search word that also finds longer words. Shorter prefixes match too many
+// minBeginning is the minimum length of a search word that is also used as a prefix. Shorter prefixes match too many
 // words.
 const minBeginning = 3
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// JobObject is an object in a send job request whose keys are checked.
+// JobObject identifies an object in a send job request whose keys are checked.
 type JobObject int
 
 // The objects whose keys are checked. The object template is free-form.
@@ -123,9 +123,9 @@ func judgeJobKey(in JobObject, key string) (meant string, refused bool) {
 	return "", false
 }
 
-// keyDistance returns the edit distance between a folded key and a known one, or -1 if it is too large for a typing
-// error. The limit is 2 for a known key of at least 8 letters and 1 for one of at least 5. A shorter key must match
-// exactly.
+// keyDistance returns the edit distance between a folded key and a known one, or -1 if the distance is too large for a
+// typing error. The limit is 2 for a known key of at least 8 letters and 1 for one of at least 5. A shorter key must
+// match exactly.
 func keyDistance(folded, known string) int {
 	limit := 0
 	switch {
@@ -143,7 +143,7 @@ func keyDistance(folded, known string) int {
 	return -1
 }
 
-// foldKey removes the differences between spellings of a key: case, underscores, hyphens and spaces.
+// foldKey returns a key in lower case without underscores, hyphens and spaces, so that its spellings can be compared.
 func foldKey(key string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -14,7 +14,7 @@ type List struct {
 	Status   string `json:"status" db:"status" enum:"active|inactive" about:"active: takes signups and campaigns; inactive: neither"`
 	// empty means the configured default
 	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription; missing: the server's default"`
-	// last value set by a server administrator; other callers can't set a less strict confirm_token
+	// confirm_token as last set by a server administrator; other callers can't make it less strict
 	ConfirmFloor       string `json:"-" db:"confirm_floor"`
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
@@ -49,8 +49,8 @@ const (
 )
 
 // ConfirmMode returns the effective mode of the confirm_token in responses: the list's setting, or the limit if that is
-// stricter. The limit is the server administrator's setting for the list or, without one, configured, the daemon's
-// default.
+// stricter. The limit is the server administrator's setting for the list. Without one, the limit is configured, which
+// is the daemon's default.
 func (l *List) ConfirmMode(configured string) string {
 	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
 	if looser(mode, floor) {
@@ -59,15 +59,15 @@ func (l *List) ConfirmMode(configured string) string {
 	return mode
 }
 
-// looser reports whether mode a lets more callers confirm with the response than mode b.
+// looser reports whether confirm_token mode a is less strict than mode b.
 func looser(a, b string) bool {
 	order := []string{ConfirmLive, ConfirmTrusted, ConfirmReceipt}
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// HoldConfirmToken checks a tenant_admin's change of confirm_token. was is the list before the change, or zero for a
-// new list. If the new mode is less strict than the server administrator's setting for the list, or the configured
-// default, it returns a Forbidden error.
+// HoldConfirmToken checks a tenant_admin's change of confirm_token. The list before the change is was, which is zero
+// for a new list. If the new mode is less strict than the server administrator's setting for the list, or the
+// configured default, it returns a Forbidden error.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),
@@ -78,7 +78,7 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	return nil
 }
 
-// Active reports whether the list, apart from its tenant, accepts subscriptions and send jobs.
+// Active reports whether the list accepts subscriptions and send jobs. It ignores the state of the tenant.
 func (l *List) Active() bool { return l.Status == ListActive }
 
 // ListInput holds the fields of a list that a caller sets. A nil field is left unchanged.

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// filledIn matches a placeholder such as {{preferences.first_name | default: "friend"}}. Its groups are the name and
-// the fallback in single or double quotes.
+// filledIn matches a template placeholder such as {{preferences.first_name | default: "friend"}}. Its groups are the
+// name and the fallback in single or double quotes.
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
-// ListedText makes the placeholders in text, such as a subject, readable for a list or an email about it. It replaces
-// each with its fallback or, without one, with its field's label in brackets. label returns a field's label; if it is
-// nil, the name is used. Except for email, a name without a dot is not a subscriber field, so its placeholder stays
-// unchanged.
+// ListedText makes the placeholders in a text such as a subject readable, for lists and notices. It replaces each with
+// its fallback or, without one, with its field's label in brackets. label returns a field's label; if label is nil, the
+// name is used. A name without a dot, except email, is not a subscriber field, so its placeholder stays unchanged.
 func ListedText(text string, label func(name string) string) string { return listed(text, label, true) }
 
 // NamedText is like ListedText, but shows each field's name even if there is a fallback, so that texts with different

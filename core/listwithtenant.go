@@ -2,8 +2,8 @@ package core
 
 import "cmp"
 
-// ListWithTenant is a list with its tenant. Values are cached, so that subscribe requests don't read rows that hardly
-// ever change; callers must not change them.
+// ListWithTenant is a list with its tenant. It is shared by a cache, because subscribe requests read both and they
+// hardly ever change. Callers must not modify it.
 type ListWithTenant struct {
 	List
 	Tenant Tenant
@@ -13,7 +13,7 @@ type ListWithTenant struct {
 	OnlyArchive bool
 }
 
-// Active reports whether the list and its tenant accept subscriptions.
+// Active reports whether both the list and its tenant accept subscriptions.
 func (l *ListWithTenant) Active() bool { return l.List.Active() && l.Tenant.Active() }
 
 // PageLanguage returns the language of the list's pages and emails.

@@ -20,7 +20,7 @@ func (m *Made) Names() (all []string) {
 	return all
 }
 
-// Only splits m into the records for which client or endpoint returns true and the rest.
+// Only splits m in two: the clients and endpoints for which the given functions return true, and all others.
 func (m *Made) Only(client func(*Client) bool, endpoint func(*Endpoint) bool) (only, others Made) {
 	for i := range m.Clients {
 		to := &others

@@ -47,8 +47,8 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
-// AskedOnceMore holds the Params of an email that reminds a subscriber to confirm. These emails are sent one by one, so
-// a person who unsubscribes in the meantime doesn't get one.
+// AskedOnceMore is the value of Mail.Params for an email that reminds a subscriber to confirm. These emails are sent
+// one by one, so a person who unsubscribes in the meantime doesn't get one.
 const AskedOnceMore = `{"once_more":true}`
 
 // The states of an email in the queue, as shown to server administrators. Sent emails are not shown.
@@ -70,7 +70,7 @@ type QueuedMail struct {
 // even if it names a tenant.
 func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }
 
-// MailStyle is the style of emails about an account.
+// MailStyle holds the tenant and language that determine the look of emails about an account.
 type MailStyle struct {
 	TenantID string // tenant whose language, name and color they use; empty: the daemon's
 	// Language is one of Languages. It applies if the tenant has no language; for invitations, it takes precedence over
@@ -78,8 +78,8 @@ type MailStyle struct {
 	Language string
 }
 
-// OfTeam reports whether an email goes to members of a tenant's team, or to people invited to join it. They know the
-// tenant but not the daemon, so the email is sent in the tenant's name.
+// OfTeam reports whether an email goes to members of a tenant's team, or to people invited to join it. Such an email is
+// sent in the tenant's name, because its recipients know the tenant but not the daemon.
 func (m *Mail) OfTeam() bool {
 	switch m.Kind {
 	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending,
@@ -125,8 +125,8 @@ type ClientMail struct {
 	At     Instant
 }
 
-// ClientsMail returns an email about a tenant's clients that were created since the given instant. The email is sent at
-// due.
+// ClientsMail returns an email about all clients that a tenant has created since the given instant. The email is sent
+// at due.
 func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	return Mail{
 		Kind: MailClientsAdded, TenantID: tenantID, Email: email, DueAt: due,

@@ -24,7 +24,7 @@ func (m *MailServer) Relays() Relays {
 }
 
 // Check validates the values that an administrator entered, and sets defaults. was is the current server with its
-// password. If no password is entered, the current one is kept, but only for the same host, port and user, and if
+// password. If no password is entered, the current one is kept, but only if host, port and user are the same and
 // security isn't weaker. The error is Invalid and names the field.
 func (m *MailServer) Check(was *MailServer) error {
 	r := &m.Relay
@@ -45,7 +45,8 @@ func (m *MailServer) Check(was *MailServer) error {
 	return nil
 }
 
-// sameLogin reports whether r may use the password of old.
+// sameLogin reports whether r may use old's password, because it has the same host, port and user and no weaker
+// security.
 func (r *Relay) sameLogin(old *Relay) bool {
 	n := *r
 	n.HasPassword = true

@@ -36,7 +36,7 @@ func (t MailTexts) Column() string { return jsonColumn(t, t == MailTexts{}, "{}"
 // Scan implements sql.Scanner.
 func (t *MailTexts) Scan(src any) error { return scanJSON(src, t) }
 
-// Of returns the text for a kind of email, such as MailConfirm, or a zero MailText if there is none.
+// Of returns the custom text for a kind of email, such as MailConfirm, or a zero MailText if there is none.
 func (t *MailTexts) Of(kind string) MailText {
 	m := map[string]*MailText{
 		MailConfirm: t.Confirm, MailAlreadySubscribed: t.Subscribed, MailUnsubscribed: t.Unsubscribed,
@@ -48,7 +48,7 @@ func (t *MailTexts) Of(kind string) MailText {
 	return *m
 }
 
-// maxMailText is the maximum length of a text, in characters.
+// maxMailText is the maximum length of a custom text, in characters.
 const maxMailText = 4000
 
 func (t *MailTexts) check() error {

@@ -146,10 +146,10 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 // MediaPath is the path prefix for serving images.
 const MediaPath = "/m/"
 
-// mediaDigits is the number of hex digits from a file's hash in its path: 128 bits, which can't be guessed.
+// mediaDigits is the number of hex digits of a file's hash in its URL path. They have 128 bits, which can't be guessed.
 const mediaDigits = 32
 
-// Digits returns the hash digits in the file's path.
+// Digits returns the digits of the file's hash that its URL path contains.
 func (f *MediaFile) Digits() string { return f.SHA256[:min(mediaDigits, len(f.SHA256))] }
 
 // Path returns the file's URL path, for an image with the given name.
@@ -196,7 +196,7 @@ func withoutEnding(name string) string {
 	return name
 }
 
-// IsMediaDigits reports whether s can be the digits of a file's hash.
+// IsMediaDigits reports whether s has the form of a result of Digits.
 func IsMediaDigits(s string) bool {
 	return len(s) == mediaDigits && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -76,7 +76,7 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	return m, checkText(&m.Description, "description", maxDescription, true)
 }
 
-// ModelChange holds a model's texts that its owner sets. A nil text is left unchanged.
+// ModelChange holds the fields of a model that its owner can change. A nil field is left unchanged.
 type ModelChange struct {
 	Name        *string `json:"name" like:"name" max:"200"`
 	Description *string `json:"description" like:"text" max:"4000" about:"Description, at most 4,000 characters"`
@@ -91,7 +91,7 @@ func (in *ModelChange) JudgeKeys(unknown []string) error {
 	return JudgeChange[ModelChange, Model](unknown)
 }
 
-// Change applies the fields of in.
+// Change sets the model's fields from in.
 func (m *Model) Change(in ModelChange, now Instant) error {
 	take(&m.Name, in.Name)
 	take(&m.Description, in.Description)
@@ -115,9 +115,9 @@ func contentType(s string) string {
 	return unknown
 }
 
-// CanView reports whether the caller may see and download the model: as its owner, with a share, if the model is
-// public, or by the tenant rule. shared is true if the caller holds a share. For other callers, the response is the
-// same as if the model did not exist.
+// CanView reports whether the caller may see and download the model. Its owner may, callers with a share, and everyone
+// if the model is public or the tenant rule permits it. shared is true if the caller holds a share. All others get the
+// same response as if the model did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
@@ -125,7 +125,8 @@ func (m *Model) CanView(who Caller, shared bool) bool {
 // OwnedBy reports whether the caller owns the model.
 func (m *Model) OwnedBy(who Caller) bool { return who.UserID != "" && who.UserID == m.OwnerID }
 
-// tenantMayView reports whether the tenant rule permits the caller. It never does, because users belong to no tenant.
+// tenantMayView reports whether the caller may see the model as a member of its tenant. It always returns false,
+// because users belong to no tenant.
 func (m *Model) tenantMayView(Caller) bool { return false }
 
 // CanEdit returns nil for the owner, ErrNotOwner for others who may view the model, and ErrNotFound for everyone
@@ -140,7 +141,7 @@ func (m *Model) CanEdit(who Caller, shared bool) error {
 	return ErrNotFound
 }
 
-// ModelLimits limits one upload, one owner and all owners. Sizes are in bytes.
+// ModelLimits limits the size and number of models. Sizes are in bytes.
 type ModelLimits struct {
 	Bytes         int64 // of one model
 	BytesPerOwner int64 // of all models of one owner, including running uploads

@@ -28,7 +28,7 @@ type FollowUp struct {
 	Who string `json:"who" enum:"same|joined|unopened" about:"same: its recipients; joined: people who joined since; unopened: recipients without an open or click"`
 }
 
-// Narrowing selects which of its lists' subscribers a campaign skips. The zero value skips no one.
+// Narrowing describes which subscribers on a campaign's lists don't get the campaign. The zero value excludes no one.
 type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
@@ -49,7 +49,7 @@ func ParseNarrowing(column string) (n Narrowing, err error) {
 	return n, err
 }
 
-// Column returns the value that a job stores for n. It is empty if n skips no one.
+// Column returns n in the form that a job stores, which is empty if n excludes no one.
 func (n *Narrowing) Column() string {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -76,7 +76,7 @@ func (n *Narrowing) Segmented() bool {
 	return n.SegmentID != "" || len(n.ExcludeSegmentIDs) > 0 || n.Rule != ""
 }
 
-// check validates n without the database. The lists are those of the campaign.
+// check validates n without the database. lists holds the ids of the campaign's lists.
 func (n *Narrowing) check(lists []string) error {
 	for _, ids := range []struct {
 		field string
@@ -110,7 +110,7 @@ func (n *Narrowing) check(lists []string) error {
 	return nil
 }
 
-// Audience counts the subscribers that a campaign goes to.
+// Audience holds the number of subscribers that a campaign goes to, and of those that it skips.
 type Audience struct {
 	Active     int64 `json:"active" about:"Subscribers of the lists, once for each list"`
 	Bounced    int64 `json:"bounced" about:"Part of active: not emailed because of a bounce"`
@@ -127,7 +127,7 @@ type Audience struct {
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is how long a response waits for an audience's counts.
+// AudienceBudget is how long an HTTP response waits until an audience is counted.
 const AudienceBudget = 3 * time.Second
 
 // AudienceEstimate is passed in place of AudienceBudget to estimate the audience of long lists instead of counting it.
@@ -141,7 +141,7 @@ func (a *Audience) Expected() int64 {
 	return a.Recipients
 }
 
-// Unfinished returns a message if not all subscribers were counted, otherwise "".
+// Unfinished returns a message if there was no time to count all subscribers, otherwise "".
 func (a *Audience) Unfinished() string {
 	if !a.AtLeast {
 		return ""
@@ -150,8 +150,8 @@ func (a *Audience) Unfinished() string {
 		"because counting now would take too long.", a.Recipients)
 }
 
-// Sum shows how the number of recipients is calculated, for example "12480 - 96 bounced - 14 suppressed". It is empty
-// if everyone gets the email.
+// Sum returns the calculation of the number of recipients, for example "12480 - 96 bounced - 14 suppressed". If
+// everyone gets the email, it returns "".
 func (a *Audience) Sum() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -175,13 +175,14 @@ func (a *Audience) Sum() string {
 	return fmt.Sprint(a.Active) + b.String()
 }
 
-// Limits for the warning about an audience.
+// Limits for the warning about an unusually large audience.
 const (
-	usualOf   = 3   // minimum number of sends, out of the last five, for a usual number of recipients
+	usualOf   = 3   // minimum number of sends, out of the last five, that define what is usual
 	usualFrom = 100 // minimum number of recipients for a warning
 )
 
-// SetUsual sets the usual number of recipients to the median of the last sends, if there are enough.
+// SetUsual sets the usual number of recipients to the median of last, the numbers of recipients of the last sends. If
+// there are too few, it does nothing.
 func (a *Audience) SetUsual(last []int64) {
 	if len(last) >= usualOf {
 		last = slices.Sorted(slices.Values(last))

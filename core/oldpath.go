@@ -6,8 +6,8 @@ import "strings"
 // paths contain more than a slug.
 var oldFolders = map[string]string{"substack": "/p/", "beehiiv": "/p/", "buttondown": "/archive/", "ghost": "/"}
 
-// OldPath returns a post's path in another program, without a trailing slash. It returns an empty string if the slug
-// doesn't determine the path.
+// OldPath returns the path that the program named tool uses for a post, without a trailing slash. It returns an empty
+// string if the slug doesn't determine the path.
 func OldPath(tool, slug string) string {
 	folder, slug := oldFolders[tool], Slug(slug)
 	if folder == "" || slug == "" {
@@ -16,7 +16,8 @@ func OldPath(tool, slug string) string {
 	return folder + slug
 }
 
-// AsOldPath returns a request's path in the form of OldPath. It returns an empty string for other paths.
+// AsOldPath converts the path of a request to the form that OldPath returns, or to an empty string if it can't be such
+// a path.
 func AsOldPath(path string) string {
 	path = strings.TrimSuffix(path, "/")
 	for _, tool := range []string{"substack", "buttondown", "ghost"} {

@@ -2,14 +2,14 @@ package core
 
 import "time"
 
-// OpeningHour counts the people who first opened an email from a tenant's recent campaigns in a given hour of the week.
+// OpeningHour is the number of people who first opened a tenant's recent emails in a given hour of the week.
 type OpeningHour struct {
 	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC
 	Opened    int64 `db:"opened"`
 	Campaigns int64 `db:"campaigns"` // number of campaigns that were counted
 }
 
-// The minimum numbers of campaigns and opens for a best time.
+// The minimum numbers of campaigns and opens needed to determine the best time.
 const (
 	bestTimeCampaigns = 5
 	bestTimeOpenings  = 200

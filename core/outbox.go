@@ -20,7 +20,7 @@ type OutboxEvent struct {
 	DueAt          Instant `db:"due_at" json:"due_at"`
 	Tries          int     `db:"tries" json:"tries"`
 	DeadAt         Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
-	FailedAt       Instant `db:"failed_at" json:"-"`     // last failed try; 0: none
+	FailedAt       Instant `db:"failed_at" json:"-"`     // last failed attempt; 0: none
 	LastError      string  `db:"last_error" json:"last_error"`
 	// when the dead letter was revived; 0: never
 	RevivedAt Instant `db:"revived_at" json:"revived_at"`

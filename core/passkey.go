@@ -30,9 +30,9 @@ func (p *Passkey) Validate() error {
 	return nil
 }
 
-// Counts reports whether count, an authenticator's signature counter, is plausible after the last sign-in's. A cloned
-// authenticator counts separately, so one of the two falls below the last count. Authenticators without a counter
-// report 0 (WebAuthn section 6.1.1).
+// Counts reports whether an authenticator's signature counter is plausible, given its value at the last sign-in. A
+// cloned authenticator counts separately, so one of the two eventually reports too low a count. Authenticators without
+// a counter report 0 (WebAuthn section 6.1.1).
 func (p *Passkey) Counts(count int64) bool {
 	return count > p.SignCount || count == 0 && p.SignCount == 0
 }

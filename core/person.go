@@ -24,7 +24,7 @@ type PersonData struct {
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // events not delivered yet
 	Invitations   []Invitation         `json:"invitations"`
-	// changes that the person made, and changes to the account
+	// entries about changes that the person made, and about changes to the account
 	Audit []PersonAudit `json:"audit"`
 }
 
@@ -86,8 +86,8 @@ type PersonReplaced struct {
 	Fields   FieldsBefore `db:"fields" json:"fields"`
 }
 
-// PersonSaid is a statement about an address in an imported file that repeats an earlier file's. The kind resumed means
-// that undoing an import reactivated the subscription.
+// PersonSaid records that an imported file repeats what an earlier file said about the person's address. The kind
+// resumed means that undoing an import reactivated the subscription.
 type PersonSaid struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	ListID   string  `db:"list_id" json:"list_id,omitempty"` // empty: the suppression list
@@ -103,7 +103,7 @@ type PersonRequest struct {
 	Email       string      `db:"email" json:"email"`
 	Preferences Preferences `db:"preferences" json:"preferences"`
 	Origin
-	// of an import: the signup as recorded in the other system
+	// for imported addresses: the signup as the other system recorded it
 	Evidence  string  `db:"evidence" json:"evidence,omitempty"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }

@@ -9,7 +9,7 @@ import (
 
 // Limits of polls.
 const (
-	MaxPolls        = 10  // of a campaign
+	MaxPolls        = 10  // per campaign
 	MaxPollQuestion = 200 // characters
 	MinPollOptions  = 2
 	MaxPollOptions  = 10
@@ -44,7 +44,7 @@ type PollResult struct {
 	Open        bool         `json:"open" about:"Whether people can answer now"`
 }
 
-// PollOption is an answer to choose from. Answers is absent before the campaign is sent. For people who may not see
+// PollOption is one of a poll's options. Answers is absent before the campaign is sent. For people who may not see
 // individual subscribers, it is also absent while the poll has fewer than FewAnswers answers in total.
 type PollOption struct {
 	Text    string `json:"text" db:"text" about:"Text of the answer"`
@@ -65,7 +65,7 @@ var ErrAnswerFixed = &Error{
 	Message: "You've changed this answer too many times. You can't change it again.",
 }
 
-// JudgeKeys returns an error if unknown contains keys that a poll doesn't have.
+// JudgeKeys returns an error if a request has unknown keys in a poll.
 func (p *Poll) JudgeKeys(unknown []string) error { return JudgeKeys(JSONKeys[Poll](), unknown) }
 
 // checkPolls validates a campaign's polls and trims their texts.
@@ -105,8 +105,8 @@ func (p *Poll) check(at string) error {
 	return nil
 }
 
-// checkPollText trims and validates a poll's text. Placeholders are refused, because the text becomes part of a
-// template.
+// checkPollText trims and validates a poll's question or option. It refuses placeholders, because the text becomes part
+// of a template.
 func checkPollText(text *string, at string, most int) error {
 	if err := checkText(text, at, most, false); err != nil {
 		return err
@@ -120,7 +120,7 @@ func checkPollText(text *string, at string, most int) error {
 	return nil
 }
 
-// PollNumbers returns the numbers of the polls in text, in order and without duplicates.
+// PollNumbers returns the numbers of the polls whose placeholders text contains, in order and without duplicates.
 func PollNumbers(text string) (numbers []int) {
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "{{")
@@ -207,7 +207,7 @@ func (p *Poll) Fits(number int, l *List) *Error {
 	return nil
 }
 
-// BreakDown removes the answers per option if the poll has fewer than FewAnswers in total.
+// BreakDown hides the number of answers per option if the poll has fewer than FewAnswers answers in total.
 func (r *PollResult) BreakDown() {
 	if r.Answers >= FewAnswers {
 		return

@@ -16,7 +16,7 @@ const (
 // were given.
 type Preferences string
 
-// NoPreferences is the object used if none was given.
+// NoPreferences is the empty preferences object.
 const NoPreferences Preferences = "{}"
 
 // OrEmpty returns p, or {} if p is empty.
@@ -63,9 +63,8 @@ func (p Preferences) Check(field string) error {
 	return nil
 }
 
-// Sendable returns the object for a receiver. If Check returns an error for p, which may have been stored before the
-// check existed, it returns an absent object. The receiver then keeps its own value, and still gets the rest of the
-// event or batch.
+// Sendable returns p if Check accepts it. Otherwise it returns an absent object, because p may have been stored before
+// the check existed: the receiver then keeps its own value, and still gets the rest of the event or batch.
 func (p Preferences) Sendable() Preferences {
 	if p.Check("") != nil {
 		return ""

@@ -11,8 +11,9 @@ const ProofAge = 15 * time.Minute
 // FreshProof reports whether a proof given at the instant at is still fresh.
 func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 
-// ProofActions lists the actions that require a fresh proof of the user's identity: those that reach many people,
-// grant rights, or outlast the session. A route that needs no proof is marked explicitly.
+// ProofActions lists the actions that require a fresh proof of the user's identity. They reach many people, grant
+// rights, or have effects that outlast the session. A route for such an action that needs no proof is marked
+// explicitly.
 var ProofActions = []Action{
 	ActionCampaignApprove, ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage,
 	ActionRelayManage, ActionDKIMManage,
@@ -20,14 +21,14 @@ var ProofActions = []Action{
 	ActionDomainVerify, ActionProviderManage,
 }
 
-// AsksProof reports whether the action requires a fresh proof. reads means that the request only reads data; of such
-// requests, only the export requires a proof.
+// AsksProof reports whether the action requires a fresh proof. reads is true for a request that only reads data; among
+// those, only exports require a proof.
 func (a Action) AsksProof(reads bool) bool {
 	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
 }
 
-// AsksProof reports whether the change from was to t requires a fresh proof: whether it drops the approval by a second
-// person, or changes a mail server or the sender domains.
+// AsksProof reports whether changing a tenant from was to t requires a fresh proof. That is the case if the change
+// drops the approval by a second person, or affects a mail server or the sender domains.
 func (t *Tenant) AsksProof(was *Tenant) bool {
 	return was.Approval == ApprovalSecondPerson && t.Approval != was.Approval || t.Relays.bringsPassword() ||
 		t.Relays.Column() != was.Relays.Column() || !slices.Equal(t.Domains, was.Domains)

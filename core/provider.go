@@ -12,7 +12,7 @@ type Provider struct {
 }
 
 // ProviderSecrets is a provider with its secrets in plain text, newest first. There are two secrets while one is being
-// replaced. Values are cached, so callers must not change them.
+// replaced. A cache shares ProviderSecrets, so callers must not change them.
 type ProviderSecrets struct {
 	Provider
 	Secrets []string

@@ -68,7 +68,7 @@ func (e *ProviderEvent) Validate() error {
 	return Invalidf("bounce_type", "bounce_type must be hard or soft.")
 }
 
-// Effect returns the effect of the event, or "" if event_type is unknown. A bounce of an unknown type counts as soft.
+// Effect returns what the event changes, or "" if event_type is unknown. A bounce of an unknown type counts as soft.
 // event_type takes precedence over bounce_type.
 func (e *ProviderEvent) Effect() string {
 	switch e.Type {
@@ -110,12 +110,13 @@ func (r *ProviderReport) Effect() string {
 	return effect
 }
 
-// Key identifies an event from one provider: by message_id, event_type, address and instant.
+// Key returns the key by which duplicates of a provider's event are recognized. It depends on message_id, event_type,
+// address and instant.
 func (e *ProviderEvent) Key() []byte {
 	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
 }
 
-// ProviderKey returns an event's stored key: a 16-byte hash of the words that identify it.
+// ProviderKey returns the key under which an event is stored: a 16-byte hash of the words that identify it.
 func ProviderKey(words ...string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return sum[:16]
@@ -125,10 +126,10 @@ func bareMessageID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(id), "<"), ">")
 }
 
-// Marks holds a recipient's known events since the relay accepted the email, as bits.
+// Marks is a bit set of the events reported for a recipient since the relay accepted the email.
 type Marks int
 
-// A recipient's marks. Each is counted in the job's statistics when it is first set.
+// The bits of Marks. The job's statistics count each when it is first set for a recipient.
 const (
 	MarkDelivered Marks = 1 << iota
 	MarkBounced
@@ -163,7 +164,7 @@ func (m Marks) Opens() Class {
 // Clicked reports whether, as far as known, a person clicked a link in the email.
 func (m Marks) Clicked() bool { return m&MarkClicked != 0 && m&MarkMachineClicked == 0 }
 
-// WithOpens returns the marks with the class of opens replaced.
+// WithOpens returns the marks with c as the class of opens.
 func (m Marks) WithOpens(c Class) Marks {
 	m &^= MarkReadByPerson | MarkReadUnclear | MarkReadByScanner
 	switch c {
@@ -267,7 +268,7 @@ type ProviderReport struct {
 	Provider    string   // name of the provider
 	JobNo       int64    // job of the email; 0: not from a job
 	Seq         int64    // number of the recipient
-	Guess       bool     // without JobNo: may be about the newest email to the address
+	Guess       bool     // without JobNo: assume the newest email to the address
 	Doubtful    bool     // of a soft bounce: the address probably doesn't exist (DoubtfulBounce)
 	Sender      bool     // of a soft bounce: caused by the sender, so not held against the address
 }

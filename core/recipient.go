@@ -31,7 +31,7 @@ type Recipient struct {
 	SubscriberID string `db:"subscriber_id"` // on that list; empty: the subscriber was erased since
 }
 
-// Claim is a recipient to email now or, if Skip is set, to skip for that reason.
+// Claim is a recipient that a worker is about to email or, if Skip is set, to skip for that reason.
 type Claim struct {
 	Seq          int64
 	Tries        int
@@ -64,7 +64,7 @@ type Outcome struct {
 	QueueID string
 }
 
-// HistoryEntry is the outcome of one job's email to one address.
+// HistoryEntry is the outcome of one job's email to a certain address.
 type HistoryEntry struct {
 	JobNo      int64   `db:"no"`
 	JobID      string  `db:"id"`
@@ -123,5 +123,5 @@ func (e *HistoryEntry) Mailed() Mailed {
 	return m
 }
 
-// Key returns the sort key for a history.
+// Key returns the key by which a history is sorted and paged.
 func (m Mailed) Key() string { return strconv.FormatInt(m.no, 10) }

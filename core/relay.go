@@ -44,13 +44,13 @@ func (r *Relay) Address() string {
 	return host + ":" + strconv.Itoa(r.Port)
 }
 
-// Relays lists a tenant's relays in order of use.
+// Relays lists a tenant's relays in order of preference.
 type Relays []Relay
 
 // Column returns the value to store in the database column.
 func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
 
-// bringsPassword reports whether any relay has a new password.
+// bringsPassword reports whether any relay in a request contains a new password.
 func (r Relays) bringsPassword() bool {
 	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
 }
@@ -96,8 +96,9 @@ func (l SendLimits) Check(field string) error {
 	return nil
 }
 
-// change sets the relays to those in a request. A relay with an existing relay's id keeps it and, if user and host are
-// the same and no new password is given, also its password. The password is never sent to another server.
+// change replaces the relays with those in a request. A relay with the id of an existing one keeps that id. It also
+// keeps the password if user and host are the same and no new password is given. A password is never sent to a
+// different server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "%s must be at most %d.", "relays", MaxRelays)

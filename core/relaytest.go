@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// RelayState describes the server for emails about accounts, and for those of tenants without their own relay.
+// RelayState describes the daemon's own mail server. It sends emails about accounts, and those of tenants without their
+// own relay.
 type RelayState struct {
 	Transport   string     `json:"transport" enum:"smtp|directory" about:"smtp: a mail server; directory: emails are saved to a folder and reach no one"`
 	Host        string     `json:"host,omitempty" about:"Host of the mail server; only for server administrators"`
@@ -54,8 +55,8 @@ var (
 	}
 )
 
-// MailServerRefused returns the Conflict error for a mail server that did not accept its test email, so that nothing
-// was changed. The code is "mail_server_" followed by the outcome.
+// MailServerRefused returns the Conflict error for a new mail server that did not accept its test email and therefore
+// was not saved. The code is "mail_server_" followed by the outcome.
 func MailServerRefused(t *RelayTest) error {
 	response := strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " "))
 	return Conflictf("mail_server_"+t.Outcome,
@@ -83,7 +84,7 @@ const (
 	RelayDisk     = "disk"     // the directory can't be written
 )
 
-// RelayOutcome reports whether word is an outcome of a test email.
+// RelayOutcome reports whether word is one of the outcomes of a test email.
 func RelayOutcome(word string) bool {
 	switch word {
 	case RelayAccepted, RelayWritten, RelayRefused, RelayConnect, RelayGreeting, RelayTLS, RelayAuth, RelayProtocol,

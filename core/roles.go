@@ -167,7 +167,8 @@ func (p Permission) Allows(role string) bool {
 	return least >= 0 && slices.Index(Roles, role) >= least
 }
 
-// AllowsClients reports whether a client that acts for itself has the permission in its tenant, given the scope.
+// AllowsClients reports whether a client that acts for itself has the permission in its tenant, if its token has the
+// scope.
 func (p Permission) AllowsClients() bool { return !p.People && p.Allows(RoleTenantAdmin) }
 
 // May reports whether the caller may perform an action on a tenant's records. TenantNone stands for records without a
@@ -215,7 +216,7 @@ func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	return tenants, false
 }
 
-// HasRole reports whether the user has an active role or the caller is a tenant's own client. No other caller may see
+// HasRole reports whether the caller is a user with an active role, or a tenant's own client. No other caller may see
 // any records.
 func (c Caller) HasRole() bool {
 	if c.UserID == "" {
@@ -236,8 +237,8 @@ func (c Caller) permission(a Action) (Permission, bool) {
 	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
 }
 
-// Lacking returns the error for a caller who may not perform an action. It names the action and the lowest role that
-// permits it.
+// Lacking returns the error for a caller who may not perform an action. Its message names the action and the lowest
+// role that permits it.
 func Lacking(a Action) *Error {
 	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }

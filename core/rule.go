@@ -110,8 +110,8 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 	return r, nil
 }
 
-// ParseInlined parses a rule created by Inline or Combined, for example a job's. It may be larger than ParseRule
-// accepts, and must not refer to segments.
+// ParseInlined parses a rule that Inline or Combined created, such as the rule stored with a job. The rule may be
+// larger than ParseRule accepts, but must not refer to segments.
 func ParseInlined(text RuleText) (*Rule, error) {
 	p := ruleParser{inlined: true}
 	r := &Rule{}
@@ -121,13 +121,13 @@ func ParseInlined(text RuleText) (*Rule, error) {
 	return r, nil
 }
 
-// ruleParser parses a rule and limits the number of its conditions and values.
+// ruleParser parses a rule and counts its conditions and values to enforce their limits.
 type ruleParser struct {
 	leaves, values int
-	inlined        bool // without limits and references to segments
+	inlined        bool // allow any size, and no references to segments
 }
 
-// members returns the members of a JSON object in order.
+// members returns the keys of a JSON object in order, and their values.
 func members(path string, text []byte) (keys []string, values map[string][]byte, err error) {
 	s := JSONScanner{Text: text, What: path}
 	if s.Next() != '{' {
@@ -203,7 +203,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	return p.leaf(r, head, path, value, values)
 }
 
-// other returns the first key that isn't head.
+// other returns the first of keys that differs from head.
 func other(keys []string, head string) string {
 	for _, key := range keys {
 		if key != head {
@@ -318,7 +318,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 	return err
 }
 
-// test reads a condition's only operator.
+// test reads the single operator of a condition into t.
 func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known []string) (err error) {
 	if len(given) != 1 {
 		return Invalidf(path, "%s needs exactly one of %s.", path, strings.Join(known, ", "))
@@ -363,7 +363,7 @@ func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known [
 	return err
 }
 
-// texts reads a string, a number, a boolean, or a list of these.
+// texts reads a string, number or boolean, or a list of these, and returns them as strings.
 func (p *ruleParser) texts(path string, value []byte) (texts []string, err error) {
 	parts, list := []json.RawMessage(nil), value[0] == '['
 	if !list {
@@ -475,7 +475,7 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 	return of.inline(path, append(slices.Clone(within), r.Segment), n, rule)
 }
 
-// Campaign returns the id of the campaign that a condition refers to, or an empty string.
+// Campaign returns the id of the campaign that a single condition refers to, or an empty string if it refers to none.
 func (r *Rule) Campaign() string {
 	switch {
 	case r.ClickedLink != nil:
@@ -486,7 +486,7 @@ func (r *Rule) Campaign() string {
 	return r.Received
 }
 
-// JSON returns the JSON form of the rule, which ParseRule accepts.
+// JSON returns the rule in the JSON form that ParseRule reads.
 func (r *Rule) JSON() string {
 	b, err := json.Marshal(r)
 	if err != nil {

@@ -1,10 +1,10 @@
 package core
 
-// possible holds a rule's lowest and highest possible results for a subscriber with incomplete data.
+// possible is the range of a rule's possible results for a subscriber whose data is not completely loaded.
 type possible struct{ least, most truth }
 
-// Early reports whether a subscriber matches if the profile's email address, preferences and JoinedAt suffice to
-// decide. Otherwise decided is false.
+// Early tries to match a subscriber using only the email address, preferences and JoinedAt of the profile. If these
+// don't suffice, decided is false.
 func (m *Matcher) Early(p *Profile) (match, decided bool) {
 	s := m.see(p)
 	defer m.forget(s)
@@ -15,11 +15,10 @@ func (m *Matcher) Early(p *Profile) (match, decided bool) {
 // HasEarly reports whether Early can decide for some subscribers but not for all.
 func (m *Matcher) HasEarly() bool { return m.cheap && m.costly }
 
-// OnlyEarly reports whether Early can decide for all subscribers. If so, Match also needs only the data that Early
-// needs.
+// OnlyEarly reports whether Early can decide for all subscribers. If so, Match needs no more data than Early.
 func (m *Matcher) OnlyEarly() bool { return !m.costly }
 
-// compileEarly compiles a rule for Early.
+// compileEarly compiles a rule to a function for Early.
 func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
 	switch {
 	case r.Not != nil:
@@ -50,7 +49,8 @@ func (m *Matcher) compileEarly(r *Rule) func(*seen) possible {
 	return func(*seen) possible { return possible{no, yes} }
 }
 
-// earlyOf combines conditions, and stops once the result can only be end.
+// earlyOf returns a function that combines the results of rules, and stops as soon as the combined result can only be
+// end.
 func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth) truth, end truth) func(*seen) possible {
 	var all []func(*seen) possible
 	for i := range rules {
@@ -69,7 +69,8 @@ func (m *Matcher) earlyOf(rules []Rule, start possible, combine func(a, b truth)
 	}
 }
 
-// Required returns the conditions that everyone who matches the rule meets: those outside any, not and except.
+// Required returns the conditions that every subscriber who matches the rule meets: those outside of any, not and
+// except.
 func (r *Rule) Required() (leaves []*Rule) {
 	switch {
 	case r.Not != nil, r.Except != nil, r.Any != nil:

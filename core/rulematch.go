@@ -18,8 +18,8 @@ type Profile struct {
 	Received    []bool  // for each of Matcher.Campaigns: it was sent to the subscriber
 	Tagged      []bool  // for each of Matcher.Tags: the subscriber has it
 
-	// campaigns of the list that were sent to the subscriber and track opens or clicks per subscriber, newest first;
-	// at least those of Matcher.History
+	// campaigns that the list sent to the subscriber and that track opens or clicks by subscriber, newest first; at
+	// least those that Matcher.History describes
 	Mailings  []Mailing
 	Untracked bool // the subscriber's opens and clicks aren't known, because consent is missing
 
@@ -39,8 +39,8 @@ type Mailing struct {
 	Marks  Marks
 }
 
-// History describes which campaigns sent to a subscriber a matcher needs: the last ones, and all since an instant. The
-// zero value means that no campaigns are needed.
+// History describes which past campaigns a matcher needs to know for each subscriber: the last few, and all since an
+// instant. The zero value means none.
 type History struct {
 	Last  int     // number of campaigns that track opens, and of those that track clicks
 	Since Instant // 0: none by time
@@ -87,7 +87,7 @@ type Matcher struct {
 	unused           sync.Pool // of *seen
 }
 
-// Reason is the result of one of a rule's conditions for a subscriber.
+// Reason is one of a rule's conditions with its result for a subscriber.
 type Reason struct {
 	Path    string `json:"path" about:"JSON path of the condition, starting with rule"`
 	Rule    *Rule  `json:"rule" about:"The condition"`
@@ -146,7 +146,7 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 	return out
 }
 
-// seen is a profile with the values that the rule needs. It is reused for further subscribers.
+// seen holds a subscriber's profile with the field values that the rule needs. It is reused for other subscribers.
 type seen struct {
 	*Profile
 	values []fieldValue // of each field of the matcher
@@ -154,7 +154,7 @@ type seen struct {
 	scan   JSONScanner
 }
 
-// see reads the fields that the rule needs from a profile. If the preferences are not an object, all fields are
+// see reads the field values that the rule needs from a profile. If the preferences are not an object, all fields are
 // missing.
 func (m *Matcher) see(p *Profile) *seen {
 	s, _ := m.unused.Get().(*seen)
@@ -177,10 +177,10 @@ func (m *Matcher) see(p *Profile) *seen {
 	return s
 }
 
-// errAllRead stops reading the preferences.
+// errAllRead stops the JSON scanner once all needed preferences were read.
 var errAllRead = errors.New("all fields were read")
 
-// member reads a preference value.
+// member reads the value under key if the rule needs it.
 func (m *Matcher) member(s *seen, key []byte) error {
 	at := -1
 	for i, field := range m.fields {
@@ -199,7 +199,7 @@ func (m *Matcher) member(s *seen, key []byte) error {
 	return nil
 }
 
-// forget makes s available for reuse by see.
+// forget returns s to the pool that see uses.
 func (m *Matcher) forget(s *seen) {
 	s.Profile = nil
 	m.unused.Put(s)
@@ -382,7 +382,7 @@ func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
 	return all
 }
 
-// indexIn returns the index of s in all, to which it appends s if necessary.
+// indexIn returns the index of s in all. If s is missing, indexIn appends it first.
 func indexIn(all *[]string, s string) int {
 	if i := slices.Index(*all, s); i >= 0 {
 		return i
@@ -397,7 +397,7 @@ func (m *Matcher) joined(t *Test) func(*seen) bool {
 	return func(s *seen) bool { return test(m.dayOf(s.JoinedAt)) }
 }
 
-// test returns a function that tests a preference value.
+// test returns a function that compares a preference value with the operand of t.
 func (m *Matcher) test(t *Test) func(*fieldValue) bool {
 	some := func(test func(string) bool) func(*fieldValue) bool {
 		return func(v *fieldValue) bool { return slices.ContainsFunc(v.texts, test) }

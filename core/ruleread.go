@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// RuleLink names a link in a campaign.
+// RuleLink identifies a link in a campaign by its number.
 type RuleLink struct {
 	Campaign string `json:"campaign"` // id
 	Link     int64  `json:"link"`     // number
 }
 
-// RulePoll names a poll in a campaign.
+// RulePoll identifies a poll in a campaign by its number.
 type RulePoll struct {
 	Campaign string `json:"campaign"` // id
 	Number   int    `json:"number"`
 }
 
-// ruleText reads a non-empty string.
+// ruleText reads a non-empty string of at most limit characters from a rule.
 func ruleText(path string, value []byte, limit int) (s string, err error) {
 	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
 		return "", Invalidf(path, "%s must be a string.", path)
@@ -33,7 +33,7 @@ func ruleText(path string, value []byte, limit int) (s string, err error) {
 	return s, nil
 }
 
-// ruleNumber reads a number, or a string that is a plain decimal.
+// ruleNumber reads a number, or a string that is a plain decimal, from a rule.
 func ruleNumber(path string, value []byte) (string, error) {
 	text, ok := scalarText(string(value))
 	if !ok || !isDecimal(text) || len(text) > MaxFieldText {
@@ -91,8 +91,8 @@ func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	return all, err
 }
 
-// Names returns the record that a single condition refers to, and its noun. Both are empty if there is none. Conditions
-// refer to tags by name or ID, to other records by ID.
+// Names returns the id of the record that a single condition refers to, and the noun for that kind of record. Both are
+// empty if there is none. For a tag, the id may be its name.
 func (r *Rule) Names() (noun, id string) {
 	switch {
 	case r.OnList != "":
@@ -107,8 +107,8 @@ func (r *Rule) Names() (noun, id string) {
 	return "", ""
 }
 
-// CheckIDs returns an Invalid error with the JSON path of the first condition that refers to a list, a campaign or a
-// segment by something other than an ID. path is the rule's path.
+// CheckIDs returns an Invalid error if a condition refers to a list, a campaign or a segment by something other than an
+// ID. The error contains the JSON path of the first such condition; path is that of the rule.
 func (r *Rule) CheckIDs(path string) (err error) {
 	r.Leaves(path, func(at string, leaf *Rule) {
 		noun, id := leaf.Names()
@@ -123,7 +123,7 @@ func (r *Rule) CheckIDs(path string) (err error) {
 	return err
 }
 
-// link reads the campaign and the link in a condition on clicks.
+// link reads the campaign and link number of a condition on clicks.
 func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 	campaign, number, err := partOfCampaign(path, value, "link")
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 	return l, nil
 }
 
-// poll reads the campaign and the poll number in a condition on answers.
+// poll reads the campaign and poll number of a condition on answers.
 func (p *ruleParser) poll(path string, value []byte) (*RulePoll, error) {
 	campaign, number, err := partOfCampaign(path, value, "number")
 	if err != nil {

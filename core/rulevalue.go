@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// fieldValue is a preference value in the form that conditions compare.
+// fieldValue is a value from a subscriber's preferences, prepared for comparing it in rule conditions.
 type fieldValue struct {
 	texts  []string // of a string, number or boolean, or of each in a list; trimmed
 	exists bool     // it is not null, blank or an empty list
@@ -28,7 +28,7 @@ func (v *fieldValue) String() string {
 	return strings.Join(v.texts, ", ")
 }
 
-// read sets v to a JSON value. An object counts as a value, but has no text to compare.
+// read parses a JSON value into v. An object counts as a value, but can't be compared with anything.
 func (v *fieldValue) read(raw string) {
 	if raw[0] != '[' {
 		v.add(raw)
@@ -52,7 +52,7 @@ func (v *fieldValue) add(raw string) {
 	}
 }
 
-// scalarText returns a JSON string, number or boolean as text. Numbers become plain decimals.
+// scalarText converts a JSON string, number or boolean to a string. Numbers become plain decimals.
 func scalarText(raw string) (string, bool) {
 	switch raw[0] {
 	case '"':
@@ -119,7 +119,7 @@ func oneOf(values []string) func(string) bool {
 	}
 }
 
-// SameText reports whether conditions treat two strings as equal.
+// SameText reports whether rule conditions treat two strings as equal.
 func SameText(a, b string) bool { return oneOf([]string{a})(b) }
 
 // foldText removes case differences by Unicode's simple folding, and folds the Turkish İ to i.
@@ -171,7 +171,7 @@ func compareDecimals(a, b string) int {
 	return order
 }
 
-// splitDecimal returns the parts of a plain decimal. The sign of zero and trailing zeros of the fraction are dropped.
+// splitDecimal returns the parts of a plain decimal. It drops the sign of zero and the trailing zeros of the fraction.
 func splitDecimal(s string) (negative bool, whole, fraction string) {
 	s, negative = strings.CutPrefix(s, "-")
 	whole, fraction, _ = strings.Cut(s, ".")

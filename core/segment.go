@@ -28,8 +28,8 @@ func (t *RuleText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Segment is a rule that a tenant saved under a name. The matching subscribers are never stored: the rule is evaluated
-// whenever they are needed.
+// Segment is a rule that a tenant has saved under a name. The subscribers who match are not stored; the rule is
+// evaluated whenever they are needed.
 type Segment struct {
 	ID        string   `json:"id" db:"id"`
 	TenantID  string   `json:"tenant_id" db:"tenant_id"`
@@ -62,7 +62,7 @@ func NewSegment(tenantID string, in SegmentInput, actor string, now Instant) (Se
 	return s, s.Change(in, actor, now)
 }
 
-// Change applies the fields of in. It stores the rule in its canonical form.
+// Change sets the segment's fields from in. It stores the rule in its canonical form.
 func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
 	take(&s.Name, in.Name)
 	if err := checkName(&s.Name, "name"); err != nil {
@@ -80,10 +80,11 @@ func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
 	return nil
 }
 
-// ParsedRule returns a stored segment's rule.
+// ParsedRule parses the segment's rule.
 func (s *Segment) ParsedRule() (*Rule, error) { return ParseRule("rule", []byte(s.Rule)) }
 
-// SegmentCount is the number of subscribers who match a rule: either Exact, or an estimate in About, Low and High.
+// SegmentCount is the number of subscribers who match a rule. It is either Exact, or an estimate in About, Low and
+// High.
 type SegmentCount struct {
 	Exact *int64  `json:"exact,omitempty"`
 	AsOf  Instant `json:"as_of,omitzero"` // of Exact
@@ -133,7 +134,8 @@ func Undecided(path, why string) *Error {
 	return e
 }
 
-// UnsavedRule rewords Undecided's error for a rule that isn't saved as a segment. It returns other errors unchanged.
+// UnsavedRule rewords an error from Undecided for a rule that isn't saved as a segment. It returns other errors
+// unchanged.
 func UnsavedRule(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {

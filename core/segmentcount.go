@@ -5,8 +5,8 @@ import "math"
 // SegmentSample is the sampling rate for large lists: a sampled count checks one in SegmentSample people.
 const SegmentSample = 48
 
-// Limits for coarse counts, in people. In a sampled count they apply to the people in the sample, because each of them
-// changes the count by SegmentSample.
+// Limits for coarse counts, in people. In a sampled count, they apply to the people in the sample, each of whom stands
+// for SegmentSample people.
 const (
 	coarseLeast = 20   // smaller counts are not shown
 	coarseStep  = 10   // minimum width of a range
@@ -54,8 +54,8 @@ func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) 
 	return true
 }
 
-// coarse makes the counts that depend on segments coarse. Recipients becomes the rounded number, or the upper limit if
-// it is small. Outside becomes the difference. The other counts don't change.
+// coarse replaces the counts that depend on segments. Recipients becomes a rounded number or, if it is small, the upper
+// limit of its range. Outside becomes the difference. The other counts don't change.
 func (a *Audience) coarse() {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}
@@ -74,7 +74,7 @@ func (a *Audience) coarse() {
 // coarseLinear is the count above which ranges get wider than coarseStep.
 const coarseLinear = coarseStep / coarseShare
 
-// coarseNo returns the position of a count on a scale where all ranges have width 1.
+// coarseNo returns the position of a count on a scale on which every range has width 1.
 func coarseNo(n float64) float64 {
 	if n <= coarseLinear {
 		return n / coarseStep

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The values of SenderDomain.VerifiedBy: the TXT record, a server administrator, or that the tenant had the domain
-// before verification was introduced.
+// The values of SenderDomain.VerifiedBy. A domain was verified by its TXT record or by a server administrator, or the
+// tenant already had it when verification was introduced.
 const (
 	VerifiedByDNS      = "dns"
 	VerifiedByOperator = "operator"
 	VerifiedBefore     = "before"
 )
 
-// The results of the last check for a sender domain's TXT record.
+// The results of looking for a sender domain's TXT record.
 const (
 	DomainFound      = "found"
 	DomainMissing    = "missing"     // no TXT record has this name
@@ -56,7 +56,7 @@ type SenderDomainView struct {
 	Message string    `json:"message" about:"What to do next"`
 }
 
-// DNSRecord is a record that a domain needs.
+// DNSRecord is a DNS record that a tenant must publish for a domain.
 type DNSRecord struct {
 	Type  string `json:"type" about:"Type of the record, such as TXT or CNAME"`
 	Name  string `json:"name" about:"Full name of the record"`
@@ -137,8 +137,8 @@ func DomainsAbove(domain string) (all []string) {
 	return all
 }
 
-// DomainsAligned reports whether domain is aligned with the From domain. If strict is set, they must be equal;
-// otherwise they must belong to the same organization (RFC 7489 section 3.1).
+// DomainsAligned reports whether an authenticated domain is aligned with the From domain. If strict is set, the two
+// must be equal; otherwise they must belong to the same organization (RFC 7489 section 3.1).
 func DomainsAligned(domain, from string, strict bool) bool {
 	if domain == from || strict {
 		return domain == from

@@ -68,8 +68,7 @@ type Stats struct {
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous" about:"Sent again: the connection was lost before a response"`
 
 	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"`
-	// GivesUpAt is the latest time at which a deferred recipient is tried, unless the relay is unavailable. Once the
-	// recipient with that time has an outcome, the others' last tries may be earlier.
+	// GivesUpAt is an upper limit for the last try of any deferred recipient, provided that the relay is available.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened" about:"Part of opened: automated opens only"`
@@ -104,7 +103,7 @@ type SendJob struct {
 	PauseReason string  `db:"pause_reason"` // reason why no emails are currently sent; empty: not paused
 	HardBounced int64   `db:"hard_bounced"`
 	Unstoppable bool    `db:"unstoppable"` // resumed by a person, so the stop rule no longer applies
-	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients it takes; empty: the list's
+	RetryOf     string  `db:"retry_of"`    // the job whose unreached recipients this one emails; empty: none
 	ExpandedTo  string  `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded    bool    `db:"expanded"`
 	Expected    int64   `db:"expected"`    // recipients counted when it was sent; 0: not counted
@@ -136,8 +135,8 @@ type CampaignCopy struct {
 	CreatedAt      Instant `db:"created_at"`
 }
 
-// TemplateName returns the name of the campaign's template. It is empty if the bodies are the whole content. Without a
-// body, it is DefaultTemplate.
+// TemplateName returns the name of the campaign's template, or an empty string if the bodies are the whole content. For
+// a campaign without a body, the default is DefaultTemplate.
 func (c *CampaignCopy) TemplateName() string {
 	if name := templateText(c.Template, "mailer_template_name"); name != "" {
 		return name
@@ -178,7 +177,7 @@ func templateText(object, key string) string {
 	return ""
 }
 
-// NewJob holds the fields of a send job request, after merging both spellings.
+// NewJob holds the fields of a send job request, after merging the two spellings of each key.
 type NewJob struct {
 	TenantID, ListID   string
 	Name, Subject      string
@@ -227,7 +226,7 @@ func (n *NewJob) validateContent() error {
 	return nil
 }
 
-// checkBodies returns a TooLarge error that names the first body with more than MaxBody bytes.
+// checkBodies returns a TooLarge error if a body has more than MaxBody bytes.
 func checkBodies(html, text string) error {
 	for _, body := range [...]struct{ field, text string }{{"body_html", html}, {"body_text", text}} {
 		if len(body.text) > MaxBody {
@@ -296,8 +295,8 @@ func validateUnsubscribeURL(link string) error {
 	return nil
 }
 
-// FillUnsubscribeURL replaces every {{unsubscribe_token}} in a URL with token. Spaces inside the braces are allowed.
-// found is false if there is no such placeholder.
+// FillUnsubscribeURL replaces every {{unsubscribe_token}} in a job's own unsubscribe link with token. Spaces inside the
+// braces are allowed. found is false if there is no such placeholder.
 func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	var b strings.Builder
 	for {
@@ -336,7 +335,7 @@ func (n *NewJob) ValidateTimes(now Instant) error {
 	return nil
 }
 
-// ValidateSchedule is like ValidateTimes, but also refuses a schedule in the past. Campaigns use it.
+// ValidateSchedule is like ValidateTimes, but also refuses a schedule in the past. It is for sending campaigns.
 func (n *NewJob) ValidateSchedule(now Instant) error {
 	if err := n.ValidateTimes(now); err != nil {
 		return err
@@ -352,8 +351,8 @@ func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
-// Job returns a send job for the request, and the campaign copy that it sends. The caller must call Validate first and
-// set TenantID to the list's tenant.
+// Job returns the send job that was requested, and the campaign copy that it sends. The caller must call Validate first
+// and set TenantID to the list's tenant.
 func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
 	c := CampaignCopy{
@@ -369,12 +368,12 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	return j, c
 }
 
-// JobTimes holds new times for a send job. Nil leaves a time unchanged and 0 removes it.
+// JobTimes holds new times for a send job. A nil time is left unchanged, and 0 removes it.
 type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 
 // Move changes when a pending job starts and how long it may send. It doesn't change the content and the approval. A
-// job that can still be undone does not start before the time for undoing is over. If the job has started or ended,
-// Move returns a Conflict error. An Invalid error names the time that doesn't fit or is in the past.
+// job that can still be undone does not start before its undo period ends. If the job has started or ended, Move
+// returns a Conflict error. An Invalid error names the time that doesn't fit or is in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
 		return Conflictf("conflict", "The send job is %s. Only pending send jobs can be rescheduled.", j.Status)

@@ -24,13 +24,13 @@ type ShareInput struct {
 	Permission *string `json:"permission" enum:"read" about:"Always read"`
 }
 
-// JudgeKeys returns an error if unknown contains keys that a share doesn't have.
+// JudgeKeys returns an error for a request with unknown keys. It ignores read-only keys of a share.
 func (in *ShareInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[ShareInput, Share](unknown)
 }
 
-// NewShare returns a new share of a model with either a user id or an address. It returns an error if that is the
-// owner.
+// NewShare returns a new share that lets the person in in see a model. The person is named by user id or by address,
+// and must not be the owner.
 func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
 	switch {
@@ -47,7 +47,7 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 	return s, s.Change(ShareInput{Permission: in.Permission})
 }
 
-// Change applies the fields of in. The person can't be changed.
+// Change sets the share's fields from in. The person can't be changed.
 func (s *Share) Change(in ShareInput) error {
 	if in.UserID != nil && *in.UserID != s.UserID {
 		return Invalidf("user_id", "user_id can't be changed. Leave it out.")
@@ -62,7 +62,7 @@ func (s *Share) Change(in ShareInput) error {
 	return nil
 }
 
-// HeldBy reports whether the share is for the caller: for their id, or for an address that they have verified.
+// HeldBy reports whether the share names the caller, by user id or by an address that the caller has verified.
 func (s *Share) HeldBy(who Caller) bool {
 	if who.UserID == "" {
 		return false

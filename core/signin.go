@@ -11,13 +11,13 @@ const (
 )
 
 // Family is one sign-in of a user at a client. Its id is the sid of all its tokens. Revoking the family ends them all.
-// A client's token for itself has a family only once it is revoked.
+// The token of a client that acts for itself has no family until it is revoked.
 type Family struct {
 	ID        string  `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind" about:"How the sign-in started: password, code, client or admin"`
 	UserID    string  `db:"user_id" json:"-"`
 	ClientID  string  `db:"client_id" json:"client_id"`
-	TenantID  string  `db:"tenant_id" json:"-"` // of the daemon's own tokens: the tenant they act for
+	TenantID  string  `db:"tenant_id" json:"-"` // for the daemon's own tokens: the tenant that they act for
 	Scope     string  `db:"scope" json:"scope"`
 	Epoch     int64   `db:"epoch" json:"-"` // of the user at the sign-in; of a client's own token: of the client
 	AMR       string  `db:"amr" json:"amr"`
@@ -32,7 +32,7 @@ type Family struct {
 	Claims    string  `db:"claims" json:"claims,omitempty" about:"Individually requested claims, such as id_token.email"`
 }
 
-// TokenState is the data that decides whether a family's tokens are valid, and what they permit.
+// TokenState holds the data that determines whether a family's tokens are valid, and what they permit.
 type TokenState struct {
 	Family
 	Email         Email
@@ -81,14 +81,14 @@ type Browser struct {
 	ExpiresAt Instant `db:"expires_at" json:"expires_at" about:"Time at which the sign-in ends"`
 }
 
-// Visitor is the user who is signed in to a browser.
+// Visitor is a user with the browser in which the user is signed in.
 type Visitor struct {
 	Browser Browser
 	User    User
 	Consent []string // scopes that the user has granted the client in question
 }
 
-// Allowance is a user's consent to a client.
+// Allowance is a user's consent to the scopes that a client requested.
 type Allowance struct {
 	ClientID   string  `db:"client_id" json:"client_id"`
 	ClientName string  `db:"client_name" json:"client_name"`

@@ -3,7 +3,7 @@ package core
 // SigningKey is a key that signs tokens. Private is unencrypted PKCS #8; the database stores it encrypted.
 type SigningKey struct {
 	KID       string  `db:"kid"`
-	Alg       string  `db:"alg"` // ES256 or RS256: the only algorithm that this key is used with
+	Alg       string  `db:"alg"` // the key's only algorithm: ES256 or RS256
 	Private   []byte  `db:"private"`
 	CreatedAt Instant `db:"created_at"`
 	ActiveAt  Instant `db:"active_at"`  // start of signing

@@ -12,7 +12,7 @@ const (
 	HoldSender  = "sender refused by the relay"
 )
 
-// The beginnings of reasons that continue with figures, after a colon or a space. They must not change, either.
+// Prefixes of pause reasons. Figures follow, after a colon or a space. They are also stored, so they must not change.
 const (
 	PauseFirst      = "first recipients"
 	PauseBounces    = "too many hard bounces"
@@ -20,17 +20,18 @@ const (
 	HoldDaily       = "daily quota"
 )
 
-// PauseRestored is the prefix of the reason for jobs, including pending ones, that are held because the database was
-// copied or restored. It is unknown which emails they have sent since the copy was created.
+// PauseRestored is the prefix of the reason why jobs, even pending ones, are held after the database was copied or
+// restored: they may have sent emails that the copy doesn't contain.
 const PauseRestored = "restored"
 
-// HoldQuota returns the reason for a job that is waiting for the next day's quota. whose is "tenant" or "relay".
+// HoldQuota returns the reason for a job that is waiting until the next day because a quota is used up. whose is
+// "tenant" or "relay".
 func HoldQuota(whose string, until Instant) string {
 	return HoldDaily + " of the " + whose + " used up until " + until.String()
 }
 
-// StopRule pauses a job that harms the sender's reputation: mailbox providers count complaints and emails to
-// addresses that don't exist. The zero value never pauses a job.
+// StopRule holds the limits above which a job is paused to protect the sender's reputation. Mailbox providers count
+// complaints, and emails to addresses that don't exist. The zero value never pauses a job.
 type StopRule struct {
 	Complaints  float64 // share of the sent emails, from 0 to 1; 0: not checked
 	HardBounces float64 // share of emails that the relay accepted or refused; 0: not checked
@@ -82,15 +83,15 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 // PauseLink is the prefix of the reason for a job with a link that does not respond.
 const PauseLink = "dead link"
 
-// PausedForHarm reports whether the daemon paused the job because it may harm others or send an email twice. Pauses by
-// a person, and those for a sender that is no longer the tenant's, a dead link or a segment, concern only the tenant.
+// PausedForHarm reports whether the daemon paused the job because it may harm others or send emails twice. Other pauses
+// concern only the tenant: those by a person, and those because of a lost sender domain, a dead link or a segment.
 func (j *SendJob) PausedForHarm() bool {
 	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender &&
 		!strings.HasPrefix(j.PauseReason, PauseLink) && !strings.HasPrefix(j.PauseReason, PauseSegment)
 }
 
-// Resume resumes a paused job. If the stop rule paused it, the rule no longer applies to it. If the job is not paused,
-// is waiting for something, or has ended, Resume returns ErrConflict.
+// Resume resumes a paused job. If the stop rule paused the job, the rule no longer applies to it. If the job is not
+// paused, is only waiting for something, or has ended, Resume returns ErrConflict.
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():

@@ -9,7 +9,7 @@ import (
 // Strings is a list of strings, stored as a JSON array in one column. Nil is written as [].
 type Strings []string
 
-// With returns s with others appended, without duplicates and empty strings.
+// With returns s with others appended. It leaves out duplicates and empty strings.
 func (s Strings) With(others ...string) Strings {
 	all := slices.Clone(s)
 	for _, other := range others {

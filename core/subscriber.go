@@ -15,7 +15,7 @@ const (
 	NotBlocked         Status = "" // zero value of Subscriber.Block
 )
 
-// strength orders the blocks. A stronger block replaces a weaker one, never the reverse.
+// strength returns the rank of a block. A block can only be replaced by one of a higher rank.
 func (s Status) strength() int {
 	switch s {
 	case StatusBounced:
@@ -116,7 +116,7 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	return changed
 }
 
-// describe copies the other fields of the payload.
+// describe copies the fields of the payload that don't depend on its instant.
 func (s *Subscriber) describe(p EventSubscriber) {
 	s.ID, s.Email = p.ID, p.Email
 	if p.Preferences != "" {
@@ -138,8 +138,8 @@ func (s *Subscriber) block(b Status, at Instant) bool {
 	return false
 }
 
-// Absent applies a full sync that did not contain the subscriber, and reports whether anything changed. A subscriber
-// that has not changed since the sync started counts as unsubscribed from the start of the sync.
+// Absent marks a subscriber that a full sync did not contain as unsubscribed since the start of the sync, and reports
+// whether anything changed. It ignores a subscriber that has changed since the sync started.
 func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	if s.SyncNo >= syncNo || s.MemberStatusAt > startedAt || s.MemberStatus == StatusUnsubscribed {
 		return false
@@ -159,7 +159,7 @@ const (
 	DoubtfulBounce = "doubtful"
 )
 
-// Report applies a mail provider's event to the subscriber and reports whether anything changed. MaxSoftBounces
+// Report updates the subscriber after a mail provider's event and reports whether anything changed. MaxSoftBounces
 // consecutive soft bounces over at least SoftBouncePeriod mark the address as bounced, and so do two doubtful bounces
 // within DoubtPeriod. A delivery in between resets the count.
 func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {

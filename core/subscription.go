@@ -7,7 +7,7 @@ const (
 	SubscriptionUnsubscribed = "unsubscribed"
 )
 
-// How a subscription's current state was proved.
+// The values of Subscription.Proof: how the current state was proved.
 const (
 	ProofResponse = "response" // token from the subscribe response: proves nothing about the mailbox
 	ProofMailed   = "mailed"   // token that only the mailbox received
@@ -34,7 +34,7 @@ type Subscription struct {
 	EventAt    Instant `db:"event_at" json:"-"`   // occurred_at of the last event; 0: none
 }
 
-// Subscribing is the outcome of a subscribe request. It decides which email follows.
+// Subscribing is the outcome of a subscribe request. It determines which email is sent.
 type Subscribing uint8
 
 // The outcomes of Subscribe.
@@ -126,14 +126,14 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	return s.change(EventPreferences, now)
 }
 
-// Left reports whether the address unsubscribed and has not confirmed a new subscription. Anyone can request one, so a
-// pending request is not the person's decision.
+// Left reports whether the address unsubscribed and has not confirmed a new subscription since. A pending request does
+// not count, because anyone can request a subscription.
 func (s *Subscription) Left() bool {
 	return s.Status == SubscriptionUnsubscribed ||
 		s.Status == SubscriptionPending && (s.Generation > 1 || s.Proof == ProofLeft)
 }
 
-// Import applies a row from an imported file. The status is active or pending. The proof applies to an active
+// Import applies a row from an imported file with the status active or pending. proof is used for an active
 // subscription: ProofImport, or ProofAdmin for an address that was added manually. Importing the same row twice changes
 // nothing, and no file resubscribes an address that unsubscribed (see Left). changed reports whether the record must be
 // saved. A subscription that is not active can change without an event.
@@ -176,8 +176,8 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
-// Vouch records that an address that a file had activated was also added manually as active. Undoing that file's import
-// then doesn't affect the address. Vouch reports whether it changed s.
+// Vouch records that a person manually added an address as active that a file had already activated. Undoing that
+// file's import then doesn't affect the address. Vouch reports whether it changed s.
 func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
 		return false
@@ -196,8 +196,8 @@ func (s *Subscription) move(status string, now Instant) {
 	s.Status, s.ChangedAt = status, now
 }
 
-// change returns an event with the given type and its instant. A subscription's instants always increase, even if the
-// clock doesn't, because receivers drop events older than the last one.
+// change returns a new event of the given type for the subscription. A subscription's instants always increase, even if
+// the clock doesn't, because receivers drop events older than the last one.
 func (s *Subscription) change(eventType string, now Instant) *Change {
 	s.EventAt = max(now, s.EventAt+1)
 	return &Change{EventType: eventType, OccurredAt: s.EventAt}
@@ -211,7 +211,7 @@ const (
 	ConsentResumed      = "resumed"
 	ConsentDisabled     = "disabled"
 	ConsentImported     = "imported"
-	// a file marked an address that was not on the list as unsubscribed
+	// a file marked an address as unsubscribed that was not on the list
 	ConsentImportedLeft = "imported_unsubscribed"
 
 	ConsentTracking          = "tracking_agreed" // to opens and clicks that identify the subscriber

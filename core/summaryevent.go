@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// These events summarize others for an endpoint. Endpoints get them regardless of their chosen types.
+// The types of events that summarize others for an endpoint. Every endpoint gets them, whatever types it has chosen.
 const (
 	EventDropped      = "webhook.events_dropped" // too many events waited, so later ones were dropped
 	EventImported     = "import.completed"       // an import that changed more than MaxImportEvents subscribers ended
@@ -47,7 +47,7 @@ type Dropped struct {
 	Counts map[string]int64 `json:"counts"` // by type
 }
 
-// Add counts an event.
+// Add counts a dropped event that occurred at the given instant.
 func (d *Dropped) Add(eventType string, at Instant) {
 	d.Merge(Dropped{From: at, To: at, Counts: map[string]int64{eventType: 1}})
 }
@@ -86,7 +86,7 @@ type SummaryEvent struct {
 	OccurredAt Instant          `json:"occurred_at"`
 }
 
-// DroppedEvent returns the event that reports dropped events. Its instant is that of the last dropped event.
+// DroppedEvent returns the event that reports the dropped events in d. Its instant is that of the last one.
 func DroppedEvent(id, tenantID string, d Dropped) *SummaryEvent {
 	return &SummaryEvent{
 		ID: id, Type: EventDropped, TenantID: tenantID, From: d.From, To: d.To, Types: d.Types, Counts: d.Counts,
@@ -103,7 +103,7 @@ func (e *SummaryEvent) Body() string {
 	return string(b)
 }
 
-// Summary returns the counts for a summary event.
+// Summary returns the counts by name, for a summary event.
 func (c ImportCounts) Summary() map[string]int64 {
 	return map[string]int64{
 		"added": c.Added, "updated": c.Updated, "unchanged": c.Unchanged, "kept": c.Kept, "contradicted": c.Contradicted,
@@ -112,7 +112,7 @@ func (c ImportCounts) Summary() map[string]int64 {
 	}
 }
 
-// Summary returns the counts for a summary event.
+// Summary returns the counts by name, for a summary event.
 func (u *ImportUndo) Summary() map[string]int64 {
 	return map[string]int64{
 		"removed": u.UndoRemoved, "pending": u.UndoPending, "kept": u.UndoKept, "restored": u.UndoRestored,

@@ -1,6 +1,6 @@
 package core
 
-// Sync is an outgoing full sync. Until it is planned, it has no batches, so that several changes can request the same
+// Sync is an outgoing full sync. It has no batches until it is planned, so that several changes can request the same
 // sync.
 type Sync struct {
 	ID         string  `db:"id" json:"sync_id"`

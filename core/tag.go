@@ -23,7 +23,7 @@ type Tag struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// TagKey returns the folded form of a tag's name. Names with the same key are considered equal.
+// TagKey returns a tag's name without differences in case. Names with the same key count as equal.
 func TagKey(name string) string { return foldText(strings.TrimSpace(name)) }
 
 // NewTag returns a new tag for a tenant.
@@ -63,7 +63,7 @@ func (t *Tag) Rename(name string, now Instant) error {
 	return nil
 }
 
-// Named reports whether condition, the operand of a rule, is the name or the id of the tag.
+// Named reports whether the operand of a rule condition is the name or the id of the tag.
 func (t *Tag) Named(condition string) bool {
 	return condition != "" && (condition == t.ID || TagKey(condition) == t.NameKey)
 }

@@ -28,7 +28,7 @@ func NewTemplate(tenantID string, in TemplateInput, now Instant) (Template, erro
 	return t, t.Change(in, now)
 }
 
-// Change applies the fields of in. Package mail checks whether the content compiles.
+// Change sets the template's fields from in. It doesn't check whether the content compiles; package mail does.
 func (t *Template) Change(in TemplateInput, now Instant) error {
 	take(&t.Name, in.Name)
 	take(&t.Layout, in.Layout)
@@ -50,8 +50,8 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	return nil
 }
 
-// TemplateUse is a record that prevents deleting a template that it needs: another template with this layout, an unsent
-// campaign, or a send job that has neither started nor frozen it.
+// TemplateUse is a record that still needs a template, which therefore can't be deleted: another template that uses it
+// as its layout, an unsent campaign, or a send job that has neither started nor frozen the template.
 type TemplateUse struct {
 	Kind       string `db:"kind" json:"kind" enum:"template|campaign|job" about:"What uses the template"`
 	ID         string `db:"id" json:"id"`

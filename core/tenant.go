@@ -98,7 +98,7 @@ type TenantInput struct {
 	SendLimits *SendLimits `json:"send_limits" like:"period"`
 }
 
-// NewTenant returns a new tenant created from in. It ignores in's id.
+// NewTenant returns a new tenant with the fields of in, except the id.
 func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	t := Tenant{
 		ID: NewID(), Status: TenantActive, Domains: Strings{}, Approval: ApprovalNone, CreatedAt: now, UpdatedAt: now,
@@ -108,8 +108,8 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	return t, err
 }
 
-// Change applies the fields of in. Only server administrators may set the status and the domains; the DNS check adds
-// domains that the tenant verifies. The error joins the errors of all invalid fields.
+// Change sets the tenant's fields from in. Only server administrators may set the status and the domains; domains that
+// the tenant verifies are added by the DNS check. The error joins the errors of all invalid fields.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed. Leave it out.")
@@ -347,8 +347,8 @@ func isWebURL(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 
-// hasWholeHost reports whether a URL's host may be public: it contains a dot, is an IP address, or is localhost, for
-// testing. A single label is usually an incomplete host name.
+// hasWholeHost reports whether a URL's host contains a dot, is an IP address, or is localhost, which is allowed for
+// testing. Any other single label is usually an incomplete host name.
 func hasWholeHost(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (strings.ContainsAny(u.Hostname(), ".:") || u.Hostname() == "localhost")

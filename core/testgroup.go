@@ -28,7 +28,7 @@ func holdsAddress(group []string, email Email) bool {
 	return slices.ContainsFunc(group, func(a string) bool { return Email(a).Key() == email.Key() })
 }
 
-// Tests reports whether an address is in the tenant's test group.
+// Tests reports whether the tenant's test group contains an address.
 func (t *Tenant) Tests(email Email) bool { return holdsAddress(t.TestAddresses, email) }
 
 // TestGroup returns the default recipients for a campaign's test emails: its own test group or, if that is empty, the

@@ -17,14 +17,14 @@ const (
 	MastheadLeft   = "left"   // plain name on the left
 )
 
-// ThemeFonts lists font stacks that computers usually have fonts for.
+// ThemeFonts lists font stacks whose fonts are installed on most computers.
 var ThemeFonts = []string{
 	"system", "helvetica", "verdana", "trebuchet", "tahoma", "georgia", "palatino", "times", "courier",
 }
 
 // Limits of a theme and of a tenant's themes.
 const (
-	MaxThemes     = 50   // of a tenant
+	MaxThemes     = 50   // per tenant
 	MaxFooterText = 1000 // characters
 	MaxSocial     = 10   // links
 )
@@ -67,8 +67,7 @@ func (l *SocialLinks) Scan(src any) error { return scanJSON(src, (*[]SocialLink)
 // MarshalJSON returns a JSON array, even if l is nil.
 func (l SocialLinks) MarshalJSON() ([]byte, error) { return []byte(l.Column()), nil }
 
-// Theme is the design of a tenant's emails. It has its own copies of all values, taken from its base when it was
-// created.
+// Theme is a tenant's own design for emails. It doesn't depend on the theme that it was created from.
 type Theme struct {
 	ID            string      `json:"id" db:"id"`
 	TenantID      string      `json:"tenant_id" db:"tenant_id"`
@@ -148,7 +147,7 @@ func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, e
 	return t, t.Change(in, now)
 }
 
-// Change applies the fields of in.
+// Change sets the theme's fields from in.
 func (t *Theme) Change(in ThemeInput, now Instant) error {
 	if in.Base != nil && *in.Base != t.Base {
 		return Invalidf("base",
@@ -186,7 +185,7 @@ func (t *Theme) Change(in ThemeInput, now Instant) error {
 	return t.validate()
 }
 
-// themeSize is a number in a theme with its limits.
+// themeSize is a numeric field of a theme with its limits.
 type themeSize struct {
 	name        string
 	to, from    *int
@@ -204,7 +203,7 @@ func (t *Theme) sizes(in *ThemeInput) []themeSize {
 	}
 }
 
-// change applies the colors of in.
+// change sets the colors from in.
 func (c *ThemeColors) change(side string, in *ThemeColorsInput) error {
 	if in == nil {
 		return nil
@@ -256,7 +255,7 @@ func (t *Theme) validate() error {
 	return t.validateFooter()
 }
 
-// validateFooter checks the footer's texts and links. They must not contain placeholders.
+// validateFooter checks the footer's text and links, which must not contain placeholders.
 func (t *Theme) validateFooter() error {
 	for _, f := range []struct {
 		text *string

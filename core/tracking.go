@@ -23,8 +23,8 @@ type Link struct {
 	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero" about:"Time of the suggestion"`
 }
 
-// EngagedHour counts people's first opens and clicks of a campaign in a given hour. If the emails identify no
-// subscribers, it counts all opens and clicks.
+// EngagedHour holds the number of people who first opened a campaign, or first clicked in it, in a given hour. If the
+// emails identify no subscribers, it holds the number of all opens and clicks.
 type EngagedHour struct {
 	At      Instant `db:"at" json:"at" about:"Start of the hour"`
 	Opened  int64   `db:"opened" json:"opened" about:"First opens in this hour; all opens if the emails identify no one"`
@@ -37,7 +37,7 @@ var ErrProposalNotFound = &Error{
 		"instead.",
 }
 
-// ErrLinkNotFound is returned for a link that is in none of the campaign's emails.
+// ErrLinkNotFound is returned for a link that the campaign's emails don't contain.
 var ErrLinkNotFound = &Error{
 	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link. Choose a " +
 		"link from the campaign's report.",
@@ -59,8 +59,8 @@ func CheckTarget(target string) error {
 	return nil
 }
 
-// Propose suggests a target for the link. If the link already leads there, it returns an Invalid error on the field
-// target.
+// Propose stores a suggested target for the link. If the link already leads there, Propose returns an Invalid error on
+// the field target.
 func (l *Link) Propose(target, by string, now Instant) error {
 	if target == l.Target || l.Target == "" && target == l.URL {
 		return Invalidf("target", "The link already goes to this URL. Choose another one.")
@@ -84,7 +84,8 @@ func (l *Link) Mend(target string, now Instant) bool {
 	return true
 }
 
-// CanaryLink is the number of a link that no person sees. A program that follows it follows every link in an email.
+// CanaryLink is the number of a hidden link that no person sees. A program that follows it probably follows every link
+// in the email.
 const CanaryLink int64 = 1 << 20
 
 // Engagement is one or more opens of an email, or clicks on one of its links, by the same person or program.
@@ -164,8 +165,8 @@ func (g *Engaged) Add(e *Engagement, class Class) {
 	}
 }
 
-// Known returns the class that the row was counted under. For rows older than the classes, it is derived from the
-// counts.
+// Known returns the class that the row was counted under. For rows from before classes existed, it derives the class
+// from the counts.
 func (g *Engaged) Known() Class {
 	switch {
 	case g.Class != ClassNone || g.Times == 0:
@@ -178,7 +179,7 @@ func (g *Engaged) Known() Class {
 	return ClassUnclear
 }
 
-// Scanners follow links faster than people, and follow all of them.
+// Thresholds for detecting scanners, which follow links faster than people and follow all of them.
 const (
 	burstLinks = 3
 	burstSpan  = 2 * time.Second
@@ -187,8 +188,8 @@ const (
 	// CanarySpan is the time before and after a click on the canary link in which all clicks count as the same
 	// scanner's.
 	CanarySpan = 15 * time.Second
-	// SameClick is how long after a click another network's click on the same link counts as that of a machine
-	// following the subscriber.
+	// SameClick is how long after a click a second click on the same link, from a different network, counts as a
+	// machine's.
 	SameClick = 5 * time.Second
 )
 
@@ -239,7 +240,7 @@ type LinkClick struct {
 	At     Instant
 }
 
-// scans returns when scanners were active on one email.
+// scans returns the times at which scanners followed the links in one email.
 func scans(rows []Engaged) []span {
 	var clicks []LinkClick
 	for _, g := range rows {
@@ -284,7 +285,7 @@ func scansOf(all []LinkClick) (spans []span) {
 	return spans
 }
 
-// Scanned reports, for each of several clicks from the same place, whether it belongs to a scanner.
+// Scanned reports, for each of several clicks from the same network, whether a scanner made it.
 func Scanned(clicks []LinkClick) []bool {
 	spans, scanned := scansOf(clicks), make([]bool, len(clicks))
 	for i, c := range clicks {
@@ -293,7 +294,7 @@ func Scanned(clicks []LinkClick) []bool {
 	return scanned
 }
 
-// PersonOpening is an opened email, or a clicked link in one.
+// PersonOpening records how often and when a person opened an email, or clicked a certain link in it.
 type PersonOpening struct {
 	URL     string  `db:"url" json:"url" about:"URL of the clicked link; empty: the email was opened"`
 	FirstAt Instant `db:"first_at" json:"first_at" about:"Time of the first open or click"`

@@ -37,7 +37,7 @@ func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 	return textVersion, true
 }
 
-// tracking returns the value of the member, or nil if there is none.
+// tracking returns the value of the member TrackingMember, or nil if there is none.
 func (p Preferences) tracking() json.RawMessage {
 	if !strings.Contains(string(p), `"`+TrackingMember+`"`) { // nearly all; the others are decoded for each email
 		return nil
@@ -70,8 +70,8 @@ func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	return p.With(map[string]any{TrackingMember: want})
 }
 
-// ReplacedBy returns by, the preferences that replace p. If by has no tracking member, the result keeps p's, because
-// leaving it out is not a withdrawal.
+// ReplacedBy returns the preferences in by, which replace p. If they have no tracking member, the result keeps that of
+// p, because leaving it out does not withdraw consent.
 func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	if by.tracking() != nil {
 		return by
@@ -79,7 +79,7 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	return by.withTrackingOf(p)
 }
 
-// MergedWith returns p with by's members added or, if the name exists, replaced. If the result would exceed
+// MergedWith returns p with the members of by, which replace those with the same name. If the result would exceed
 // MaxPreferences, it returns p.ReplacedBy(by).
 func (p Preferences) MergedWith(by Preferences) Preferences {
 	have, values := p.Values(), map[string]any{}
@@ -105,7 +105,7 @@ func (s *Subscription) MeetTracking(asked Preferences) {
 	}
 }
 
-// TextVersion returns the version of a text that subscribers agree to, as recorded in the consent ledger.
+// TextVersion returns the version that the consent ledger records for a consent text.
 func TextVersion(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:textVersionBytes])

@@ -23,8 +23,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles" about:"The user's roles"`
 }
 
-// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights
-// until the self-registered account's email address is verified.
+// Role is a role that a user has: operator, or one of the other Roles in a single tenant. A pending role gives no
+// rights until the user has verified the email address of a self-registered account.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty" about:"Tenant of the role; absent for operator"`

@@ -20,8 +20,8 @@ var (
 	vimeoID   = regexp.MustCompile(`^\d{1,15}$`)
 )
 
-// VideoOf returns a video's provider and the URL of its page, without the parts of address that the page doesn't need.
-// ok is false for other addresses.
+// VideoOf returns a video's provider and the URL of its page, reduced to the necessary parts. If address is not that of
+// a video, ok is false.
 func VideoOf(address string) (host VideoHost, page string, ok bool) {
 	if !strings.Contains(address, "://") {
 		address = "https://" + address

@@ -14,7 +14,7 @@ type WebhookClient struct {
 const MaxWebhookClients = 20
 
 // WebhookSender is a webhook client with its decrypted keys, newest first. There are two keys while a secret is being
-// replaced. Values are cached, so callers must not change them.
+// replaced. A cache shares WebhookSenders, so callers must not change them.
 type WebhookSender struct {
 	WebhookClient
 	Keys [][]byte

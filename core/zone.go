@@ -31,9 +31,9 @@ const MaxZone = 64
 // localLayouts lists the accepted forms of a time without an offset.
 var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
-// ParseTime parses text, the value of a field: an RFC 3339 time, or a local time in zone without an offset. For an
-// empty text, it returns 0. If text has neither form, it returns an Invalid error on the field, as it does for a local
-// time if zone is nil, or if that time doesn't exist or occurs twice in zone.
+// ParseTime parses the value of a field: an RFC 3339 time, or a local time in zone without an offset. For an empty
+// text, it returns 0. It returns an Invalid error on the field if text has neither form. It does the same for a local
+// time if zone is nil, or if the time doesn't exist or occurs twice in zone.
 func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	if text == "" {
 		return 0, nil
@@ -58,7 +58,7 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	return at, nil
 }
 
-// atWall returns the instant of a local time in a zone. wall holds the local time as if it were UTC.
+// atWall returns the instant of a local time in a zone. wall is the local time, expressed as UTC.
 func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, error) {
 	found := WallTimes(wall, zone)
 	switch len(found) {
@@ -77,8 +77,8 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 		zone, strings.Join(offsets, " or "))
 }
 
-// WallTimes returns the instants at which clocks in a zone show a local time. wall holds the local time as if it were
-// UTC. There is no instant if the clocks skip that time, and there are two if they show it twice.
+// WallTimes returns the instants at which clocks in a zone show a local time. wall is the local time, expressed as UTC.
+// There is no instant if the clocks skip that time, and there are two if they show it twice.
 func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	before, after := near.ZoneBounds()
@@ -92,8 +92,8 @@ func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	return found
 }
 
-// ZoneOf returns the time zone for a request's times: the named one or, if named is empty, the tenant's. It returns nil
-// if neither is set.
+// ZoneOf returns the time zone for the times in a request: the one that the request names or, if named is empty, the
+// tenant's. It returns nil if neither is set.
 func (t *Tenant) ZoneOf(named string) (*time.Location, error) {
 	if named == "" {
 		named = t.TimeZone
