@@ -18,18 +18,18 @@ type workspace struct {
 	buf  []byte
 }
 
-// workspaces are shared by all jobs, because many jobs take turns.
+// workspaces is shared by all jobs, because many jobs take turns.
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// dateLine is the Date header for one second, shared by thousands of emails.
+// dateLine caches the Date header of the current second, which thousands of emails share.
 type dateLine struct {
 	second int64
 	zone   *time.Location
 	text   []byte
 }
 
-// appendSubject appends one recipient's subject. It replaces an empty one: an email without a subject looks broken, and
-// spam filters penalize it.
+// appendSubject appends the subject for one recipient. It uses a default for an empty subject, which would look broken
+// and which spam filters penalize.
 func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	start := len(dst)
 	dst, err := b.subject.Append(dst, v)
@@ -39,7 +39,7 @@ func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	return dst, err
 }
 
-// fill sets v to the values of the recipient r.
+// fill sets the template values in v to those of recipient r.
 func (b *Bulk) fill(v *Vars, r *Recipient) {
 	*v = Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
@@ -57,7 +57,7 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 	}
 }
 
-// Head renders subject and preheader as text.
+// Head renders subject and preheader for one recipient as plain text.
 func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
 	var v Vars
 	b.fill(&v, r)
@@ -76,7 +76,8 @@ func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
 	return string(head), string(pre), nil
 }
 
-// Parts renders subject, text and HTML for previews, without composing a message. For a text-only email, html is empty.
+// Parts renders subject, text and HTML for one recipient, as shown in previews. It composes no message. For a text-only
+// email, html is empty.
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	var v Vars
 	b.fill(&v, r)
@@ -196,8 +197,8 @@ func (b *Bulk) appendBody(dst []byte, token string, v *Vars, scratch *[]byte) ([
 	return appendClosing(dst, token), nil
 }
 
-// appendEncoded renders and encodes in one step. Static text is already quoted-printable, each piece starting on a new
-// line, so only values are encoded here.
+// appendEncoded renders and encodes a part in one step. Its static text is already quoted-printable, with each piece
+// starting on a new line, so only the values must still be encoded.
 func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]byte) ([]byte, error) {
 	if base64 {
 		text, err := t.Append((*scratch)[:0], v)

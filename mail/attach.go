@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Attachments are the encoded files of a message. All messages of a job share them, so they are encoded once, and the
-// data after the body is always the same. They are safe for concurrent use.
+// Attachments holds the encoded files of a message. All messages of a job share them, so they are encoded only once.
+// Attachments is safe for concurrent use.
 type Attachments struct {
 	boundary string
 	tail     []byte
@@ -50,8 +50,8 @@ func NewAttachments(files []core.Attachment) *Attachments {
 	return a
 }
 
-// attachmentNames returns a file's name in ASCII. If that is not the full name, whole holds the full name as an
-// extended parameter (RFC 2231) on separate lines. Email clients prefer it if they support it.
+// attachmentNames returns a file's name in ASCII. If the full name isn't ASCII, whole contains it as an extended
+// parameter (RFC 2231) on separate lines. Email clients that support extended parameters prefer them.
 func attachmentNames(f *core.Attachment) (plain, whole string) {
 	const line = 54
 	parameter := mime.FormatMediaType("x", map[string]string{"filename": f.Name})
@@ -75,8 +75,8 @@ func attachmentNames(f *core.Attachment) (plain, whole string) {
 	return core.MediaFileName(f.Name, f.Type), b.String()
 }
 
-// Tail returns the data to send after Append's result, or nil if there is none. It consists of whole lines in DKIM's
-// relaxed form, and no line starts with a dot. The caller must not modify it.
+// Tail returns the data to send after the result of Append, or nil if there is none. It consists of whole lines in
+// DKIM's relaxed form, and no line starts with a dot. The caller must not modify it.
 func (b *Bulk) Tail() []byte {
 	if b.spec.Attachments == nil {
 		return nil

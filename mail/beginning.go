@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxBeginning is the maximum number of characters that an inbox shows of an email.
+// maxBeginning is the maximum number of characters of an email's text that an inbox shows.
 const maxBeginning = 160
 
 // Beginning returns the text that an inbox shows next to the subject: the first text in the HTML, on one line. For a

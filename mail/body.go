@@ -13,8 +13,8 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// These are the footers for authors who print no unsubscribe link. They are ordinary templates, built from Reason and
-// Leave in words.List. In HTML, the postal address is between the two halves of the footer.
+// Footers for content without an unsubscribe link. They are templates, built from Reason and Leave in words.List. In
+// HTML, the postal address is between the two halves of the footer.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
 		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;` +
@@ -33,14 +33,14 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
-// HiddenPreheader returns an HTML preheader for the start of a message. Only inboxes show it, without any text that
-// follows.
+// HiddenPreheader returns the HTML of a preheader, for the start of a message. Only inboxes show it, and they don't
+// continue with the text that follows.
 func HiddenPreheader(template string) string {
 	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
 }
 
-// bodyTokens returns both parts of the email with their layout, preheader, footer and tracking. For a text-only email,
-// html is nil.
+// bodyTokens returns the templates for both parts of the email, with layout, preheader, footer and tracking. For a
+// text-only email, html is nil.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, words.Of(b.spec.Language)
 	if s.HTML != "" {
@@ -107,14 +107,14 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	return html, text, nil
 }
 
-// noticeTokens returns a sentence in a box before the body.
+// noticeTokens returns the HTML for a sentence in a box.
 func noticeTokens(sentence string) []token {
 	return []token{{kind: tokenText, src: &source{"built-in", ""}, body: `<div style="margin:0;padding:8px 12px;` +
 		`background-color:#fff4cc;color:#4a3b00;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;` +
 		`text-align:center">` + html.EscapeString(sentence) + `</div>`}}
 }
 
-// footerTokens returns the HTML footer. It escapes the postal address.
+// footerTokens returns the HTML footer with the postal address escaped.
 func footerTokens(w *words.List, postalAddress string) []token {
 	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
 	var address strings.Builder
@@ -189,11 +189,11 @@ func mustLex(src string) []token {
 	return tokens
 }
 
-// unsubscribeNames are the placeholders for unsubscribe links.
+// unsubscribeNames lists the placeholders for unsubscribe links.
 var unsubscribeNames = []string{"unsubscribe_url", "unsubscribe_token"}
 
-// prints reports whether every subscriber sees the link of one of the given placeholders. A link in a conditional
-// block, in a default or in truncated text does not count.
+// prints reports whether every subscriber sees at least one of the given placeholders. Placeholders in a conditional
+// block, in a default or in truncated text don't count.
 func prints(tokens []token, names ...string) bool {
 	depth := 0
 	for _, t := range tokens {
@@ -247,7 +247,7 @@ func insertAfterBody(tokens []token, with []token) []token {
 	return splice(tokens, 0, 0, with)
 }
 
-// cutAt splits a text token in two and inserts tokens between the halves.
+// cutAt splits a text token in two at an offset and inserts tokens between the halves.
 func cutAt(t token, at int, with []token) []token {
 	var out []token
 	if at > 0 {
@@ -307,7 +307,7 @@ func headerURL(s string) bool {
 	return octets.Plain(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
-// countHigh returns the number of non-ASCII bytes in s, and its size.
+// countHigh returns the number of non-ASCII bytes in s, and the total number of bytes.
 func countHigh(s string) (high, size int) {
 	size = len(s)
 	for ; len(s) >= 8; s = s[8:] {

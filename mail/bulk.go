@@ -16,8 +16,8 @@ import (
 type BulkSpec struct {
 	From    Address
 	ReplyTo Address // omitted if Email is empty
-	// ListID is the first label of the List-Id and must never change. It is followed by "lists." and ListDomain (if
-	// empty, the domain of From). ListName is the phrase before it.
+	// ListID is the first label of the List-Id header and must never change. "lists." and ListDomain follow; the
+	// default for ListDomain is the domain of From. ListName is the phrase before the List-Id.
 	ListID, ListName, ListDomain string
 	// JobID and TenantID are part of the Feedback-ID, together with ListID.
 	JobID, TenantID string
@@ -26,15 +26,15 @@ type BulkSpec struct {
 	Subject, HTML, Text, Preheader string
 	// SubjectPrefix precedes the subject in the header only, not in the body.
 	SubjectPrefix string
-	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces. They may be empty.
+	// HTMLLayout and TextLayout contain {{content}} exactly once, where the body goes. They may be empty.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link, which contains {{unsubscribe_token}}; empty: the recipient's.
 	UnsubscribeURL string
 	// Language is the language of the footer, one of core.Languages; any other value means the first.
 	Language string
 	Shared   Shared
-	// Providers are the kinds of email providers that the message may pass through. The message gets each one's mark
-	// (marks.go).
+	// Providers lists the kinds of email providers that the message may pass through. The message gets the mark of each
+	// of them (marks.go).
 	Providers []string
 	// Track selects what is tracked in the HTML part; the zero value tracks nothing.
 	Track Tracking
@@ -148,7 +148,7 @@ func compileUnsubscribe(src string) (*Template, error) {
 	return t, nil
 }
 
-// compileBodies compiles both parts and chooses their encodings.
+// compileBodies compiles the HTML and text parts and chooses their encodings.
 func (b *Bulk) compileBodies() error {
 	html, text, err := b.bodyTokens()
 	if err != nil {
@@ -167,8 +167,8 @@ func (b *Bulk) compileBodies() error {
 	return nil
 }
 
-// encode reports whether base64 is shorter for a part's static text. If not, it encodes the text as quoted-printable in
-// advance.
+// encode chooses a part's encoding and reports whether it is base64, which depends on the static text. For
+// quoted-printable, encode encodes the static text in advance.
 func (t *Template) encode() (base64 bool) {
 	high, size := 0, 0
 	for i := range t.nodes {
@@ -230,12 +230,12 @@ func (b *Bulk) compileHeaders() {
 	}
 }
 
-// spareSubject returns the replacement for an empty subject: the name of the job or, failing that, the list.
+// spareSubject returns the default for an empty subject: the name of the job or, if it has none, of the list.
 func (b *Bulk) spareSubject() string {
 	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
 
-// dynamic reports whether any node depends on the recipient.
+// dynamic reports whether the rendered template depends on the recipient.
 func (t *Template) dynamic() bool {
 	for i := range t.nodes {
 		if t.nodes[i].op != opText {
@@ -245,10 +245,11 @@ func (t *Template) dynamic() bool {
 	return false
 }
 
-// shortID returns the last 12 characters of an id. They suffice to identify a stream, and the header fits on one line.
+// shortID returns the last 12 characters of an id. They suffice to identify it in a header, which then fits on one
+// line.
 func shortID(id string) string { return id[max(0, len(id)-12):] }
 
-// try renders all parts once for a subscriber without any fields.
+// try renders all parts once for a subscriber without any fields, to find errors and warnings.
 func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)
@@ -287,7 +288,7 @@ func (b *Bulk) Warnings() []string {
 	return append(append(out, b.text.Warnings()...), b.tried...)
 }
 
-// PrintsView reports whether any part uses view_url. If so, each Recipient should have one.
+// PrintsView reports whether any part uses view_url. If so, each Recipient should have a ViewURL.
 func (b *Bulk) PrintsView() bool {
 	return b.subject.view || b.text.view || b.html != nil && b.html.view
 }

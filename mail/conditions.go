@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Conditional is a branch of a conditional block, which only some subscribers get.
+// Conditional is one branch of a conditional block: content that only some subscribers get.
 type Conditional struct {
 	When string // source of its tag, preceded by the tags of earlier branches
 	Text string // its text, or its source if it also contains images or the like; nested blocks appear as source
@@ -90,8 +90,8 @@ func conditionals(tokens []token) (all []Conditional) {
 	return all
 }
 
-// shownText converts HTML to text. If that would lose anything, such as an image or hidden words, it returns the HTML
-// unchanged.
+// shownText converts HTML to text. If the text would lack anything, such as an image or hidden words, shownText returns
+// the HTML unchanged.
 func shownText(src string) string {
 	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
 		return src

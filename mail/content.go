@@ -9,8 +9,8 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with a named template, if any,
-// and with the layout around that. sender is the daemon's own sender, which is used if the tenant has none.
+// JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with the campaign's template,
+// if any, and with the template's layout. sender is the daemon's own sender, which is used if the tenant has none.
 //
 // A template that contains {{content}} surrounds the campaign's bodies, any other template replaces them. If a campaign
 // has no body, its subject serves as the content, in those parts that the template has.
@@ -52,7 +52,7 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	return s
 }
 
-// defaultDocument surrounds a body that uses the built-in template and is not a complete document.
+// defaultDocument is the HTML around a body that uses the built-in template and is not a complete document.
 const defaultDocument = `<!DOCTYPE html>
 <html lang="%[1]s" dir="ltr">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{ job.subject }}</title></head>
@@ -65,7 +65,8 @@ const defaultDocument = `<!DOCTYPE html>
 </html>
 `
 
-// withTemplate puts a template and a layout around a body. Both may be empty.
+// withTemplate combines a body with a template and a layout, each of which may be empty. It returns the content and the
+// layout around it.
 func withTemplate(body, template, layout string) (content, around string) {
 	switch before, after, holds := cutContent(template); {
 	case template == "":
@@ -101,7 +102,7 @@ func cutContent(src string) (before, after string, ok bool) {
 	}
 }
 
-// ShownSender is the sender of content that is compiled only for display, if the tenant has none.
+// ShownSender is the default sender of content that is compiled only for display.
 var ShownSender = Address{Email: "newsletterd@localhost"}
 
 // CompileShown compiles a job's content for display. It returns the same errors as CompileBulk.
@@ -109,7 +110,7 @@ func CompileShown(jobID string, c *core.Content) (*Bulk, error) {
 	return CompileBulk(JobSpec(jobID, c, ShownSender))
 }
 
-// TryContent compiles a new job's content without the database, so that errors are reported early. It returns the
+// TryContent compiles the content of a requested job without the database, to find errors early. It returns the
 // warnings and errors of CompileBulk.
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)

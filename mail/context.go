@@ -2,7 +2,7 @@ package mail
 
 import "strings"
 
-// escape is how a placeholder's value is escaped. The compiler chooses it by the placeholder's context.
+// escape is a way to escape a placeholder's value. The compiler chooses it according to the placeholder's context.
 type escape uint8
 
 const (
@@ -13,7 +13,7 @@ const (
 	escapeURLPart  // inside a URL: all but unreserved characters are encoded
 )
 
-// htmlState is a state of the HTML tokenizer, as far as it matters for placeholders (WHATWG HTML section 13.2.5).
+// htmlState is a simplified state of the HTML tokenizer (WHATWG HTML section 13.2.5).
 type htmlState uint8
 
 const (
@@ -48,7 +48,7 @@ type htmlContext struct {
 	content bool      // the current tag is a meta with a placeholder in content
 }
 
-// advance updates the context for the static HTML that follows. It stops at an error in that HTML.
+// advance updates the context to the position after some static HTML. It stops at an error in that HTML.
 func (c *htmlContext) advance(text string) {
 	for i := 0; i < len(text) && !c.forged && !(c.equiv && c.content); i++ {
 		if c.state == inText {
@@ -62,8 +62,8 @@ func (c *htmlContext) advance(text string) {
 	}
 }
 
-// fewAttributes returns an error if a tag in an HTML part has too many attributes. It must run before any parser reads
-// the part.
+// fewAttributes returns an error if a tag in an HTML part has too many attributes. It must run before an HTML parser
+// reads the part.
 func fewAttributes(tokens []token) error {
 	c, n := htmlContext{}, 0
 	for _, t := range tokens {
@@ -143,7 +143,7 @@ func (c *htmlContext) tagOpen(b byte) {
 	}
 }
 
-// tagEnd handles the bytes that end a name inside a tag, and reports whether b is one.
+// tagEnd handles a byte that ends a name inside a tag. It reports whether b is such a byte.
 func (c *htmlContext) tagEnd(b byte) bool {
 	switch {
 	case b == '>':
@@ -236,8 +236,8 @@ func (c *htmlContext) raw(b byte) {
 	}
 }
 
-// hole returns how to escape a value at this position, or the reason why no value is permitted. link means that the
-// value is an absolute http(s) URL.
+// hole returns how to escape a placeholder's value at this position, or the reason why no placeholder is permitted.
+// link is true if the value is an absolute http(s) URL.
 func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 	switch c.state {
 	case inText, inRead:
@@ -273,7 +273,8 @@ func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem str
 
 const inMetaEquiv = "placeholders aren't allowed in a <meta> with http-equiv, because they could redirect the recipient"
 
-// fault describes an error in the last placeholder that only the text after it reveals, or returns "" if there is none.
+// fault describes an error in the last placeholder that is only detected in the text after it. Without an error, it
+// returns "".
 func (c *htmlContext) fault() string {
 	switch {
 	case c.forged:
@@ -284,7 +285,7 @@ func (c *htmlContext) fault() string {
 	return ""
 }
 
-// join merges the ends of two branches into c, and reports whether they have the same context.
+// join merges the context at the end of another branch into c, and reports whether the two are compatible.
 func (c *htmlContext) join(o htmlContext) bool {
 	a, b := *c, o
 	if a.endBegun() != b.endBegun() {
@@ -295,7 +296,8 @@ func (c *htmlContext) join(o htmlContext) bool {
 	return a == b
 }
 
-// endBegun returns the end of a raw element's text that could be the start of its end tag, or "" if there is none.
+// endBegun returns the last bytes of a raw element's text that may be the start of its end tag, or "" if there are
+// none.
 func (c *htmlContext) endBegun() string {
 	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) &&
 		strings.HasPrefix("</"+c.tag, c.tail[i:]) {
@@ -350,7 +352,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// grow appends b to s unless s has reached the limit. Longer names have no special meaning.
+// grow appends b to s unless s has reached the limit, because longer names have no special meaning.
 func grow(s string, b byte, limit int) string {
 	if len(s) >= limit {
 		return s
@@ -358,7 +360,7 @@ func grow(s string, b byte, limit int) string {
 	return s + string([]byte{b})
 }
 
-// last appends b to s and returns the last keep bytes.
+// last appends b to s and returns at most the last keep bytes.
 func last(s string, b byte, keep int) string {
 	s += string([]byte{b})
 	return s[max(0, len(s)-keep):]

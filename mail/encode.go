@@ -19,9 +19,9 @@ var qpPlain = func() (t [256]bool) {
 	return t
 }()
 
-// appendQP appends s in quoted-printable. col is the column at the end of dst. It returns the new column. Line breaks
-// in s (LF or CRLF) become CRLF. Spaces before a line break and at the end of s are encoded, so that any text may
-// follow s. A dot at the start of a line is also encoded, which avoids dot stuffing.
+// appendQP appends s in quoted-printable. col is the column at the end of dst; appendQP also returns the new one. Line
+// breaks in s (LF or CRLF) become CRLF. Spaces before a line break and at the end of s are encoded, so that any text
+// may follow s. A dot at the start of a line is also encoded, which avoids dot stuffing.
 func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	for i := 0; i < len(s); {
 		if n := plainRun(s[i:], qpMax-col); n > 0 && !(col == 0 && s[i] == '.') {
@@ -56,7 +56,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	return dst, col
 }
 
-// plainRun returns the number of bytes at the start of s, at most room, that need no encoding.
+// plainRun returns how many bytes at the start of s need no encoding, up to a maximum of room.
 func plainRun(s []byte, room int) int {
 	end := min(len(s), max(room, 0))
 	n := 0
@@ -85,7 +85,7 @@ func lineEnd(s []byte) int {
 	return 0
 }
 
-// softBreak ends an unfinished quoted-printable line, so that the next text starts at column 0.
+// softBreak ends an unfinished quoted-printable line with a soft break, so that the next text starts at column 0.
 func softBreak(dst []byte, col int) []byte {
 	if col > 0 {
 		dst = append(dst, '=', '\r', '\n')
@@ -104,7 +104,7 @@ func appendBase64(dst, s []byte) []byte {
 	return appendBase64Octets(dst, s)
 }
 
-// appendBase64Octets appends unchanged bytes as base64 lines.
+// appendBase64Octets is like appendBase64, but doesn't change line breaks in s.
 func appendBase64Octets(dst, s []byte) []byte {
 	for len(s) > 0 {
 		n := min(len(s), base64Line)
@@ -144,7 +144,7 @@ func crlf(s []byte) []byte {
 // wantsBase64 reports whether a part is shorter in base64 than in quoted-printable.
 func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
 
-// manyHigh reports whether more than a sixth of the bytes are non-ASCII. In that case, base64 is shorter than
+// manyHigh reports whether more than a sixth of size bytes are non-ASCII, so that base64 is shorter than
 // quoted-printable.
 func manyHigh(high, size int) bool { return high*6 > size }
 

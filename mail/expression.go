@@ -43,13 +43,13 @@ type operand struct {
 	answer  Answer // of rootPollURL
 }
 
-// link reports whether the value is an absolute http(s) URL created by the caller.
+// link reports whether the operand is an absolute http(s) URL that the caller creates, such as unsubscribe_url.
 func (o *operand) link() bool {
 	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL ||
 		o.root == rootPollURL
 }
 
-// comparison is the operator that compares two operands of a condition.
+// comparison is an operator that compares two operands of a condition.
 type comparison uint8
 
 const (
@@ -72,15 +72,15 @@ type condition struct {
 	negate bool
 }
 
-// expression parses the text between braces.
+// expression is a parser for the text between the braces of a placeholder or tag.
 type expression struct {
 	tok  token
 	rest string
 	t    *Template
 }
 
-// fail returns an error at the position of the expression. If the expression contains curly quotes, the error reports
-// those, because they are the likelier cause.
+// fail returns an error at the position of the expression. If the expression contains curly quotes, the error is about
+// them, because they are the likelier cause.
 func (e *expression) fail(format string, args ...any) error {
 	if hint := quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body); hint != "" {
 		return e.tok.src.fail(e.tok.pos, "%s", hint)
@@ -88,7 +88,7 @@ func (e *expression) fail(format string, args ...any) error {
 	return e.tok.src.fail(e.tok.pos, format, args...)
 }
 
-// blanks are the white space characters between braces. Some editors write U+00A0 for a space.
+// blanks lists the characters that count as white space between braces. Some editors write U+00A0 for a space.
 const blanks = " \t\r\n\u00a0"
 
 // space skips white space.
@@ -130,7 +130,7 @@ func (e *expression) word(s string) bool {
 	return false
 }
 
-// operand parses a literal or a path.
+// operand parses an operand: a literal or a path.
 func (e *expression) operand() (operand, error) {
 	e.space()
 	if e.rest == "" {
@@ -215,7 +215,7 @@ func (e *expression) path() ([]string, error) {
 	return nil, e.fail("the path is too long")
 }
 
-// key parses the text after a dot.
+// key parses the name or index that follows a dot in a path.
 func (e *expression) key() string {
 	if e.rest == "" || e.rest[0] == ' ' {
 		return ""
@@ -232,7 +232,7 @@ func (e *expression) key() string {
 	return s
 }
 
-// index parses the text between [ and ].
+// index parses the quoted name or the index between brackets in a path.
 func (e *expression) index() (string, error) {
 	e.space()
 	var key string
@@ -270,8 +270,8 @@ func (e *expression) digits() (string, error) {
 
 const unknownField = "is not a known field and stays empty"
 
-// unknown returns the error for an unknown first name. If it belongs to another newsletter service, the error suggests
-// a placeholder.
+// unknown returns the error for a path whose first name is unknown. If another newsletter service uses that name, the
+// error suggests a placeholder.
 func (e *expression) unknown(name string) error {
 	write := foreignInBraces(e.tok.body)
 	if e.tok.kind != tokenOutput {
@@ -289,7 +289,8 @@ func (e *expression) unknown(name string) error {
 	return err
 }
 
-// resolve maps a path to its root. It rejects unknown first names. Only preferences have arbitrary fields.
+// resolve converts a path to an operand. It returns an error if name, the first name of the path, is unknown. Only
+// preferences can have arbitrary fields.
 func (e *expression) resolve(name string, path []string) (operand, error) {
 	if name == "subscriber" {
 		return e.subscriber(path)
@@ -345,10 +346,10 @@ func (e *expression) subscriber(path []string) (operand, error) {
 	return operand{root: rootNothing}, nil
 }
 
-// sharedFields has each record's fields, without values.
+// sharedFields contains the known fields of each shared record, with empty values.
 var sharedFields = JobSpec("", &core.Content{}, Address{}).Shared
 
-// knownField reports whether a job sets a field of a record.
+// knownField reports whether a shared record has a field.
 func knownField(r root, field string) bool {
 	_, known := sharedFields.record(r)[field]
 	return known

@@ -2,15 +2,15 @@ package mail
 
 import "slices"
 
-// UsedField is a preference that an email prints.
+// UsedField is a preference whose value an email contains.
 type UsedField struct {
 	Name    string // its name in templates, such as preferences.first_name
 	Default string // text for subscribers without a value
 	Part    string // first part that prints it: subject, preheader or content.source
 }
 
-// UsedFields lists each preference that a part of an email prints outside of conditions on it. If a template is
-// invalid, UsedFields returns its error.
+// UsedFields lists the preferences whose values the email contains, except those printed only inside conditions on
+// them. If a template is invalid, UsedFields returns its error.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{
@@ -43,8 +43,8 @@ func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	return used, nil
 }
 
-// printedOr returns the preference that a placeholder prints, and its default. name is empty if it prints no
-// preference, and word is empty if it has no default.
+// printedOr returns the preference that a placeholder prints, and its default. If the placeholder prints no preference,
+// name is empty. If it has no default, word is empty.
 func printedOr(t token) (name, word string, err error) {
 	if t.body == "content" { // a layout's placeholder for the content
 		return "", "", nil

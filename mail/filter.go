@@ -34,7 +34,7 @@ type filterCall struct {
 // maxTruncate is the maximum argument of truncate, in characters.
 const maxTruncate = 10_000
 
-// newFilter returns a filter with validated arguments, or a description of the problem.
+// newFilter validates a filter's name and arguments. It returns the filter, or a description of the problem.
 func newFilter(name string, args []operand) (f filterCall, problem string) {
 	want := 0
 	switch name {
@@ -119,7 +119,8 @@ func newDate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// apply runs one filter. No filter grows a string by more than its argument, or to more than three times its length.
+// apply runs a filter on v. The result is longer than v by at most the filter's argument, or at most three times as
+// long.
 func (f *filterCall) apply(v value, r *render) value {
 	switch f.id {
 	case filterDefault:

@@ -23,8 +23,8 @@ const (
 	maxForeignBytes = 256 << 10 // bytes to search; Gmail clips an email long before
 )
 
-// foreignForms are the forms of other services' merge tags. The first group of a form matches the name, the second the
-// default. A weak form also occurs in ordinary text, so it counts only if weakName accepts the name.
+// foreignForms lists the forms of other services' merge tags. In each, the first group matches the name and the second
+// the default. A weak form also occurs in ordinary text, so it counts only if weakName accepts the name.
 var foreignForms = []struct {
 	form *regexp.Regexp
 	weak bool
@@ -48,12 +48,12 @@ var foreignForms = []struct {
 	{form: regexp.MustCompile(`«([\pL_][\pL\d_ -]{1,60})»`), weak: true},                                              // Word
 }
 
-// ownTags matches our own placeholders, which are not searched.
+// ownTags matches newsletterd's own placeholders, in which foreign tags are not searched for.
 var ownTags = regexp.MustCompile(`(?s)\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}|` +
 	`\{%-?\s*comment\s*-?%\}.*?\{%-?\s*endcomment\s*-?%\}|\{\{.*?\}\}|\{%.*?%\}`)
 
-// ForeignTags returns other services' merge tags in a text, each once, in order of position. own maps another service's
-// field name to ours, or to an empty string.
+// ForeignTags returns the merge tags of other services in text, in order and without duplicates. own maps a foreign
+// field name to the list's own, or to an empty string.
 func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	text = text[:min(len(text), maxForeignBytes)]
 	rest := ownTags.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", len(s)) })
@@ -115,7 +115,8 @@ func weakName(name string) bool {
 	return foreignValues[plainName(lastName(name))] == "email"
 }
 
-// foreignValues maps plain names to values other than subscriber fields.
+// foreignValues maps names of foreign merge tags, in the form of plainName, to placeholders other than subscriber
+// fields.
 var foreignValues = map[string]string{
 	"email": "email", "emailaddress": "email", "emailaddr": "email", "emailadresse": "email", "email1": "email",
 	"subject": "job.subject", "mcsubject": "job.subject", "emailname": "job.name",
@@ -126,7 +127,8 @@ var foreignValues = map[string]string{
 	"currentyear": `"now" | date: "%Y"`,
 }
 
-// foreignLink returns our placeholder for a link with a plain name, or an empty string if there is none.
+// foreignLink returns the placeholder for a link, given its foreign name in the form of plainName. If there is none, it
+// returns an empty string.
 func foreignLink(plain string) string {
 	for _, l := range []struct {
 		link  string
@@ -160,7 +162,8 @@ func lastName(name string) string {
 	return strings.TrimSpace(name[strings.LastIndexAny(name, ".:")+1:])
 }
 
-// foreignMeaning returns the replacement for another service's tag, or an empty string if there is none.
+// foreignMeaning returns the placeholder that replaces a foreign merge tag with the default word, or an empty string if
+// there is none.
 func foreignMeaning(name, word string, own func(string) string) string {
 	name = strings.TrimSpace(name)
 	before, condition, isCondition := strings.Cut(name, ":")
@@ -190,7 +193,7 @@ func foreignMeaning(name, word string, own func(string) string) string {
 	return "{{ " + path + ` | default: "` + strings.ReplaceAll(word, `"`, "'") + `" }}`
 }
 
-// foreignPath returns our path for another service's name, or an empty string if there is none.
+// foreignPath returns the path that corresponds to a foreign name, or an empty string if there is none.
 func foreignPath(name string, own func(string) string) string {
 	for _, n := range []string{name, lastName(name)} {
 		if v := foreignValues[plainName(n)]; v != "" {
@@ -221,12 +224,13 @@ func foreignPath(name string, own func(string) string) string {
 	return "preferences." + field
 }
 
-// foreignExpression matches expressions in other template languages with braces like ours.
+// foreignExpression matches expressions of other template languages that also use double braces.
 var foreignExpression = regexp.MustCompile(`^[{.\s]*([\pL_][\pL\d_.]*)(?:\s*\|\s*lookup:\s*["']([^"']+)["'])?` +
 	`(?::([\pL_][\pL\d_]*))?(?:.*?\|?\s*default\s*:\s*["']([^"']*)["'])?`)
 
-// foreignInBraces returns the replacement for an expression in another service's template language, such as
-// contact.FIRSTNAME, person.first_name, .Subscriber.Name or first_name. If it is unknown, the result is empty.
+// foreignInBraces returns the placeholder that replaces an expression of another template language, such as
+// contact.FIRSTNAME, person.first_name, .Subscriber.Name or first_name. If the expression is unknown, the result is
+// empty.
 func foreignInBraces(body string) string {
 	m := foreignExpression.FindStringSubmatch(body)
 	if m == nil {

@@ -14,8 +14,8 @@ const (
 	wordMax  = 75  // RFC 2047 section 2: maximum length of an encoded word
 )
 
-// appendHeader appends a field with a structured ASCII value that must not be folded, such as an address or URI. A
-// value that is too long for the line goes on its own line.
+// appendHeader appends a header field with a structured ASCII value that must not be folded, such as an address or URI.
+// A value that doesn't fit next to the name goes on the next line.
 func appendHeader(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ':')
@@ -119,7 +119,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	return dst, col
 }
 
-// wordFit returns how many bytes of text fit into room after encoding. These are whole characters, and at least one.
+// wordFit returns how many bytes of text fit into room after encoding. They form whole characters, at least one.
 func wordFit(text string, room int, q, phrase bool) int {
 	n, used := 0, 0
 	for n < len(text) {
@@ -137,7 +137,7 @@ func wordFit(text string, room int, q, phrase bool) int {
 	return n
 }
 
-// wordsQ reports whether Q is not longer than B.
+// wordsQ reports whether encoded words in Q are at most as long as in B.
 func wordsQ(text string, phrase bool) bool {
 	return qLen(text, phrase) <= base64.StdEncoding.EncodedLen(len(text))
 }
@@ -178,7 +178,7 @@ func qSafe(c byte, phrase bool) bool {
 	return !phrase && c > ' ' && c < 0x7f && c != '=' && c != '?' && c != '_'
 }
 
-// appendAddressHeader appends a field with one mailbox: its display name, if any, and its addr-spec.
+// appendAddressHeader appends a header field with one mailbox: a display name, if any, and an addr-spec.
 func appendAddressHeader(dst []byte, name string, a Address) []byte {
 	text := strings.Trim(octets.CleanLine(a.Name), " ")
 	if text == "" {

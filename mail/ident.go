@@ -13,7 +13,7 @@ import (
 
 // Ident creates and parses the identifiers that link a message to its recipient row: the Message-ID, the bounce address
 // (VERP) and the mailto unsubscribe address. Each consists of numbers and a MAC in lower-case base32. The same numbers
-// always result in the same identifier, and only the key can create one. It is safe for concurrent use.
+// always result in the same identifier. Without the key, no one can create one. An Ident is safe for concurrent use.
 type Ident struct {
 	macs sync.Pool // pool of *identMAC
 }
@@ -25,7 +25,8 @@ type identMAC struct {
 	sum [sha256.Size]byte
 }
 
-// Track returns the token of a link (no starts at 1) or of the pixel (no is 0).
+// Track returns the token for link number no, starting at 1, in a recipient's email. For no = 0, it returns the token
+// for the pixel.
 func (n *Ident) Track(job, seq, no int64) string { return string(n.appendTrack(nil, job, seq, no)) }
 
 func (n *Ident) appendTrack(dst []byte, job, seq, no int64) []byte {
@@ -39,7 +40,7 @@ func (n *Ident) ParseTrack(token string) (job, seq, no int64, ok bool) {
 	return v[0], v[1], v[2], ok
 }
 
-// The kinds prevent an identifier for one purpose from being accepted for another.
+// The kinds of identifiers. The MAC covers the kind, so an identifier for one purpose isn't accepted for another.
 const (
 	kindMessage     = 'm'
 	kindBounce      = 'b'
@@ -48,8 +49,8 @@ const (
 	kindPoll        = 'p'
 )
 
-// These are the MAC lengths in bytes. The Message-ID has 128 bits, the required minimum. Local parts have 80 bits,
-// because they are limited to 64 octets in total (RFC 5321 section 4.5.3.1.1).
+// The lengths of the MACs in bytes. A Message-ID has 128 bits, the required minimum. Local parts have 80 bits, because
+// they are limited to 64 octets in total (RFC 5321 section 4.5.3.1.1).
 const (
 	messageMAC = 16
 	addressMAC = 10
@@ -99,8 +100,8 @@ func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	return local[0], v[0], v[1], ok
 }
 
-// Recipient returns the recipient row of the first of names that this key created. A name is a token or Message-ID from
-// Message, or an address from Bounce or Unsubscribe. If there is none, it returns 0, 0.
+// Recipient returns the recipient row for the first name that was created with this key. A name is a token or
+// Message-ID from Message, or an address from Bounce or Unsubscribe. If there is no such name, Recipient returns 0, 0.
 func (n *Ident) Recipient(names ...string) (job, seq int64) {
 	for _, name := range names {
 		name = strings.Trim(strings.TrimSpace(name), "<>")
@@ -122,7 +123,8 @@ func (n *Ident) local(kind byte, job, seq int64) string {
 	return string(kind) + "+" + string(name[:cut]) + "." + string(name[cut:])
 }
 
-// append appends base32(numbers) and base32(mac) without a separator. Their lengths show where the MAC starts.
+// append appends an identifier: base32(numbers) and base32(mac) without a separator. The fixed length of the MAC shows
+// where it starts.
 func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte {
 	var raw [maxName]byte
 	id := raw[:0]
@@ -139,7 +141,7 @@ func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte 
 // maxName is the maximum length in bytes of the numbers in an identifier. There are at most three.
 const maxName = 3 * binary.MaxVarintLen64
 
-// mac returns a MAC that is valid until the next call.
+// mac returns the MAC of an identifier. The result is valid until the next call.
 func (h *identMAC) mac(kind byte, id []byte) []byte {
 	h.Reset()
 	h.in[0] = kind

@@ -9,13 +9,13 @@ import (
 	"newsletterd/core"
 )
 
-// Inspection configures the checks of an email before sending.
+// Inspection holds the parameters of Bulk.Inspect.
 type Inspection struct {
 	Recipient *Recipient // recipient to render for
 	Track     Tracking   // tracking of the sent emails
 	Column    int        // width in pixels; 0: the width in the HTML
 	Address   string     // postal address shown instead of the tenant's; empty: the tenant's
-	Written   bool       // the author wrote both parts separately
+	Written   bool       // the author wrote text and HTML separately
 	// Place returns the position of a string, such as a URL or placeholder, in the email's source.
 	Place func(text string) core.FindingPlace
 }
@@ -28,8 +28,8 @@ const (
 	enoughAlike     = 0.5  // minimum share of words that the text part and the HTML have in common
 )
 
-// Inspect returns problems that are probably unintended, and the URLs of links and images that contain no placeholder,
-// each once. It opens no connections. It returns an error if the email can't be rendered.
+// Inspect checks an email before it is sent. It returns the problems it finds, and the URLs of links and images that
+// contain no placeholder, each once. It opens no connections. If the email can't be rendered, it returns an error.
 func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
 	i := &inspector{b: b, in: in, seen: map[string]bool{}}
 	subject, text, html, err := b.Parts(in.Recipient)
@@ -63,7 +63,7 @@ func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []
 	return i.all, i.addresses, nil
 }
 
-// inspector collects findings.
+// inspector is one run of Bulk.Inspect.
 type inspector struct {
 	b         *Bulk
 	in        *Inspection
@@ -80,7 +80,7 @@ func (i *inspector) warn(code, field, hint, format string, args ...any) {
 // embedded is the prefix of an inline image's URL.
 const embedded = "data:"
 
-// at is like warn, for a problem at a position in the content.
+// at is like warn, but adds the position of text in the content.
 func (i *inspector) at(text, code, hint, format string, args ...any) {
 	if i.places++; i.places <= maxPlaces && len(i.all) < maxFindings {
 		f := core.Warningf(code, i.in.Place(text), hint, format, args...)
@@ -193,7 +193,7 @@ func (i *inspector) size() error {
 	return nil
 }
 
-// leaving checks the legal requirements of a newsletter: an unsubscribe link and the sender's postal address.
+// leaving checks what the law requires of a newsletter: an unsubscribe link and the sender's postal address.
 func (i *inspector) leaving(html, text string) {
 	s := &i.b.spec
 	own := true
@@ -231,7 +231,7 @@ func (i *inspector) leaving(html, text string) {
 // squeeze replaces each run of white space with one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// alike compares the two parts of an email if the author wrote both.
+// alike warns if the text and HTML parts differ too much and the author wrote both.
 func (i *inspector) alike() {
 	s := &i.b.spec
 	if !i.in.Written || s.HTML == "" || s.Text == "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// withoutDefault lists each preference that a template prints without a default and outside of conditions on it.
+// withoutDefault lists the preferences that a template prints without a default, except inside conditions on them.
 func withoutDefault(tokens []token) (names []string, err error) {
 	var blocks [][]string // preferences in the conditions of the open branches
 	known := map[string]bool{}
@@ -47,7 +47,7 @@ func preference(o *operand) string {
 	return strings.Join(append([]string{"preferences"}, o.path...), ".")
 }
 
-// inBlock updates the open blocks for a tag.
+// inBlock returns the stack of open blocks after a tag.
 func inBlock(blocks [][]string, t token) ([][]string, error) {
 	word := firstWord(t.body)
 	n := len(blocks)

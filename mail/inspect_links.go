@@ -15,7 +15,7 @@ import (
 	"newsletterd/core"
 )
 
-// links checks the link URLs without placeholders in an HTML part.
+// links checks the URLs of links in an HTML part, except those with placeholders.
 func (i *inspector) links(tokens []token) {
 	f := linkFinder{all: true}
 	for n := range tokens {
@@ -67,7 +67,8 @@ func (i *inspector) link(address string) {
 	}
 }
 
-// malformed reports an unusable URL. For Markdown and blocks, the compiler has already reported it.
+// malformed adds a finding about an unusable URL, except in Markdown and blocks, for which the compiler has already
+// reported it.
 func (i *inspector) malformed(address, format string, args ...any) {
 	if i.in.Written {
 		i.at(address, "link_malformed", "Write the full URL, starting with https://.", format, args...)
@@ -85,8 +86,8 @@ func (i *inspector) address(address string, u *url.URL) {
 	}
 }
 
-// MixedScripts returns a warning if a URL's host imitates another one with letters of a different script. Otherwise it
-// returns an empty string.
+// MixedScripts returns a warning if the host of a URL may imitate another host by mixing letters of different scripts.
+// Otherwise it returns an empty string.
 func MixedScripts(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -147,8 +148,8 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
-// LocalPicture returns a warning for an image whose file remained on the author's computer, for example after pasting
-// from Word. name is the image's alt text or file name. For any other image, both results are empty.
+// LocalPicture returns a warning if the URL of an image names a file on the author's computer, for example after
+// pasting from Word. name is the image's alt text or file name. For any other image, both results are empty.
 func LocalPicture(src, alt string) (name, warning string) {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
@@ -164,7 +165,7 @@ func LocalPicture(src, alt string) (name, warning string) {
 	return name, "The image “" + name + "” is only on your computer. Upload it."
 }
 
-// LocalPictureCode and LocalPictureHint are the code and the hint of the finding for LocalPicture's warning.
+// LocalPictureCode and LocalPictureHint are the code and hint for a finding about an image on the author's computer.
 const (
 	LocalPictureCode = "image_local"
 	LocalPictureHint = "Upload it, or remove it."

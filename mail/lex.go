@@ -22,18 +22,18 @@ type token struct {
 	body string
 	src  *source
 	pos  int // byte offset in src
-	// inURL: the placeholder is inside a link's URL, in a text part generated from HTML
+	// inURL is set for a placeholder inside a link's URL, in a text part generated from HTML
 	inURL bool
 	link  int // number of tokenTrack; 0 is the pixel
 }
 
-// source is the original source of a template, for positions in errors.
+// source is a template's source, from which the positions in errors are determined.
 type source struct {
 	field string
 	text  string
 }
 
-// at returns the line and column of the byte at pos. The column counts characters. Both start at 1.
+// at returns the line and column of the byte at pos, both starting at 1. The column counts characters.
 func (s *source) at(pos int) (line, col int) {
 	before := s.text[:min(pos, len(s.text))]
 	line = 1 + strings.Count(before, "\n")
@@ -130,8 +130,8 @@ func nextOpen(s string, from int) int {
 	}
 }
 
-// braces returns the content of the braces that open at pos, and the index after them. Quoted strings may contain
-// closing braces.
+// braces returns the text between the braces that open at pos, and the index after the closing ones. Quoted strings may
+// contain closing braces.
 func (s *source) braces(pos int) (body string, end int, err error) {
 	if end, ok := s.closing(pos); ok {
 		return s.text[pos+2 : end-2], end, nil
@@ -153,7 +153,7 @@ func closingOf(second byte) string {
 	return "}}"
 }
 
-// closing returns the index after the closing braces for those at pos.
+// closing returns the index after the braces that close those at pos.
 func (s *source) closing(pos int) (end int, ok bool) {
 	closing := closingOf(s.text[pos+1])
 	quote := byte(0)
@@ -181,11 +181,11 @@ var typographic = strings.NewReplacer(
 	"&lsquo;", "'", "&rsquo;", "'", "&sbquo;", "'", "&nbsp;", " ",
 )
 
-// straightTexts matches strings in straight quotes. Inside them, any other quote is valid.
+// straightTexts matches strings in straight quotes, which may contain any other kind of quote.
 var straightTexts = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
-// quotesHint returns a corrected spelling if the content of braces has quotes that are not straight. Otherwise it
-// returns an empty string.
+// quotesHint returns a placeholder or tag with straight quotes if its body contains other quotes. Otherwise it returns
+// an empty string.
 func quotesHint(kind byte, body string) string {
 	if rest := straightTexts.ReplaceAllString(body, ""); typographic.Replace(rest) == rest {
 		return ""

@@ -33,7 +33,7 @@ func ProviderOfHost(host string) string {
 	return ""
 }
 
-// MarkedProviders returns the kinds that ProviderOfHost can return.
+// MarkedProviders returns all kinds of email providers that have a mark, which ProviderOfHost can return.
 func MarkedProviders() (kinds []string) {
 	for _, m := range providerMarks {
 		kinds = append(kinds, m.kind)
@@ -41,7 +41,7 @@ func MarkedProviders() (kinds []string) {
 	return kinds
 }
 
-// marksOf returns the marks of providers, each once.
+// marksOf returns the marks of the given kinds of providers, without duplicates.
 func marksOf(kinds []string) (marks []providerMark) {
 	for _, m := range providerMarks {
 		if slices.Contains(kinds, m.kind) {

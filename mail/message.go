@@ -15,7 +15,7 @@ type Address struct {
 	Email string
 }
 
-// Message is one email to one person, not to a list, such as a confirmation or password reset. The same Message
+// Message is an email to one person, such as a confirmation or a password reset, not to a list. The same Message always
 // results in the same bytes.
 type Message struct {
 	From, To Address
@@ -26,8 +26,8 @@ type Message struct {
 	Text, HTML string
 	// Date is the time of sending; its zone is kept.
 	Date time.Time
-	// MessageID is the part before the at sign and also forms the boundary. At least 128 of its bits must be
-	// unforgeable (Ident.Message). The domain of From follows the at sign.
+	// MessageID is the part of the Message-ID before the at sign. It is also used for the MIME boundary. At least 128
+	// of its bits must be unforgeable (Ident.Message). The domain of From follows the at sign.
 	MessageID string
 }
 
@@ -77,8 +77,8 @@ func (m *Message) check() error {
 	return nil
 }
 
-// tokenOnly reports whether s is valid as the left part of a Message-ID and as a boundary. A boundary has at most 70
-// characters, including the two before it (RFC 2046 section 5.1.1).
+// tokenOnly reports whether s is valid both as the left part of a Message-ID and in a MIME boundary, which can have at
+// most 70 characters, including a prefix of two (RFC 2046 section 5.1.1).
 func tokenOnly(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -104,7 +104,7 @@ func appendMultipart(dst []byte, token string) []byte {
 	return append(dst, "\"\r\n\r\n"...)
 }
 
-// appendBoundary starts a part. No quoted-printable or base64 text contains "=_", so none contains the boundary.
+// appendBoundary starts a MIME part. The boundary contains "=_", which occurs in no quoted-printable or base64 text.
 func appendBoundary(dst []byte, token string) []byte {
 	dst = append(dst, "--=_"...)
 	dst = append(dst, token...)

@@ -25,7 +25,7 @@ type node struct {
 	escape escape
 	cond   condition
 	target int
-	// enc is the text in quoted-printable, starting at column 0 and ending at column encCol; set by Bulk
+	// enc is text in quoted-printable, starting at column 0 and ending at column encCol. Bulk sets it
 	enc    []byte
 	encCol int
 }
@@ -177,7 +177,7 @@ func (c *compiler) open(tok token, word, rest string) error {
 	return nil
 }
 
-// test adds the node that skips a branch.
+// test adds a node that skips the branch unless its condition holds, and returns the node's index.
 func (c *compiler) test(tok token, rest string, negate bool) (int, error) {
 	e := expression{tok: tok, rest: rest, t: c.t}
 	cond, err := e.condition()
@@ -201,7 +201,7 @@ func (c *compiler) top(tok token) (*block, error) {
 	return &c.blocks[len(c.blocks)-1], nil
 }
 
-// branchEnd closes a branch. It must end in the same HTML context as the earlier branches.
+// branchEnd closes a branch of a block. The branch must end in the same HTML context as the block's earlier branches.
 func (c *compiler) branchEnd(b *block, tok token) error {
 	if b.end == nil {
 		end := c.ctx

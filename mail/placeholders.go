@@ -18,9 +18,9 @@ type Placeholder struct {
 	Inner    string // for PlaceholderRaw: the text between the two tags
 }
 
-// Placeholders returns a template's placeholders in order, for callers that must not parse them as their own syntax.
-// Unlike CompileBulk, it doesn't parse expressions. Errors are *core.Error of kind Invalid that name the field, line
-// and column.
+// Placeholders returns the placeholders and tags of a template in order, for callers that must not mistake them for
+// their own syntax. Unlike CompileBulk, it doesn't parse expressions. Errors are *core.Error of kind Invalid that name
+// the field, line and column.
 func Placeholders(field, template string) ([]Placeholder, error) {
 	src := &source{field, template}
 	if len(template) > maxTemplate {

@@ -10,15 +10,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The marks replace a template's tags during the conversion of HTML to text. They are noncharacters, which valid text
-// never contains.
+// Marks replace the placeholders and tags of a template while its HTML is converted to text. They start with
+// noncharacters, which valid text never contains.
 const (
 	markOpen, markClose = '\uFDD0', '\uFDD1'
 	markTag             = 't' // after markOpen: mark of a block tag
 	markURL             = 'u' // placeholder inside a URL
 )
 
-// plainTokens generates an HTML template's text part, with the same placeholders and blocks in the same order.
+// plainTokens generates a template for the text part from one for the HTML part. It has the same placeholders and
+// blocks in the same order.
 func plainTokens(tokens []token) []token {
 	var b strings.Builder
 	first := map[string]int{} // the same placeholder always gets the same mark, so that a link's text can equal its URL
@@ -50,7 +51,7 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// unmark replaces the marks with their tags.
+// unmark replaces marks in text with the placeholders and tags that they represent.
 func unmark(text string, tokens []token) []token {
 	var out []token
 	src := &source{"text generated from the HTML", text}
@@ -115,7 +116,7 @@ func imagesWithoutAlt(src string) (n int) {
 	return n
 }
 
-// plainWriter collects words. White space stays pending until the next word.
+// plainWriter writes plain text word by word. White space stays pending until the next word.
 type plainWriter struct {
 	b      strings.Builder
 	any    bool // a word was written
@@ -152,8 +153,8 @@ func (w *plainWriter) text(s string) {
 	}
 }
 
-// mark writes a placeholder's mark as a word. Before a block's mark it writes pending white space, because the
-// following text may be left out and the next branch also starts here.
+// mark writes the mark of a placeholder or tag as a word. Before a block tag it writes pending white space: the text of
+// the branch may be omitted, and the next branch also starts here.
 func (w *plainWriter) mark(number string) {
 	if strings.HasPrefix(number, string(markTag)) {
 		if w.any {
@@ -186,7 +187,7 @@ func blankRune(r rune) bool {
 	return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f' || r == '\u00a0'
 }
 
-// dropZeroWidth removes the padding that authors put after a preheader.
+// dropZeroWidth removes the invisible characters with which authors pad a preheader.
 func dropZeroWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -210,7 +211,7 @@ func (w *plainWriter) wrote(s string) {
 	w.any, w.paid, w.blank = true, 0, false
 }
 
-// settle writes pending white space.
+// settle writes the pending white space.
 func (w *plainWriter) settle() {
 	if w.any {
 		switch {
@@ -235,8 +236,8 @@ func (w *plainWriter) preformatted(s string) {
 	}
 }
 
-// blocksOnly keeps the marks of block tags in omitted text, so that a template's blocks stay balanced. For example, an
-// if in the head must keep its end.
+// blocksOnly writes only the marks of block tags in s, which is omitted text. Otherwise blocks would become unbalanced,
+// for example an if in the head without its endif.
 func (w *plainWriter) blocksOnly(s string) {
 	for {
 		_, rest, ok := strings.Cut(s, string(markOpen))
@@ -343,7 +344,7 @@ func (w *plainWriter) close(a atom.Atom) {
 	}
 }
 
-// endLink writes the URL after its text, or instead of it.
+// endLink writes the URL of a link after its text, or instead of it.
 func (w *plainWriter) endLink() {
 	if !w.inLink {
 		return
@@ -395,7 +396,7 @@ func breaksAround(a atom.Atom) int {
 	return 0
 }
 
-// hidden reports whether an element is invisible.
+// hidden reports whether an element is invisible because of its name, an attribute or its style.
 func hidden(t *html.Token) bool {
 	switch t.DataAtom {
 	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Template, atom.Noframes, atom.Iframe, atom.Object, atom.Svg:

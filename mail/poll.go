@@ -9,13 +9,13 @@ import (
 // PollPath is the path of the pages where subscribers answer polls. A token follows.
 const PollPath = "/poll/"
 
-// PollPreview replaces the token in previews. Its page shows that answers from there aren't counted.
+// PollPreview replaces the token in previews. Its page says that answers from previews aren't counted.
 const PollPreview = "preview"
 
 // Answer is an option in a poll. Numbers start at 1.
 type Answer struct{ Poll, Option int }
 
-// Voter creates a recipient's tokens for answering polls.
+// Voter creates the tokens with which one recipient answers polls.
 type Voter struct {
 	Ident    *Ident
 	Job, Seq int64
@@ -26,7 +26,7 @@ func (n *Ident) Poll(job, seq int64, a Answer) string {
 	return string(n.append(nil, kindPoll, messageMAC, job, seq, int64(a.Poll*optionsBase+a.Option)))
 }
 
-// optionsBase combines the numbers of a poll and its option.
+// optionsBase is the base for combining the numbers of a poll and an option into one number.
 const optionsBase = 100
 
 // ParsePoll parses a token created by Poll. ok is false for any string that this key didn't create.
@@ -48,7 +48,7 @@ func (v *Vars) pollURL(a Answer) string {
 	return v.PollURL + v.Voter.Ident.Poll(v.Voter.Job, v.Voter.Seq, a)
 }
 
-// pollURL reads the numbers after poll_url: the poll's and its option's.
+// pollURL parses the path after poll_url: the numbers of a poll and an option.
 func (e *expression) pollURL(path []string) (operand, error) {
 	var n [2]int
 	for i := range n {

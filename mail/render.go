@@ -7,7 +7,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// render is one execution of a template.
+// render is the state of rendering a template for one recipient.
 type render struct {
 	part  Part
 	vars  *Vars
@@ -26,7 +26,7 @@ func (t *Template) begin(v *Vars) render {
 	return r
 }
 
-// next returns the step after node n at pc.
+// next returns the index of the node to execute after node n, which is at pc.
 func (r *render) next(n *node, pc int) int {
 	if n.op == opJump || n.op == opUnless && !r.holds(&n.cond) {
 		return n.target
@@ -34,7 +34,7 @@ func (r *render) next(n *node, pc int) int {
 	return pc + 1
 }
 
-// append appends an output node's value.
+// append appends the value of an output node to dst, escaped.
 func (r *render) append(dst []byte, n *node) []byte {
 	v := r.value(&n.head)
 	for i := range n.filter {
@@ -104,8 +104,8 @@ func (r *render) term(t *term) bool {
 	return left.truthy()
 }
 
-// appendEscaped appends a value, escaped for its context. It removes control characters, and turns invalid UTF-8 into
-// U+FFFD.
+// appendEscaped appends a value escaped in the given way. It removes control characters, and replaces invalid UTF-8
+// with U+FFFD.
 func appendEscaped(dst []byte, s string, how escape) []byte {
 	switch how {
 	case escapeHeader:

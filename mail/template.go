@@ -18,7 +18,7 @@ const (
 	maxAttributes = 1_000   // attributes in a tag: parsers compare each with all before it
 )
 
-// ErrTooLong is returned if a rendered part exceeds 2 MiB, or reads preferences too often.
+// ErrTooLong is returned if a rendered part exceeds 2 MiB, or if its template reads preferences too often.
 var ErrTooLong = errors.New("the part is too long or takes too long to render")
 
 // TemplateError is an error in a template at a line and column. The column counts characters, and both start at 1.
@@ -62,7 +62,7 @@ type Shared struct {
 	List, Tenant, Job map[string]string
 }
 
-// record returns the fields of a path's first record, or nil if the path starts with anything else.
+// record returns the fields of the record that r names, or nil if r names anything else.
 func (s *Shared) record(r root) map[string]string {
 	switch r {
 	case rootList:
@@ -87,8 +87,8 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
-	// PollURL is the prefix of poll URLs, followed by a token from Voter. If Voter is nil, PollPreview replaces the
-	// token, and answers aren't counted.
+	// PollURL is the prefix of poll URLs. A token from Voter follows. If Voter is nil, PollPreview follows instead, and
+	// answers aren't counted.
 	PollURL string
 	Voter   *Voter
 	// Subject is job.subject rendered for this recipient; empty: the subject's source.

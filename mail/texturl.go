@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// textAddress is the position of a piece of a text part relative to URLs. The zero value is outside of any URL.
+// textAddress is a position in a text part, relative to the URLs in it. The zero value is outside of any URL.
 type textAddress struct {
 	inside bool   // after the host
 	open   int    // open brackets inside
@@ -15,7 +15,7 @@ type textAddress struct {
 // addressHost matches the start of a URL up to the path, query or fragment after its host.
 var addressHost = regexp.MustCompile(`https?://[^/?#]+[/?#]`)
 
-// maxHost bounds the stored part of a word: no host is longer.
+// maxHost is the maximum length of the stored part of a word. No host is longer.
 const maxHost = 300
 
 // advance returns the position after a piece of the template. A URL ends at a space, or at a closing bracket without an
@@ -48,7 +48,7 @@ func (a textAddress) advance(text string) textAddress {
 	return a
 }
 
-// join returns the position after a block. It is in a URL if both branches end in one.
+// join returns the position after a block with two branches. It is in a URL only if both branches end in one.
 func (a textAddress) join(b textAddress) textAddress {
 	if a.inside && b.inside {
 		a.open = min(a.open, b.open)

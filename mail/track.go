@@ -17,8 +17,8 @@ type Tracking struct {
 	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are tracked,
 	// and has a link to withdraw consent. It is omitted if the author prints preferences_url.
 	Named bool
-	// Totals creates tokens that are the same in all messages, identify no recipient and become part of the content.
-	// nil: each message has its own tokens, from Recipient.Track.
+	// Totals creates tokens that are the same in all messages and identify no recipient. If it is nil, each message has
+	// its own tokens, from Recipient.Track.
 	Totals *Tracker
 }
 
@@ -42,11 +42,11 @@ func withTotals(tokens []token, t *Tracker) (out []token) {
 type Tracker struct {
 	Ident    *Ident
 	Job, Seq int64
-	// Links are the numbers of the links in Bulk.Links, in the same order.
+	// Links holds the numbers of the links in Bulk.Links, in the same order.
 	Links []int64
 }
 
-// append appends the token of the Bulk's link n, starting at 1; 0 is the pixel.
+// append appends the token for link n of the Bulk, starting at 1, or for the pixel if n is 0.
 func (t *Tracker) append(dst []byte, n int) []byte {
 	switch {
 	case t == nil:
@@ -68,10 +68,10 @@ const (
 	PixelName = ".gif" // follows the pixel's token
 )
 
-// Links returns the original URLs of the tracked links, each once.
+// Links returns the original URLs of the tracked links, without duplicates.
 func (b *Bulk) Links() []string { return b.links }
 
-// pixelTokens returns an invisible image.
+// pixelTokens returns the HTML of the tracking pixel.
 func pixelTokens(origin string) []token {
 	src := &source{"built-in", ""}
 	return []token{
@@ -82,7 +82,7 @@ func pixelTokens(origin string) []token {
 	}
 }
 
-// canary is the link number in a token that no person sees.
+// canary is the number that stands for core.CanaryLink in tokens of kind tokenTrack.
 const canary = -1
 
 // canaryTokens returns a link that only bots follow. It has no content, so no email client shows it, whatever styles it
@@ -134,7 +134,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// mendLinks replaces link URLs in an HTML template. instead maps old URLs to new ones.
+// mendLinks replaces URLs of links in an HTML template according to instead, which maps old URLs to new ones.
 func mendLinks(tokens []token, instead map[string]string) []token {
 	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
 		mended := instead[target]
@@ -145,9 +145,9 @@ func mendLinks(tokens []token, instead map[string]string) []token {
 	})
 }
 
-// replaceLinks calls the function with for each http or https link in an HTML template. It passes the token, the text
-// before the link, the URL, and the link's position. Unless with returns nil, its result replaces that text and the
-// URL. If all is true, this includes links that their author excludes from tracking.
+// replaceLinks calls a function, with, for each http or https link in an HTML template. The arguments are the token,
+// the text before the link, the URL, and the link's position. If the result is not nil, it replaces that text and the
+// URL. If all is true, links that their author excludes from tracking are included.
 func replaceLinks(tokens []token, all bool, with func(t *token, before, target string, pos int) []token) (out []token) {
 	f := linkFinder{all: all}
 	for i := range tokens {
@@ -199,7 +199,7 @@ func (f *linkFinder) token(i int, t *token) {
 	}
 }
 
-// branch saves the HTML context at the start of a block's branches.
+// branch saves and restores the HTML context at the branches of blocks, according to a tag's first word.
 func (f *linkFinder) branch(word string) {
 	n := len(f.branches)
 	switch {

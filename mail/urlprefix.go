@@ -59,7 +59,7 @@ func (u urlPrefix) each(change func(text string) string) urlPrefix {
 	return urlPrefix(strings.Join(texts, urlBranch))
 }
 
-// join returns the strings in u and o.
+// join returns the union of the strings in u and o, for two branches that meet.
 func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	if u == o {
 		return u
@@ -67,8 +67,8 @@ func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	return urlPrefix(string(u) + urlBranch + string(o)).each(func(text string) string { return text })
 }
 
-// hole returns how to escape a placeholder that follows, or the reason why none is permitted. link means that its value
-// is an absolute http(s) URL.
+// hole returns how to escape a placeholder at this position, or the reason why no placeholder is permitted. link is
+// true if its value is an absolute http(s) URL.
 func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem string) {
 	begins, goesOn := false, false
 	next = u.each(func(text string) string {
@@ -117,8 +117,8 @@ func (u urlPrefix) forged() bool {
 	return false
 }
 
-// urlSchemeOf returns text unchanged if its scheme is still unknown. It does not decode an incomplete character
-// reference at the end of text unless ended is true.
+// urlSchemeOf reduces the start of a URL to urlHarmless, urlForeign or urlForged if its scheme is known, and otherwise
+// returns it unchanged. It does not decode an incomplete character reference at the end of text unless ended is true.
 func urlSchemeOf(text string, ended bool) string {
 	static := text
 	if !ended {

@@ -18,7 +18,7 @@ const (
 	kindObject
 )
 
-// value is the value of a path or literal: the decoded content of a string, or else the JSON text.
+// value is the value of a path or literal. A string is stored decoded, any other value as JSON.
 type value struct {
 	kind kind
 	s    string
@@ -26,8 +26,8 @@ type value struct {
 
 func textValue(s string) value { return value{kindString, s} }
 
-// truthy reports whether v counts as true: all but missing, null, false, the empty string and the empty list. (In
-// Liquid, "" is true, but a subscriber without a name should get the else branch.)
+// truthy reports whether v counts as true in a condition. Missing, null, false, the empty string and the empty list
+// don't. (In Liquid, "" is true, but a subscriber without a name should get the else branch.)
 func (v value) truthy() bool {
 	switch v.kind {
 	case kindString:
@@ -75,7 +75,7 @@ func (v value) equal(o value) bool {
 	return v.kind == o.kind && v.s == o.s
 }
 
-// contains reports whether o is an item of a list or part of a string.
+// contains reports whether o is an item of the list v or part of the string v.
 func (v value) contains(o value) bool {
 	switch v.kind {
 	case kindString:
@@ -91,8 +91,8 @@ func (v value) contains(o value) bool {
 	return false
 }
 
-// jsonLookup returns the value at a path in JSON text. If there is no value or the text is not JSON, it returns the
-// missing value. It parses the text only up to the value.
+// jsonLookup returns the value at a path in raw JSON. If there is no such value or raw is not JSON, it returns the
+// missing value. It parses raw only up to the value.
 func jsonLookup(raw string, path []string) value {
 	raw = trimJSON(raw)
 	for _, key := range path {
@@ -207,7 +207,8 @@ func walkItems(raw string, f func(string) bool) {
 	}
 }
 
-// jsonEnd returns the end of the value that starts at i, without recursion. If none starts there, it returns i.
+// jsonEnd returns the index after the JSON value that starts at i. It doesn't recurse. If no value starts at i, it
+// returns i.
 func jsonEnd(s string, i int) int {
 	depth := 0
 	for j := i; j < len(s); {

@@ -25,7 +25,7 @@ type Source struct {
 	// Vars are the values of a subscriber with no details. New sets the links.
 	Vars mail.Vars
 	// Link returns the URL for a link in the article, given the URL in the source. If Link returns an empty string,
-	// only the link text remains.
+	// only the text of the link remains.
 	Link func(address string) string
 	// Picture returns the size in pixels of an image stored on this server, and 0 for other images.
 	Picture func(address string) (width, height int)
@@ -82,8 +82,8 @@ func parse(page string) (*html.Node, error) {
 	return body, nil
 }
 
-// WellFormed returns an HTML fragment as a browser parses it, with every element closed and in its place. It returns
-// the same errors as Imported.
+// WellFormed returns an HTML fragment as a browser would parse it, with every element closed and correctly nested. It
+// returns the same errors as Imported.
 func WellFormed(page string) (string, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -106,7 +106,7 @@ func write(body *html.Node) (string, error) {
 var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|video)\b|\bbgcolor\s*=|` +
 	`\bbackground(?:-\w+)?\s*[:=]`)
 
-// page returns the content as HTML with the values of s.Vars.
+// page renders the content as HTML with the values of s.Vars.
 func (s *Source) page() (string, error) {
 	switch s.Kind {
 	case core.ContentText:
@@ -156,7 +156,7 @@ func InBody(page string) string {
 
 var textLink = regexp.MustCompile(`https?://[^\s<>"]*[^\s<>".,;:!?)\]]`)
 
-// paragraphs converts plain text to HTML: a paragraph for each block, with links.
+// paragraphs converts plain text to HTML. Each block becomes a paragraph, and URLs become links.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for p := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
@@ -180,8 +180,8 @@ func lines(s string) string { return strings.ReplaceAll(stdhtml.EscapeString(s),
 
 var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 
-// headings removes a first heading that repeats the title, and shifts the levels of the others: the title is level 1,
-// so they start at 2 and never skip a level.
+// headings removes a first heading that repeats the title, and shifts the levels of the others so that they start at 2
+// and never skip a level. Level 1 is the title.
 func (s *Source) headings(body *html.Node) {
 	var all []*html.Node
 	var repeated *html.Node

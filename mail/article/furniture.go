@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// ownLink and ownWord stand for links that belong to one recipient. Elements with such a link are removed.
+// ownLink and ownWord are placeholders for links that belong to one recipient. Elements that contain one are removed.
 const (
 	ownWord = "own-link.invalid"
 	ownLink = "https://" + ownWord + "/"
 )
 
-// A subscriber value is written between two marks, which are removed later.
+// Subscriber values are rendered between these two marks, which are removed later.
 const markOpen, markClose = "\uE000", "\uE001"
 
 var unmark = strings.NewReplacer(markOpen, "", markClose, "")
@@ -26,13 +26,13 @@ var (
 	condition = regexp.MustCompile(`\{%-?\s*(?:if|unless)\s[^{}]*\b` + ofPerson + `[^{}]*%\}`)
 )
 
-// marked marks the subscriber values in a template, and the conditions on them.
+// marked puts marks around the subscriber values in a template, and around conditions on them.
 func marked(template string) string {
 	template = personal.ReplaceAllString(template, markOpen+"$0"+markClose)
 	return condition.ReplaceAllString(template, markOpen+markClose+"$0")
 }
 
-// markTexts is like marked, for the text in an HTML template. It doesn't change tags.
+// markTexts is like marked for an HTML template. It changes only text, not tags.
 func markTexts(template string) string {
 	template = unmark.Replace(template)
 	if !personal.MatchString(template) && !condition.MatchString(template) {
@@ -64,8 +64,8 @@ var blocks = map[atom.Atom]bool{
 	atom.Pre: true, atom.Ul: true, atom.Ol: true,
 }
 
-// strip removes the innermost blocks that are only a greeting or that print a recipient's link. It also removes blocks
-// that are empty afterwards.
+// strip removes the innermost blocks that contain only a greeting or contain a recipient's link. It also removes the
+// blocks that this leaves empty.
 func strip(body *html.Node) {
 	out := map[*html.Node]bool{}
 	for n := range body.Descendants() {
@@ -88,8 +88,8 @@ func strip(body *html.Node) {
 	}
 }
 
-// remove removes the nodes in out from n, and elements that lose a child and have no word or image left. It visits each
-// node once. removed reports whether n lost a child, and full whether n has a word or an image.
+// remove removes the nodes in out from n. It also removes elements that lose a child and have no word or image left.
+// removed reports whether n lost a child, and full whether n still has a word or an image.
 func remove(n *html.Node, out map[*html.Node]bool) (removed, full bool) {
 	full = isWord(n) || n.DataAtom == atom.Img
 	var next *html.Node
@@ -126,7 +126,7 @@ func holds(n *html.Node, element atom.Atom) bool {
 	return false
 }
 
-// owns reports whether a block prints a recipient's link.
+// owns reports whether a block contains a link that belongs to one recipient.
 func owns(n *html.Node) bool {
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode && strings.Contains(d.Data, ownWord) ||
@@ -137,7 +137,7 @@ func owns(n *html.Node) bool {
 	return false
 }
 
-// greets reports whether a block prints a subscriber value with at most greetingWords other words.
+// greets reports whether a block is a greeting: a subscriber value with at most greetingWords other words.
 func greets(n *html.Node) bool {
 	text := textOf(n)
 	if !strings.Contains(text, markOpen) || holds(n, atom.Img) || holds(n, atom.A) {

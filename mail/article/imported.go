@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// Old describes where another tool published a post.
+// Old describes the site on which another tool published a post.
 type Old struct {
 	Site core.OldSite
 	// Issues maps old paths on the site, in the form of core.OldPath, to URLs of issues. Without it, links between
@@ -22,8 +22,8 @@ type Old struct {
 // maxOldLinks is the maximum number of links in a post that can lead to other issues.
 const maxOldLinks = 500
 
-// Imported creates the article of a post that another tool published. page is clean HTML. Relative links and images get
-// the site's address. If that is unknown, only the text of the links is left. Imported returns an error if the page is
+// Imported creates an article from a post that another tool published. page is clean HTML. Relative URLs become
+// absolute. If the site is unknown, only the text of relative links remains. Imported returns an error if the page is
 // nested too deeply. It also returns the errors of old.Issues.
 func Imported(title, page string, old *Old) (*Article, error) {
 	body, err := parse(page)
@@ -51,7 +51,7 @@ func Imported(title, page string, old *Old) (*Article, error) {
 	return a, err
 }
 
-// fragmentOf returns the fragment of a link to another post, with the prefix that OldPost adds to ids.
+// fragmentOf returns the fragment in a link to another post. It adds the prefix that ids in old posts have.
 func fragmentOf(address string) string {
 	_, id, ok := strings.Cut(address, "#")
 	if !ok || id == "" {
@@ -98,7 +98,7 @@ func (old *Old) placeImages(body *html.Node) {
 	}
 }
 
-// HasRelative reports whether a post has relative links or images. It ignores images for which has returns true. page
+// HasRelative reports whether a post contains relative links or images, except images for which has returns true. page
 // is clean HTML. If it is nested too deeply, HasRelative returns false.
 func HasRelative(page string, has func(image string) bool) bool {
 	body, err := parse(page)

@@ -12,11 +12,11 @@ import (
 	"newsletterd/mail/htmlclean"
 )
 
-// anchorMark is the prefix for ids in old posts, so that they differ from ids in the surrounding page.
+// anchorMark is the prefix that ids in old posts get, so that they differ from ids in the surrounding page.
 const anchorMark = "text-"
 
-// OldPost returns another tool's post as clean HTML. Footnotes and other links within the post still work. The tool's
-// signup forms, subscribe buttons and share buttons are left out. OldPost returns an error if the post is nested too
+// OldPost converts another tool's post to clean HTML. Footnotes and other links within the post still work. The tool's
+// signup forms, subscribe buttons and share buttons are removed. OldPost returns an error if the post is nested too
 // deeply.
 func OldPost(page string) (string, error) {
 	body, err := parse(htmlclean.Post(page))
@@ -51,9 +51,9 @@ func OldPost(page string) (string, error) {
 	return write(body)
 }
 
-// findSignups adds to out the Substack or Ghost signup forms within n, and elements with only buttons that need the
-// other tool. inside means that n is in an element with buttons. kept reports whether n is or contains a button that
-// doesn't need the other tool.
+// findSignups finds the Substack or Ghost signup forms within n, and elements that contain only buttons that need the
+// other tool. It adds them to out. inside is true if n is in an element with buttons. kept reports whether n is or
+// contains a button that doesn't need the other tool.
 func findSignups(n *html.Node, inside bool, needs func(address string) bool, out map[*html.Node]bool) (kept bool) {
 	classes := strings.Fields(attribute(n, "class"))
 	if hasAny(classes, "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",

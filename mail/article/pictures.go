@@ -16,8 +16,8 @@ type Copy struct {
 	Full string // URL of the full-size copy, for links
 }
 
-// PostPictures returns the URLs of the images in a post, each once. page is clean HTML. If it is nested too deeply,
-// PostPictures returns nil.
+// PostPictures returns the URLs of the images in a post, without duplicates. page is clean HTML. If it is nested too
+// deeply, PostPictures returns nil.
 func PostPictures(page string) []string {
 	body, err := parse(page)
 	if err != nil {
@@ -37,9 +37,9 @@ func PostPictures(page string) []string {
 	return all
 }
 
-// ShowCopies replaces the images at the given URLs with their copies. Links to these images then lead to the copies, as
-// do links around an image to another size of it. page is clean HTML. ShowCopies returns an error if the page is nested
-// too deeply.
+// ShowCopies replaces the images in a post that have copies. copies maps their URLs to the copies. Links to such an
+// image, and links around it to another size of it, then lead to the copy. page is clean HTML. ShowCopies returns an
+// error if the page is nested too deeply.
 func ShowCopies(page string, copies map[string]Copy) (string, error) {
 	body, err := parse(page)
 	if err != nil {
@@ -78,7 +78,7 @@ func linkAround(n *html.Node) *html.Node {
 // pictureEndings are the file name extensions of images.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".heic", ".svg"}
 
-// isPicture reports whether a URL ends in an image's file name. Image services append the original URL.
+// isPicture reports whether a URL ends in the file name of an image. URLs of image services end in the original URL.
 func isPicture(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(pictureEndings, strings.ToLower(path.Ext(u.Path)))

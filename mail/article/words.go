@@ -24,12 +24,12 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// isWord reports whether n is a text node with a word.
+// isWord reports whether n is a text node that isn't blank.
 func isWord(n *html.Node) bool { return n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// words returns the text in a node, with a line for each block.
+// words returns the text in a node, with each block on its own line.
 func words(body *html.Node) string {
 	var b strings.Builder
 	var write func(n *html.Node)
@@ -71,7 +71,7 @@ const maxGreeting = 4
 var further = regexp.MustCompile(`^(?i:read (?:more|on)|continue reading|learn more|weiterlesen|mehr (?:lesen|erfahren)|` +
 	`lire la suite|en savoir plus|leer más|seguir leyendo)[\s.…!:→»›>]*$`)
 
-// repeats reports whether the title starts with a line.
+// repeats reports whether a line of text only repeats the start of the title.
 func repeats(line, title string) bool {
 	return len(line) <= len(title) && strings.EqualFold(line, title[:len(line)])
 }
@@ -89,8 +89,8 @@ func withoutGreeting(line string) string {
 	return string(unicode.ToUpper(first)) + rest[size:]
 }
 
-// Excerpt returns the start of an article's text. It skips a heading that repeats the start of the title, greetings,
-// and links to the rest of a post. It ends with a block or a whole word.
+// Excerpt returns the start of an article's text. It skips greetings, links to the rest of a post, and a heading that
+// repeats the start of the title. It ends after a block or a whole word.
 func Excerpt(words, title string) string {
 	var short strings.Builder
 	for line := range strings.Lines(words) {

@@ -7,7 +7,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// headerFields appends the fields of a header to fields. Each includes its folded lines.
+// headerFields splits a header into fields and appends them to fields. Each includes its continuation lines.
 func headerFields(fields [][]byte, header []byte) [][]byte {
 	for start, i := 0, 0; i < len(header); {
 		n := bytes.IndexByte(header[i:], '\n')
@@ -56,8 +56,8 @@ func appendRelaxedField(dst, field []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// relaxed reports whether body, whose lines end with CRLF, is already in relaxed form, as most newsletters are. A false
-// negative costs a copy; a false positive is impossible.
+// relaxed reports whether body, whose lines end with CRLF, is already in relaxed form. Most newsletters are. The result
+// may be false for such a body, but is never true for any other.
 func relaxed(body []byte) bool {
 	const blanks, returns = 0x2020202020202020, 0x0d0d0d0d0d0d0d0d
 	if len(body) <= 2 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.HasSuffix(body, []byte("\r\n\r\n")) ||
@@ -73,7 +73,7 @@ func relaxed(body []byte) bool {
 	return !bytes.Contains(body, []byte("  ")) && !bytes.Contains(body, []byte(" \r"))
 }
 
-// zeros sets the top bit of each zero byte of word, and possibly of a few bytes above it.
+// zeros sets the top bit of each zero byte in word, and possibly of a few bytes above a zero byte.
 func zeros(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	return (word - ones) &^ word & tops

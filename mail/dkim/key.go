@@ -12,8 +12,8 @@ import (
 	"newsletterd/core"
 )
 
-// NewKey generates a key for core.DKIMRSA (2048 bits) or core.DKIMEd25519. Any other algorithm is an error. private is
-// in PKCS #8 form, public is the value of p= in the DNS record.
+// NewKey generates a key for core.DKIMRSA (2048 bits) or core.DKIMEd25519. For any other algorithm, it returns an
+// error. private is in PKCS #8 form, and public is the value of p= in the DNS record.
 func NewKey(algorithm string) (private []byte, public string, err error) {
 	var key crypto.Signer
 	var pub []byte

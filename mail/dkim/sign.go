@@ -68,7 +68,8 @@ type signingKey struct {
 	begin  string      // start of the field, the same for all messages
 }
 
-// NewSigner returns a signer with RSA or Ed25519 keys. Keys of other types or not in PKCS #8 form are an error.
+// NewSigner returns a signer that uses the given RSA and Ed25519 keys. If a key has another type or is not in PKCS #8
+// form, NewSigner returns an error.
 func NewSigner(keys []Key) (*Signer, error) {
 	s := &Signer{}
 	s.pool.New = func() any { return new(workspace) }
@@ -144,8 +145,9 @@ func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	return slices.Insert(data, 0, r.head...), nil
 }
 
-// appendSigned sets r.canon to the canonical form of the signed fields, and r.names to their names in h= order. Each
-// occurrence is listed, from the last one up (RFC 6376 section 5.4.2). Oversigned fields are listed once more.
+// appendSigned sets r.canon to the canonical form of the signed fields, and r.names to their names in the order of h=.
+// Repeated fields are listed once for each occurrence, from the last one up (RFC 6376 section 5.4.2). Oversigned fields
+// are listed once more.
 func (r *workspace) appendSigned(skip []string) {
 	r.canon, r.names = r.canon[:0], r.names[:0]
 	for _, f := range signedFields {
@@ -165,7 +167,7 @@ func (r *workspace) appendSigned(skip []string) {
 	}
 }
 
-// appendNames appends the names of h=, folded after colons.
+// appendNames appends the value of h=: names separated by colons, after which lines are folded.
 func appendNames(dst []byte, names []string) []byte {
 	col := len(" h=")
 	for i, name := range names {
@@ -183,7 +185,7 @@ func appendNames(dst []byte, names []string) []byte {
 	return dst
 }
 
-// appendLines appends the folded base64 value of b=.
+// appendLines appends text, the base64 value of b=, in folded lines.
 func appendLines(dst, text []byte) []byte {
 	for room := 70; len(text) > room; room = 72 {
 		dst = append(append(dst, text[:room]...), "\r\n "...)

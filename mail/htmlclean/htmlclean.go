@@ -45,7 +45,7 @@ func newPolicy() *bluemonday.Policy {
 	return p
 }
 
-// anchor matches ids that links can lead to.
+// anchor matches the ids that are kept so that links can lead to them.
 var anchor = regexp.MustCompile(`^[\w:.-]{1,100}$`)
 
 // newPostPolicy returns a policy that also keeps ids and classes.
@@ -56,9 +56,9 @@ func newPostPolicy() *bluemonday.Policy {
 	return p
 }
 
-// Post is like Body, but keeps ids and the classes of some elements. The caller must remove the classes, and ids that
-// the surrounding page has.
+// Post is like Body, but keeps ids and the classes of some elements. The caller must remove the classes, and all ids
+// that the surrounding page also has.
 func Post(html string) string { return strings.TrimSpace(postPolicy.Sanitize(kept(html))) }
 
-// Body returns the safe part of HTML, as a fragment for the body of a page.
+// Body sanitizes HTML and returns a fragment for the body of a page.
 func Body(html string) string { return strings.TrimSpace(policy.Sanitize(kept(html))) }

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// verbatim maps elements without HTML content, which are removed with their content, to expressions for their tags.
+// verbatim maps elements whose content is not HTML to expressions that match their tags. These elements are removed
+// with their content.
 var verbatim = tagsOf(atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Script, atom.Style, atom.Textarea,
 	atom.Title)
 
@@ -20,7 +21,7 @@ func tagsOf(names ...atom.Atom) map[atom.Atom]*regexp.Regexp {
 	return tags
 }
 
-// isRemoved reports whether an element that can contain HTML is removed with its content.
+// isRemoved reports whether an element with HTML content is removed with its content.
 func isRemoved(name atom.Atom) bool {
 	switch name {
 	case atom.Audio, atom.Canvas, atom.Math, atom.Object, atom.Select, atom.Svg, atom.Template, atom.Video:
@@ -43,14 +44,14 @@ func (p *piece) starts() bool {
 	return p.Type == html.StartTagToken || p.Type == html.SelfClosingTagToken
 }
 
-// isSource reports whether a piece may come between the start tag of a video or recording and its content.
+// isSource reports whether a piece can come between the start tag of a video or recording and the fallback content.
 func (p *piece) isSource() bool {
 	return p.DataAtom == atom.Source || p.DataAtom == atom.Track ||
 		p.Type == html.TextToken && strings.TrimSpace(p.raw) == ""
 }
 
-// kept returns HTML without the elements that are removed with their content. Frames, videos and recordings, which
-// articles can't contain, become links. If an element's end tag is missing, its content stays.
+// kept removes elements from HTML that must be removed with their content. It replaces frames, videos and recordings,
+// which articles can't contain, with links. If an element's end tag is missing, its content stays.
 func kept(page string) string {
 	all := pieces(page)
 	pair(all)
@@ -73,7 +74,7 @@ func kept(page string) string {
 	return b.String()
 }
 
-// pair finds the end tags of the elements to remove.
+// pair finds the end tag of each element to remove and sets its index.
 func pair(all []piece) {
 	open := map[atom.Atom][]int{}
 	for i := range all {
@@ -129,13 +130,13 @@ func pieces(page string) (all []piece) {
 	}
 }
 
-// isOpen reports whether a comment at the end of a page is unterminated.
+// isOpen reports whether a comment has no end.
 func isOpen(comment string) bool {
 	return strings.HasPrefix(comment, "<!--") && !strings.HasSuffix(comment, "-->") &&
 		!strings.HasSuffix(comment, "--!>")
 }
 
-// afterBroken returns what follows the start of an unterminated comment or tag.
+// afterBroken returns the text after the start of an unterminated comment or tag.
 func afterBroken(raw string) string {
 	if text, ok := strings.CutPrefix(raw, "<!--"); ok {
 		return text

@@ -32,7 +32,7 @@ func playerAt(all []piece, i int) (link string, last int) {
 	return p.link(), last
 }
 
-// player is an element that shows a video, a recording or another page.
+// player is an element that plays a video or recording, or shows another page.
 type player struct {
 	kind                    atom.Atom
 	address, title, picture string
@@ -60,13 +60,13 @@ func playerOf(t *html.Token) *player {
 
 var youTubeID = regexp.MustCompile(`^[\w-]{11}$`)
 
-// isYouTube reports whether the path of a YouTube frame belongs to a single video. Paths of playlists and live streams
-// look the same.
+// isYouTube reports whether the path of a YouTube frame is that of a single video, not of a playlist or live stream,
+// whose paths look alike.
 func isYouTube(folder, id string) bool {
 	return folder == "/embed/" && youTubeID.MatchString(id) && id != "videoseries" && id != "live_stream"
 }
 
-// leads reports whether u is a valid link target. A relative URL of a file on the post's own site is valid.
+// leads reports whether a link can lead to u. A relative URL is valid for a file on the post's own site.
 func (p *player) leads(u *url.URL) bool {
 	if u.Host == "" {
 		return u.Scheme == "" && u.Path != "" && p.kind != atom.Iframe
@@ -74,7 +74,7 @@ func (p *player) leads(u *url.URL) bool {
 	return u.Scheme == "" || u.Scheme == "https" || u.Scheme == "http"
 }
 
-// link returns a paragraph with a link to what the element shows. If its image is known, the link contains it.
+// link returns a paragraph with a link to the content of the player. If a preview image is known, the link contains it.
 func (p *player) link() string {
 	u, err := url.Parse(p.address)
 	if err != nil || p.unseen || !p.leads(u) {

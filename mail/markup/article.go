@@ -15,11 +15,12 @@ func Article(kind, source string, polls []core.Poll) (string, error) {
 	return articleOf(kind, source, &Options{Theme: &themes[0], Polls: polls})
 }
 
-// braces replaces a brace that starts a placeholder, so that it is plain text. Sources don't contain it afterwards.
+// braces is a character that temporarily replaces braces in a source, so that they don't start placeholders.
 const braces = "\uE000"
 
-// Page compiles another tool's Markdown into HTML, as Article does. It keeps HTML in the source, so the result isn't
-// safe. Placeholders in the source are plain text. Page returns the same errors as Compile.
+// Page compiles another tool's Markdown into HTML in the same way as Article. It keeps HTML in the source, so the
+// result must be sanitized. Placeholders in the source have no special meaning. Page returns the same errors as
+// Compile.
 func Page(source string) (string, error) {
 	source = strings.NewReplacer(braces, "", "{{", braces+braces, "{%", braces+"%", "{#", braces+"#").Replace(source)
 	page, err := articleOf(KindMarkdown, source, &Options{Theme: &themes[0], AllowHTML: true})

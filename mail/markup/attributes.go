@@ -12,7 +12,7 @@ import (
 // attributeParser parses {.button} and {width=300} after a link or an image.
 type attributeParser struct{}
 
-// attributes is the node for the attributes that attributeParser has parsed.
+// attributes is an inline node with attributes such as {.button}.
 type attributes struct{ ast.BaseInline }
 
 var kindAttributes = ast.NewNodeKind("Attributes")
@@ -47,7 +47,7 @@ func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Contex
 	return &attributes{}
 }
 
-// skipAttributes returns n or, if n holds only attributes, the next sibling that doesn't.
+// skipAttributes returns the first of n and its next siblings that isn't an attributes node.
 func skipAttributes(n ast.Node) ast.Node {
 	for n != nil && n.Kind() == kindAttributes {
 		n = n.NextSibling()
@@ -55,7 +55,7 @@ func skipAttributes(n ast.Node) ast.Node {
 	return n
 }
 
-// linkedImage returns the image if it is the whole content of a link, or nil.
+// linkedImage returns the image in a link that contains nothing else, or nil.
 func linkedImage(l *ast.Link) *ast.Image {
 	if img, ok := l.FirstChild().(*ast.Image); ok && skipAttributes(img.NextSibling()) == nil {
 		return img

@@ -14,9 +14,9 @@ const (
 	mostBeginning   = 200 // maximum for the template, with its placeholders
 )
 
-// beginning returns the first words of a document as an HTML template, as preview text for inboxes, which otherwise
-// show the name or logo at the top. The result is empty if the document doesn't start with words, or if not every
-// subscriber gets its first words.
+// beginning returns the first words of a document as an HTML template. They become the preview text in inboxes, which
+// would otherwise show the name or logo at the top. The result is empty if the document doesn't start with words, or if
+// not every subscriber gets them.
 func (d *document) beginning() string {
 	var b strings.Builder
 	n := 0
@@ -51,7 +51,8 @@ func (d *document) branches(text string) (found bool) {
 	return found
 }
 
-// shortened cuts text between two words if it is too long. A mark contains no space, so it is never cut.
+// shortened cuts text between two words if it is too long. It never cuts a placeholder's mark, because marks contain no
+// spaces.
 func shortened(text string) string {
 	all := []rune(text)
 	if len(all) <= mostBeginning {

@@ -57,7 +57,7 @@ type block struct {
 	HTML    *string      `json:"html"`
 }
 
-// foreign returns the first key that the block's type doesn't have, or an empty string.
+// foreign returns the first of keys that is not valid for the block's type, or an empty string.
 func (b *block) foreign(keys []string) string {
 	for _, k := range []struct {
 		name string
@@ -84,7 +84,7 @@ func (b *block) foreign(keys []string) string {
 	return ""
 }
 
-// or returns the value of a pointer, or the zero value if it is nil.
+// or returns *p, or the zero value if p is nil.
 func or[T any](p *T) (t T) {
 	if p != nil {
 		t = *p
@@ -98,7 +98,7 @@ type socialLink struct {
 	URL  string `json:"url"`
 }
 
-// readBlocks fills the document from blocks.
+// readBlocks parses blocks (JSON) into the document.
 func (d *document) readBlocks(source string) error {
 	var all struct {
 		Version int     `json:"version"`
@@ -199,7 +199,7 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 	return out, nil
 }
 
-// at adds a block's position to an error in its text.
+// at adds the position of a block to an error in the block's text.
 func (r *blocksReader) at(place string, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return core.Invalidf(fault.Field, "%s: %s", place, fault.Sentence())
@@ -265,7 +265,7 @@ func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	return r.blocks(at+".blocks", b.Blocks, depth+1)
 }
 
-// markdown parses Markdown.
+// markdown parses the Markdown in a block's text.
 func (r *blocksReader) markdown(s string) []node {
 	if deepest(s) > maxQuotes {
 		s = strings.ReplaceAll(s, ">", "")

@@ -11,10 +11,10 @@ import (
 // LogoWidth is the width in pixels of a tenant's logo at the top of an email.
 const LogoWidth = 160
 
-// CompileCampaign compiles a campaign's email for any kind of content. HTML and text content is returned unchanged. The
-// design comes from own, the tenant's theme. If own is nil, it comes from a built-in theme, with the tenant's color and
-// logo. The name at the top is the brand name, or else the name of the only list, or else the tenant's. It returns the
-// same errors as Compile.
+// CompileCampaign compiles a campaign's content, whatever its kind, into an email. It returns HTML and text content
+// unchanged. The design comes from own, a theme of the tenant. If own is nil, it comes from a built-in theme with the
+// tenant's color and logo. The name at the top is the brand name. Without one, it is the name of the only list, or else
+// the tenant's. CompileCampaign returns the same errors as Compile.
 func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
 	if err := checkPolls(f); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 	return Compile(f.Content.Kind, f.Content.Source, o)
 }
 
-// LooksOf returns the Options that depend on a theme: the tenant's own theme or, if own is nil, the built-in theme
-// called name. It returns the same error as BuiltInTheme.
+// LooksOf returns Options with the fields that depend on the theme: own, a theme of the tenant, or the built-in theme
+// called name if own is nil. It returns the same error as BuiltInTheme.
 func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error) {
 	o = Options{
 		Logo: t.BrandLogoURL, DarkLogo: t.BrandDarkLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress,

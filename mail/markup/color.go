@@ -8,8 +8,8 @@ func color(s string) core.Color {
 	return c
 }
 
-// WithBrand returns the theme with brand, in the form #rrggbb, as the color of links, buttons and bars. If text is not
-// readable on it, WithBrand uses the nearest readable shade. For any other string, it returns the theme unchanged.
+// WithBrand returns the theme with a brand color of the form #rrggbb for links, buttons and bars. If text would not be
+// readable, it uses the nearest readable shade. For any other string, it returns the theme unchanged.
 func (t *Theme) WithBrand(brand string) *Theme {
 	own := *t
 	if c, ok := core.ParseColor(brand); ok {

@@ -31,7 +31,8 @@ func (c *container) Dump(source []byte, level int) {
 // containerParser parses containers. It implements parser.BlockParser.
 type containerParser struct{}
 
-// fence returns the text after three or more colons at the start of a line. ok reports whether there are any.
+// fence parses a line that starts with at least three colons and returns the name after them. ok is false for any other
+// line.
 func fence(line []byte) (name string, ok bool) {
 	line = bytes.TrimRight(line, " \t\r\n")
 	rest := bytes.TrimLeft(line, ":")
@@ -70,8 +71,8 @@ func (containerParser) Continue(node ast.Node, reader text.Reader, pc parser.Con
 	return parser.Close
 }
 
-// innermost reports whether a line of colons ends this container. It doesn't if a nested container or a code block is
-// still open.
+// innermost reports whether a line of colons ends the container node. It doesn't if a nested container or a code block
+// is still open.
 func innermost(node ast.Node, opened []parser.Block) bool {
 	at := slices.IndexFunc(opened, func(b parser.Block) bool { return b.Node == node })
 	for _, b := range opened[at+1:] {
@@ -105,7 +106,7 @@ func (containerParser) CanAcceptIndentedLine() bool { return false }
 // callouts are the kinds of callouts.
 var callouts = []string{"note", "tip", "warning"}
 
-// container returns a container's node. A container with an unknown name is written without a frame.
+// container converts a container to a document node. The content of a container with an unknown name gets no frame.
 func (r *markdownReader) container(n *container, depth int) node {
 	switch {
 	case slices.Contains(callouts, n.name):
@@ -129,10 +130,10 @@ func (r *markdownReader) container(n *container, depth int) node {
 	return group{r.blocks(n, depth)}
 }
 
-// warnAt adds a warning at the line of a byte offset.
+// warnAt adds a warning with the line that contains a byte offset.
 func (r *markdownReader) warnAt(octet int, code, text string) { r.d.warn(r.lineAt(octet), code, text) }
 
-// lineAt returns the line of a byte offset in the source; 0: the source is not a file.
+// lineAt returns the line that contains a byte offset in the source, or 0 if the source is a block's text.
 func (r *markdownReader) lineAt(octet int) int {
 	if r.ofBlock {
 		return 0

@@ -1,6 +1,6 @@
 package markup
 
-// node is a block of a document. It is one of the types below.
+// node is a block-level node of a document. It has one of the types below.
 type node interface{ isNode() }
 
 type (
@@ -9,7 +9,7 @@ type (
 		text  []span
 	}
 	paragraph struct{ text []span }
-	// figure is an image that is alone in its paragraph. href is the URL that a click opens, if any
+	// figure is an image that is alone in its paragraph. href is the URL that it links to, if any
 	figure struct {
 		picture
 		href string
@@ -64,7 +64,7 @@ func (group) isNode()     {}
 func (tags) isNode()      {}
 func (rawHTML) isNode()   {}
 
-// span is a piece of a line. It is one of the types below.
+// span is an inline node of a document. It has one of the types below.
 type span interface{ isSpan() }
 
 type (
@@ -94,7 +94,7 @@ func (picture) isSpan()   {}
 func (lineBreak) isSpan() {}
 func (rawSpan) isSpan()   {}
 
-// withoutLinks returns spans with links replaced by their text.
+// withoutLinks returns spans with each link replaced by its content.
 func withoutLinks(spans []span) (out []span) {
 	for _, s := range spans {
 		switch s := s.(type) {

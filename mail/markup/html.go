@@ -16,7 +16,7 @@ type htmlWriter struct {
 	d *document
 	t *Theme
 	c *Palette
-	// width is the available width in pixels, and inset the width that outer blocks take up at the sides
+	// width is the available width in pixels; inset is the width that enclosing blocks take up at the sides
 	width, inset int
 	body         string // bodyFont, used in almost every cell
 }
@@ -34,7 +34,7 @@ func writeHTML(d *document) string {
 	return w.String()
 }
 
-// write writes pieces of HTML. Use it for frequent pieces, because printf is several times slower.
+// write writes pieces of HTML. It is several times faster than printf, so use it for frequent pieces.
 func (w *htmlWriter) write(pieces ...string) {
 	for _, p := range pieces {
 		w.WriteString(p)
@@ -46,7 +46,7 @@ func (w *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&w.Builder
 // text escapes the author's text and restores its placeholders.
 func (w *htmlWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
 
-// head writes the HTML before the rows of the email.
+// head writes the HTML before the first row of the email.
 func (w *htmlWriter) head() {
 	o, lang := w.d.options, texts.Language(w.d.options.Language)
 	w.printf(`<!DOCTYPE html>
@@ -89,7 +89,7 @@ func (w *htmlWriter) beginning() string {
 // tableStyle prevents Outlook from adding space around a table.
 const tableStyle = "border-collapse:separate;mso-table-lspace:0pt;mso-table-rspace:0pt"
 
-// pagePadding returns the space above and below the card. Without a card it is 0.
+// pagePadding returns the space above and below the card, or 0 if the theme has no card.
 func (w *htmlWriter) pagePadding() int {
 	if w.c.Page == w.c.Card {
 		return 0
@@ -104,8 +104,8 @@ func (w *htmlWriter) corner() string {
 	return fmt.Sprintf(";border-radius:%dpx", w.t.Radius)
 }
 
-// styles writes the style blocks. There are several, because Gmail drops a whole block that contains an unknown rule.
-// The email also works without them.
+// styles writes the style elements. There are several, because Gmail drops every style element with an unknown rule.
+// The email is readable without them.
 func (w *htmlWriter) styles() {
 	w.printf(`<!--[if mso]><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch>`+
 		`</o:OfficeDocumentSettings></xml>
@@ -122,7 +122,7 @@ func (w *htmlWriter) styles() {
 	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
 }
 
-// darkRules returns the color rules for dark mode, one for each class that the writer uses.
+// darkRules returns the CSS rules with the colors for dark mode, one for each class that the writer uses.
 func (w *htmlWriter) darkRules(prefix string) string {
 	p := &w.t.Dark
 	var b strings.Builder
@@ -146,7 +146,7 @@ func (w *htmlWriter) darkRules(prefix string) string {
 	return b.String()
 }
 
-// row writes a row that contains the output of inner.
+// row writes a table row that contains the output of inner and ends with below pixels of space.
 func (w *htmlWriter) row(below int, inner func()) {
 	side := strconv.Itoa(w.t.Padding)
 	w.write(`<tr><td class="pad c-text" style="padding:0 `, side, "px ", strconv.Itoa(below), "px ", side, "px;", w.bodyFont(), ";",
@@ -172,7 +172,7 @@ func (w *htmlWriter) spacerRow(height int) {
 		`px;mso-line-height-rule:exactly">&nbsp;</td></tr>`, "\n")
 }
 
-// rows writes the blocks of the column, one row each.
+// rows writes each block in its own row.
 func (w *htmlWriter) rows(nodes []node) {
 	for _, n := range nodes {
 		switch n := n.(type) {
@@ -195,7 +195,7 @@ func (w *htmlWriter) rows(nodes []node) {
 	}
 }
 
-// stack writes blocks below each other in one cell.
+// stack writes blocks one below the other in the same cell.
 func (w *htmlWriter) stack(nodes []node) {
 	first := true
 	for _, n := range nodes {
@@ -226,7 +226,7 @@ func (w *htmlWriter) spaceBetween(height int) {
 	w.write(`<div style="font-size:`, px, "px;line-height:", px, `px;mso-line-height-rule:exactly">&nbsp;</div>`)
 }
 
-// escapeTemplate escapes a template for HTML except for its placeholders, whose quotes stay unchanged.
+// escapeTemplate escapes the text in a template for HTML. Placeholders and their quotes stay unchanged.
 func escapeTemplate(source string) string {
 	var marks placeholders
 	hidden, err := marks.hide(source)

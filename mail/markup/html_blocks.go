@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// block writes a block inside a cell.
+// block writes a block in the current cell.
 func (w *htmlWriter) block(n node) {
 	switch n := n.(type) {
 	case heading:
@@ -47,7 +47,7 @@ func (w *htmlWriter) block(n node) {
 	}
 }
 
-// headingSizes are the font sizes of headings by level in pixels, for a text size of 16.
+// headingSizes holds the font sizes of headings by level, in pixels, for a text size of 16 pixels.
 var headingSizes = [...]int{1: 30, 2: 23, 3: 19, 4: 17, 5: 16, 6: 15}
 
 func (w *htmlWriter) heading(h *heading) {
@@ -70,8 +70,9 @@ func (w *htmlWriter) figure(f *figure) {
 	}
 }
 
-// picture returns an img element. Its alt text is styled, because many email clients show it first, or never show the
-// image. If block is true, the image is alone and takes the available width, or its own width.
+// picture returns an img element. It has styles for the alt text, because many email clients show that before the image
+// or instead of it. If block is true, the image is not part of a line, and is as wide as possible unless it has its own
+// width.
 func (w *htmlWriter) picture(p *picture, block bool) string {
 	width := w.width
 	if p.width > 0 {
@@ -105,8 +106,9 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	return fmt.Sprintf(`<img class="%s" src="%s" alt="%s"%s style="%s">`, class, w.text(p.src), w.text(p.alt), attr, style)
 }
 
-// button writes a link that looks like a button. Outlook shows it with square corners, in the color of the surrounding
-// cell, whose padding replaces the link's. A button without a URL looks the same, so that a draft's preview shows it.
+// button writes a link that looks like a button. Outlook shows square corners, and uses the color and padding of the
+// surrounding cell instead of the link's. A button without a URL looks the same, so that it appears in the preview of a
+// draft.
 func (w *htmlWriter) button(b *button) {
 	tag, href := "a", ` href="`+w.text(b.href)+`"`
 	if b.href == "" {
@@ -137,7 +139,7 @@ func (w *htmlWriter) quote(q *quote) {
 	w.WriteString(`</td></tr></table></blockquote>`)
 }
 
-// within runs inner with a reduced width.
+// within runs inner with the available width reduced by taken pixels.
 func (w *htmlWriter) within(taken int, inner func()) {
 	before := w.width
 	w.width, w.inset = max(before-taken, 40), w.inset+taken
@@ -145,7 +147,7 @@ func (w *htmlWriter) within(taken int, inner func()) {
 	w.width, w.inset = before, w.inset-taken
 }
 
-// code writes lines with fixed breaks and spaces, because Outlook doesn't support white-space.
+// code writes a code block. It writes line breaks and spaces explicitly, because Outlook doesn't support white-space.
 func (w *htmlWriter) code(c *code) {
 	lines := w.d.marks.restore("\n"+strings.TrimRight(c.text, "\n"), func(s string) string {
 		return codeBlanks.Replace(html.EscapeString(s))
@@ -184,7 +186,7 @@ func (w *htmlWriter) list(l *list) {
 	w.printf("</%s>", tag)
 }
 
-// item writes the blocks of a list item. A single paragraph gets no p element.
+// item writes the blocks of a list item. If the only block is a paragraph, item writes no p element.
 func (w *htmlWriter) item(nodes []node, tight bool) {
 	if p, ok := first(nodes).(paragraph); ok && (tight || len(nodes) == 1) {
 		w.spans(p.text)
@@ -211,8 +213,8 @@ func (w *htmlWriter) callout(c *callout) {
 	w.WriteString(`</td></tr></table>`)
 }
 
-// columns writes cells that are side by side if there is room. In Outlook they are a table, in other email clients
-// inline blocks that wrap on a narrow screen.
+// columns writes columns that are side by side if there is room. Outlook shows a table. Other email clients show inline
+// blocks, which wrap on a narrow screen.
 func (w *htmlWriter) columns(c *columns) {
 	const half = 12 // half of the space between two columns
 	room := w.t.Width - 2*max(w.t.Padding-half, 0)
@@ -249,13 +251,13 @@ func (w *htmlWriter) socialLinks(links []link) {
 	w.WriteString(`</p>`)
 }
 
-// onAccent is the class of text on the accent color.
+// onAccent is the CSS class for text on the accent color.
 const onAccent = "c-on"
 
-// spans writes the pieces of a line.
+// spans writes inline content.
 func (w *htmlWriter) spans(spans []span) { w.line(spans, "c-link", w.c.Link) }
 
-// line writes the pieces of a line. class and color apply to its links.
+// line writes inline content whose links have the given class and color.
 func (w *htmlWriter) line(spans []span, class, color string) {
 	for _, s := range spans {
 		switch s := s.(type) {
@@ -285,7 +287,7 @@ func (w *htmlWriter) line(spans []span, class, color string) {
 	}
 }
 
-// codeSpan writes inline code. In a button it keeps the button's background color.
+// codeSpan writes inline code. In a button, the code keeps the button's background color.
 func (w *htmlWriter) codeSpan(s codeSpan, class string) {
 	if class == onAccent {
 		w.write(`<code style="font-family:`, fontMono, `">`, w.text(string(s)), "</code>")

@@ -45,8 +45,8 @@ func (w *htmlWriter) masthead() {
 	}
 }
 
-// logo returns the logo with its alt text and, for dark mode, a second logo that the style sheet shows instead. Email
-// clients without dark mode don't show the second one. On a bar in the accent color, there is only the first.
+// logo returns the HTML for the logo with its alt text. For dark mode, it adds a second logo, which email clients
+// without dark mode never show. On a bar in the accent color, there is no second logo.
 func (w *htmlWriter) logo(alt string) string {
 	o, width := w.d.options, min(max(w.d.options.LogoWidth, 24), w.width)
 	image := func(address, class, style string) string {

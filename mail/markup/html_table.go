@@ -13,22 +13,22 @@ const breakWords = "word-break:break-word;overflow-wrap:break-word"
 // keepWords is the style that reverts breakWords.
 const keepWords = "word-break:normal;overflow-wrap:normal"
 
-// These are phone screen widths in pixels: the smallest, and that of nearly all phones.
+// Screen widths of phones in pixels: the smallest one, and the one that nearly all phones have at least.
 const smallScreen, usualScreen = 320, 360
 
-// tableLook describes how a table fits on a small screen.
+// tableLook describes how a table is fitted to a small screen.
 type tableLook struct {
 	size  int // text size in pixels
 	space int // space between two columns
-	// wide means that the table's words don't fit side by side. With rowStyles, each row becomes a paragraph. In email
-	// clients without support for them, words in some columns are broken.
+	// wide is set if the longest words of all columns don't fit side by side. Email clients that support rowStyles then
+	// show each row as a paragraph. All others break words in some columns.
 	wide         bool
 	heads, cells []bool // columns whose words are broken
 	font         string // font of the table's text
 }
 
-// lookOf returns how a table fits on the smallest screen. It breaks the words of more and more columns until the table
-// fits.
+// lookOf determines how to fit a table to the smallest screen. It breaks the words of more and more columns until the
+// table fits.
 func (w *htmlWriter) lookOf(t *table) *tableLook {
 	look := &tableLook{
 		size: w.t.Size, space: 8, heads: make([]bool, len(t.head)), cells: make([]bool, len(t.head)),
@@ -73,7 +73,7 @@ func (w *htmlWriter) lookOf(t *table) *tableLook {
 	return look
 }
 
-// longest returns the column with the longest word, or -1 if the remaining ones are as short as numbers.
+// longest returns the column with the longest word, or -1 if no word is longer than a number.
 func longest(heads, cells []float64) (found int) {
 	found, most := -1, 0.0
 	for i := range cells {
@@ -84,7 +84,7 @@ func longest(heads, cells []float64) (found int) {
 	return found
 }
 
-// These are letter widths, relative to the text size. They cover the widest font in any theme.
+// Letter widths relative to the text size. They are large enough for the widest font in any theme.
 const (
 	narrow, usual, wide, broad = 0.4, 0.66, 0.8, 1.1
 	unknown                    = 100  // assumed width of a subscriber's value
@@ -144,8 +144,8 @@ func (w *htmlWriter) table(t *table) {
 	w.WriteString("</table>")
 }
 
-// cell writes a table cell. In a wide table, the cell contains its column name for people who see each row as a
-// paragraph.
+// cell writes a table cell. In a wide table, the cell also contains the name of its column, for email clients that show
+// each row as a paragraph.
 func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans []span) {
 	align, class, right := "left", "c-text l-line", look.space
 	if col < len(t.align) && t.align[col] != "" {
@@ -173,8 +173,8 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 }
 
 // rowStyles returns style blocks that turn each row of a wide table into a paragraph. They apply on small screens in
-// email clients that show text added by styles: Apple's and Samsung's. The second condition keeps others from applying
-// only some of the styles.
+// Apple's and Samsung's email clients, which show text added by styles. The second condition prevents others from
+// applying only some of the styles.
 func (w *htmlWriter) rowStyles() string {
 	const small = "<style>@media (max-width:599px) and (-webkit-min-device-pixel-ratio:0)"
 	return small + `{.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}` +

@@ -20,8 +20,8 @@ import (
 	"newsletterd/core"
 )
 
-// path matches the rest of a bare URL. Beyond goldmark's pattern, it allows placeholders, and letters in scripts with
-// spaces between words.
+// path matches the part of a bare URL after the host. Unlike goldmark's pattern, it allows placeholders, and letters of
+// scripts that put spaces between words.
 const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
 	outputForm + `)*)?`
 
@@ -52,17 +52,19 @@ func (d *document) readMarkdown(source string) error {
 	return nil
 }
 
-// Parsing time grows quadratically with these quantities.
+// Limits for quantities with which the parsing time grows quadratically.
 const (
 	maxQuotes    = 100    // nested blocks started by one line
 	maxSigns     = 2000   // signs of emphasis, links and URLs in lines without an empty line between them
 	maxSignsEver = 20_000 // signs in the whole source
 )
 
-// maxCells limits the memory of tables: the parser extends every row to the columns of the header.
+// maxCells is the maximum number of table cells. It limits memory use, because the parser extends every row to the
+// number of columns in the header.
 const maxCells = 100_000
 
-// bound rejects Markdown that would take too long to parse. Signs and cells are counted across the whole document.
+// bound returns an error for Markdown that would take too long to parse. It counts signs and cells for the whole
+// document.
 func (d *document) bound(source string) error {
 	if deepest(source) > maxQuotes {
 		return core.Invalidf("content.source", "content.source must have at most %d levels of nesting.", maxQuotes)
@@ -101,8 +103,8 @@ func (d *document) bound(source string) error {
 	return nil
 }
 
-// deepest returns the largest number of quote and list signs at the start of any line, or of indentation steps in a
-// list if that is larger.
+// deepest returns an upper bound for the nesting depth of blocks: the largest number of quote and list signs at the
+// start of a line or, if larger, of indentation steps in a list.
 func deepest(source string) (most int) {
 	for line := range strings.Lines(source) {
 		n, blanks := 0, 0
@@ -127,7 +129,7 @@ func deepest(source string) (most int) {
 	return most
 }
 
-// markdownReader converts the parser's tree to nodes.
+// markdownReader converts the syntax tree of the parser to document nodes.
 type markdownReader struct {
 	d       *document
 	src     []byte
@@ -180,7 +182,7 @@ func (r *markdownReader) block(n ast.Node, depth int) node {
 	return nil // a link definition
 }
 
-// paragraph returns a paragraph's node: text, or an image, button or tags that are alone in it.
+// paragraph converts a paragraph to a node: text or, if alone in the paragraph, an image, a button or template tags.
 func (r *markdownReader) paragraph(n ast.Node) node {
 	if r.d.marks.onlyTags(string(n.Lines().Value(r.src))) {
 		return tags{string(n.Lines().Value(r.src))}
@@ -367,7 +369,7 @@ func (r *markdownReader) rawSpans(n *ast.RawHTML) []span {
 	return []span{words(source)}
 }
 
-// dropComments removes HTML comments. Subscribers don't see them, and they must not contain placeholders.
+// dropComments removes HTML comments, which subscribers don't see and in which placeholders are not allowed.
 func dropComments(s string) string {
 	var b strings.Builder
 	for {
@@ -396,7 +398,7 @@ func (r *markdownReader) lineOf(n ast.Node) int {
 	return 0
 }
 
-// begin returns the byte offset of a block's first line.
+// begin returns the byte offset at which a block starts.
 func begin(n ast.Node) (octet int, ok bool) {
 	if n.Type() == ast.TypeInline {
 		return 0, false

@@ -27,8 +27,8 @@ const (
 type Options struct {
 	Theme    *Theme // nil: the first built-in theme
 	Language string // language of footer and document, one of core.Languages
-	Title    string // title of the document; a template, like a subject
-	// Name is shown at the top of the email, like a masthead; empty: nothing.
+	Title    string // title of the HTML document; a template like the subject
+	// Name is shown in the masthead at the top of the email; empty: nothing.
 	Name string
 	// Logo is shown instead of the name, which becomes its alt text.
 	Logo      string
@@ -37,15 +37,15 @@ type Options struct {
 	Footer    string // lines before the unsubscribe link
 	Social    []core.SocialLink
 	Address   string // lines of the postal address
-	// Beginning adds the first words as preview text; without it, inboxes show the name or logo at the top.
+	// Beginning adds the first words of the content as preview text. Without it, inboxes show the name or logo.
 	Beginning bool
-	Polls     []core.Poll // that placeholders such as {{ poll.1 }} insert
+	Polls     []core.Poll // polls that placeholders such as {{ poll.1 }} insert
 	// AllowHTML permits HTML in Markdown, which is otherwise shown as text.
 	AllowHTML bool
 }
 
-// Warning describes content that is permitted but probably unintended. Line is a line of Markdown, and Block a block's
-// number. Both start at 1, and 0 means none. Code is a code of core.CampaignFinding.
+// Warning describes content that is permitted but probably unintended. Line is a line of Markdown, and Block the number
+// of a block. Both start at 1, and 0 means none. Code is one of the codes for core.CampaignFinding.
 type Warning struct {
 	Line  int    `json:"line,omitempty"`
 	Block int    `json:"block,omitempty"`
@@ -119,7 +119,7 @@ func Compile(kind, source string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// document is a parsed source.
+// document is the parsed content of an email.
 type document struct {
 	options  *Options
 	marks    placeholders
@@ -135,7 +135,7 @@ func (d *document) warn(line int, code, text string) {
 	d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Code: code, Text: text})
 }
 
-// warnLocal warns about an image that remained on the author's computer, and reports whether it did.
+// warnLocal adds a warning if an image's file is on the author's computer, and reports whether it is.
 func (d *document) warnLocal(line int, src, alt string) bool {
 	name, text := mail.LocalPicture(src, alt)
 	if text != "" {

@@ -33,7 +33,7 @@ func fontWord(stack string) string {
 	return core.ThemeFonts[0]
 }
 
-// BaseTheme returns the initial values of a tenant's theme: those of a built-in theme with the tenant's color. An empty
+// BaseTheme returns a built-in theme with the tenant's color, on which a new theme of the tenant is based. An empty
 // name means the first theme. It returns the same error as BuiltInTheme.
 func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	b, err := BuiltInTheme(name)
@@ -48,8 +48,8 @@ func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	}, nil
 }
 
-// OwnTheme returns a tenant's theme for use in emails. It replaces colors on which text is not readable, in light mode,
-// in dark mode or when inverted, with the nearest readable ones. moved names the adjusted colors.
+// OwnTheme converts a tenant's theme for use in emails. If text would not be readable in light mode, in dark mode or
+// with inverted colors, OwnTheme replaces colors with the nearest readable ones. moved lists the adjusted colors.
 func OwnTheme(own *core.Theme) (t *Theme, moved []core.AdjustedColor, err error) {
 	base, err := BuiltInTheme(own.Base)
 	if err != nil {
@@ -84,13 +84,14 @@ func socialURL(raw string) string {
 	return clean
 }
 
-// colorNames are the names of palette colors, in the order in which OwnTheme reports them.
+// colorNames lists the names of palette colors, in the order in which OwnTheme returns them.
 var colorNames = []string{"page", "card", "text", "title", "muted", "link", "accent", "on", "tint", "line"}
 
 // colorSteps is the number of steps between two colors.
 const colorSteps = 64
 
-// toward moves the color c toward to until ok returns true. If no color on the way is ok, it returns to.
+// toward changes color c step by step into color to, and returns the first color for which ok returns true. If there is
+// none, it returns to.
 func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	for i := range colorSteps {
 		if m := c.Mix(to, float64(i)/colorSteps); ok(m) {
@@ -100,7 +101,8 @@ func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	return to
 }
 
-// softened replaces black and white, which email clients either don't invert or make glaring.
+// softened replaces pure black and white with close colors, because email clients either don't invert them or make them
+// glaring.
 func softened(c core.Color) core.Color {
 	switch c {
 	case core.Black:
@@ -111,7 +113,7 @@ func softened(c core.Color) core.Color {
 	return c
 }
 
-// inks are text colors that are readable on most other colors.
+// inks lists text colors, at least one of which is readable on most colors.
 var inks = []core.Color{{0x14, 0x15, 0x18}, {0xf7, 0xf7, 0xf8}}
 
 // inkOn returns a text color that is readable on all given colors.
@@ -124,7 +126,8 @@ func inkOn(on ...core.Color) (ink core.Color, ok bool) {
 	return ink, false
 }
 
-// makeReadable adjusts a palette's colors until all text is readable. def is a readable palette.
+// makeReadable adjusts the palette's colors until all text is readable. If that fails, it uses colors from def, a
+// readable palette.
 func (p *Palette) makeReadable(def *Palette) {
 	for _, c := range []*string{&p.Page, &p.Card, &p.Tint, &p.Line, &p.Accent} {
 		*c = softened(color(*c)).String()

@@ -43,14 +43,14 @@ func LocalPictures(source string) (all []Picture, err error) {
 	return all, err
 }
 
-// isPath reports whether a URL is the path of a file in the source's folder or below.
+// isPath reports whether a URL is the path of a file in the source's folder or a subfolder.
 func isPath(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && address != "" && u.Scheme == "" && u.Host == "" && !strings.HasPrefix(address, "/") &&
 		!strings.HasPrefix(address, "#") && !strings.HasPrefix(address, "?")
 }
 
-// PlacePictures replaces the URLs of images in Markdown. addresses maps paths in the source to URLs.
+// PlacePictures replaces file paths of images in Markdown with URLs. addresses maps the paths to the URLs.
 func PlacePictures(source string, addresses map[string]string) string {
 	for path, address := range addresses {
 		inline := regexp.MustCompile(`(\]\(\s*<?)` + regexp.QuoteMeta(path) + `([>\s)])`)

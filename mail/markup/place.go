@@ -9,9 +9,9 @@ import (
 	"newsletterd/mail"
 )
 
-// Placed converts an error from compiling Compile's output. It replaces the position in a part with the position in the
-// source: line and column of Markdown, or block and line of blocks. It returns errors without a known source position
-// unchanged.
+// Placed converts an error in the output of Compile. It replaces the position in the HTML or text part with that in the
+// source: line and column of Markdown, or block and line of blocks. If the position in the source is unknown, Placed
+// returns the error unchanged.
 func Placed(kind, source string, err error) error {
 	fault, ok := errors.AsType[*mail.TemplateError](err)
 	if !ok || fault.Placeholder == "" || fault.Field != "body_html" && fault.Field != "body_text" {
@@ -37,8 +37,8 @@ func Placed(kind, source string, err error) error {
 	return err
 }
 
-// placeOf returns the position of a string in a source, given the number of later occurrences. If there are fewer
-// occurrences, it returns the first. If there are none, it returns -1.
+// placeOf returns the byte offset of the occurrence of text in source that is followed by the given number of later
+// ones. If there are too few, it returns the offset of the first. If there are none, it returns -1.
 func placeOf(source, text string, later int) int {
 	at := strings.Index(source, text)
 	for n := strings.Count(source, text) - 1 - later; n > 0; n-- {
@@ -135,7 +135,7 @@ func lineOfBlock(source string, n int) int {
 	return 0
 }
 
-// inBlock adds the current block to an error from reading blocks.
+// inBlock adds the position of the current block to an error from reading blocks.
 func (d *document) inBlock(source string, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok && d.block > 0 {
 		placed := *fault

@@ -26,12 +26,11 @@ const (
 // maxPlaceholders is the maximum number of placeholders in a source, as in a template.
 const maxPlaceholders = 10_000
 
-// placeholders are a source's placeholders, indexed by the numbers of their marks.
+// placeholders holds the placeholders of a source, indexed by the numbers of their marks.
 type placeholders []mail.Placeholder
 
-// hide returns the source with marks in place of its placeholders, and adds the placeholders to ps. It removes template
-// comments. It also removes control characters, because the mailer would remove them later, which could turn two
-// separated braces into a placeholder.
+// hide replaces the placeholders in a source with marks, and adds the placeholders to ps. It removes template comments.
+// It also removes control characters: removing them later could join two braces and thus create a placeholder.
 func (ps *placeholders) hide(src string) (string, error) {
 	src = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
@@ -87,7 +86,7 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// each calls text for the text between marks, and placeholder for each mark.
+// each calls text for each piece of s between marks, and placeholder for each mark.
 func (ps placeholders) each(s string, text func(string), placeholder func(mark string, p mail.Placeholder)) {
 	for s != "" {
 		before, rest, ok := strings.Cut(s, string(markOpen))
@@ -145,7 +144,8 @@ func (ps placeholders) bare(s string) string {
 	return b.String()
 }
 
-// between resolves the escapes in the text between marks. A resolved escape never becomes a mark.
+// between applies resolve, which resolves escapes, to the text between marks. The result of resolve never becomes a
+// mark.
 func (ps placeholders) between(text []byte, resolve func(string) string) string {
 	if !bytes.ContainsAny(text, "\\&\x00") {
 		return string(text)

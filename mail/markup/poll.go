@@ -11,7 +11,7 @@ import (
 	"newsletterd/mail"
 )
 
-// poll is a poll's question with a link for each option. hrefs are marks of placeholders.
+// poll is a node with a poll's question and a link for each option. hrefs contains marks of placeholders.
 type poll struct {
 	question string
 	options  []string
@@ -20,7 +20,7 @@ type poll struct {
 
 func (poll) isNode() {}
 
-// pollOf returns the poll that is alone in a paragraph, or nil.
+// pollOf returns the node for a poll whose placeholder is the whole text of a paragraph, or nil for any other text.
 func (d *document) pollOf(text string) node {
 	var number int
 	alone := true
@@ -69,7 +69,7 @@ func (w *textWriter) poll(p *poll) string {
 	return strings.Join(lines, "\n")
 }
 
-// poll writes the question and the options without links: a web page can't know which subscriber answers.
+// poll writes the question and the options, without links, because a web page can't know which subscriber answers.
 func (w *articleWriter) poll(p *poll) {
 	w.within("p", []span{emphasis{"strong", []span{words(p.question)}}})
 	w.WriteString("\n<ul>\n")
@@ -80,8 +80,8 @@ func (w *articleWriter) poll(p *poll) {
 	w.WriteString("</ul>")
 }
 
-// WithPolls replaces poll placeholders in an author's HTML or text. If answers is false, it leaves out the links.
-// Placeholders of unknown polls stay.
+// WithPolls replaces poll placeholders in HTML or text content with the polls. If answers is false, options have no
+// links. Placeholders of unknown polls stay unchanged.
 func WithPolls(part mail.Part, source string, polls []core.Poll, answers bool) string {
 	if len(polls) == 0 {
 		return source
@@ -107,7 +107,7 @@ func WithPolls(part mail.Part, source string, polls []core.Poll, answers bool) s
 	return b.String() + source[at:]
 }
 
-// pollHTML returns a poll in the style of the surrounding HTML.
+// pollHTML returns the HTML of a poll. Its fonts and colors are those of the surrounding HTML.
 func pollHTML(number int, p *core.Poll, answers bool) string {
 	var b strings.Builder
 	b.WriteString("<p><strong>" + html.EscapeString(p.Question) + "</strong></p>\n")
@@ -184,7 +184,7 @@ func checkOptions(f *core.CampaignFields, template string) error {
 	return nil
 }
 
-// onPlaceholder sets an error's line to that of a placeholder.
+// onPlaceholder sets the line of an error to the line of the placeholder in the campaign's content.
 func onPlaceholder(f *core.CampaignFields, body string, e *core.Error) error {
 	before, _, found := strings.Cut(f.Content.Source, body)
 	if found && f.Content.Kind != core.ContentBlocks {

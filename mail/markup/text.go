@@ -9,7 +9,7 @@ import (
 	texts "newsletterd/mail/internal/words"
 )
 
-// textWriter writes a document as the text part of an email. It keeps the author's line lengths.
+// textWriter writes a document as the text part of an email. It doesn't wrap lines.
 type textWriter struct {
 	d *document
 }
@@ -40,10 +40,10 @@ func (w *textWriter) plain(s string) string {
 	return w.d.marks.restore(s, func(s string) string { return s })
 }
 
-// stack writes blocks with empty lines between them.
+// stack writes blocks separated by empty lines.
 func (w *textWriter) stack(nodes []node) string { return w.join(nodes, "\n\n") }
 
-// join writes blocks with the given line breaks between them.
+// join writes blocks separated by the given line breaks.
 func (w *textWriter) join(nodes []node, ends string) string {
 	if len(nodes) == 1 {
 		if _, ok := nodes[0].(tags); !ok {
@@ -214,7 +214,7 @@ func (w *textWriter) link(l *link) string {
 	return body + " (" + href + ")"
 }
 
-// prefix puts head before the first line and rest before the others, without trailing spaces on empty lines.
+// prefix puts head before the first line of s and rest before each other line. Empty lines get no trailing spaces.
 func prefix(s, head, rest string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -30,7 +30,8 @@ const (
 	MastheadLeft   = core.MastheadLeft
 )
 
-// Theme is an email's design. Fonts are stacks of preinstalled fonts, because email clients don't load others reliably.
+// Theme is the design of an email. Its font stacks contain only preinstalled fonts, because email clients don't
+// reliably load others.
 type Theme struct {
 	Name     string
 	Light    Palette
@@ -48,7 +49,7 @@ type Theme struct {
 
 var stack = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
 
-// Check returns an error of kind Invalid that names an invalid value in the theme.
+// Check validates the theme. It returns an error of kind Invalid that names the first invalid value.
 func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for name, value := range p.named() {
@@ -90,7 +91,8 @@ func (p *Palette) named() map[string]string {
 	}
 }
 
-// lineHeight returns the line height for a text size. It is a whole number of pixels, because Outlook would round it.
+// lineHeight returns the line height for a text size. It is a whole number of pixels, because Outlook would round it
+// anyway.
 func lineHeight(size int) int { return (size*16 + 5) / 10 }
 
 func font(family string, size, height int, color string) string {

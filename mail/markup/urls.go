@@ -11,14 +11,14 @@ import (
 	"newsletterd/mail"
 )
 
-// resolve resolves the escapes in a Markdown link destination.
+// resolve resolves the escapes in the destination of a Markdown link.
 func (r *markdownReader) resolve(destination []byte) string {
 	return r.d.marks.between(destination, func(text string) string {
 		return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(text)))))
 	})
 }
 
-// href returns a link's URL, percent-encoded except for marks. If no email client would open it, href adds a warning
+// href percent-encodes the URL of a link, except for marks. If no email client would open the URL, href adds a warning
 // and returns an empty string.
 func (r *markdownReader) href(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, true)
@@ -28,7 +28,7 @@ func (r *markdownReader) href(n ast.Node, destination string) string {
 	return clean
 }
 
-// imageURL is like href for the source of an image.
+// imageURL is like href, for the URL of an image.
 func (r *markdownReader) imageURL(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, false)
 	if problem != "" {
@@ -37,8 +37,8 @@ func (r *markdownReader) imageURL(n ast.Node, destination string) string {
 	return clean
 }
 
-// cleanURL returns a URL that is valid in an attribute, and a description of the problem, if any. isLink is true for
-// links and false for images.
+// cleanURL returns a URL in the form for an attribute, and a description of the problem with it, if any. isLink is true
+// for links and false for images.
 func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	raw = strings.TrimSpace(raw)
 	scheme, _, found := strings.Cut(raw, ":")

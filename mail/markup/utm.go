@@ -22,16 +22,16 @@ var (
 	ownPlaceholder = regexp.MustCompile(`\b(unsubscribe_url|unsubscribe_token|preferences_url|view_url)\b`)
 )
 
-// tagger adds a query to the links in an email part that have no utm parameters.
+// tagger adds a query with UTM parameters to the links in an email part.
 type tagger struct {
 	query string
 	own   string // host of our pages; empty: unknown
 	kept  []string
 }
 
-// addUTM returns both parts with a query added to their http and https links without utm parameters. It leaves out
-// links to subscriber pages on our own host, links whose host is a placeholder, and links that contain a block. own is
-// the origin of our pages.
+// addUTM adds a query to the http and https links in both parts of an email. It skips links that have utm parameters,
+// links to subscriber pages on newsletterd's own host, links whose host is a placeholder, and links that contain a
+// block. own is the origin of newsletterd's pages.
 func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	if query == "" {
 		return page, text
@@ -43,8 +43,8 @@ func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	return g.html(page), g.text(text)
 }
 
-// WithUTM returns a link's URL with the campaign's parameters. A link that doesn't get any, such as one to our own
-// subscriber pages, stays unchanged. own is the origin of our pages.
+// WithUTM returns a link's URL with the campaign's UTM parameters added. It returns some URLs unchanged, such as those
+// of newsletterd's subscriber pages. own is the origin of newsletterd's pages.
 func WithUTM(address string, utm *core.UTM, own string) string {
 	query := utm.Query()
 	if query == "" {
@@ -60,13 +60,14 @@ func WithUTM(address string, utm *core.UTM, own string) string {
 // notMarks removes characters that look like placeholder marks.
 var notMarks = strings.NewReplacer("\x01", "", "\x02", "")
 
-// attributeOf escapes text for an HTML attribute. It also escapes braces, because they might become part of a
+// attributeOf escapes text for an HTML attribute. It also escapes braces, which might otherwise become part of a
 // placeholder.
 func attributeOf(text string) string {
 	return strings.ReplaceAll(html.EscapeString(text), "{", "&#123;")
 }
 
-// mask removes the placeholders from a part, because they contain characters that are not valid in HTML and URLs.
+// mask replaces the placeholders in a part with marks, because placeholders contain characters that are not valid in
+// HTML and URLs.
 func (g *tagger) mask(part string) string {
 	g.kept = nil
 	return anyPlaceholder.ReplaceAllStringFunc(notMarks.Replace(part),
@@ -100,7 +101,7 @@ func (g *tagger) html(page string) string {
 	return g.unmask(out.String())
 }
 
-// tag adds the query to the URL in a link's tag.
+// tag adds the query to the URL in the start tag of a link.
 func (g *tagger) tag(raw string) string {
 	at := hrefValue.FindStringSubmatchIndex(raw)
 	for i := 2; i+1 < len(at); i += 2 {
@@ -122,7 +123,8 @@ func (g *tagger) tag(raw string) string {
 	return raw
 }
 
-// meaning decodes an attribute value. A character reference that a placeholder may continue is literal text.
+// meaning decodes an attribute value. It doesn't decode an incomplete character reference that a placeholder may
+// continue.
 func meaning(value string) string {
 	var out strings.Builder
 	decoded := func(piece string) string { return notMarks.Replace(mail.AttributeText(piece)) }
@@ -143,7 +145,7 @@ func (g *tagger) text(part string) string {
 	}))
 }
 
-// address adds the query to a URL. A URL that gets none is returned unchanged.
+// address adds the query to a URL. It returns a URL unchanged that doesn't get the query.
 func (g *tagger) address(address, query string) string {
 	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
 	_, rest, found := strings.Cut(lower, "://")
@@ -179,5 +181,5 @@ func (g *tagger) address(address, query string) string {
 	return before + join + query + address[end:]
 }
 
-// ownPage matches pages that belong to one subscriber.
+// ownPage matches the paths of pages that belong to one subscriber.
 var ownPage = regexp.MustCompile(`^/(unsubscribe|preferences|v|t|confirm|verify)\b`)

@@ -9,17 +9,17 @@ import (
 	"newsletterd/core"
 )
 
-// compiledNotice is a notice rendered except for what differs between emails: the address and the link.
+// compiledNotice is a rendered notice in which only the address and the link, which differ between emails, are missing.
 type compiledNotice struct{ subject, text, html compiledText }
 
-// compiledText is text with placeholders: segments[i] is followed by placeholders[i].
+// compiledText is text with placeholders: placeholders[i] follows segments[i].
 type compiledText struct {
 	segments     []string
 	placeholders []placeholder
 	size         int // bytes of all segments
 }
 
-// placeholder is the value between two segments.
+// placeholder identifies the value to insert between two segments: the address or the link.
 type placeholder uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	link
 )
 
-// These are stand-ins for the address and the link. No tenant can guess them, and the templates don't change their
-// characters.
+// Placeholders for the address and the link in rendered notices. Tenants can't guess them, and the templates don't
+// escape any of their characters.
 var (
 	standInTo  = strings.ToLower(rand.Text()) + "@example.invalid"
 	standInURL = "https://example.invalid/" + strings.ToLower(rand.Text())
@@ -45,15 +45,15 @@ const maxCompiled = 512
 
 var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 
-// fills reports whether the address and link can be inserted into a compiled notice, because the templates leave their
-// characters unchanged, except those in entities. Otherwise, for example if the address has an apostrophe, the
-// templates render the notice. They also render notices about reviews, because no two of these are alike.
+// fills reports whether the address and link can be inserted into a compiled notice, because they contain no characters
+// that the templates escape, except those in entities. All other notices are rendered by the templates, for example if
+// the address contains an apostrophe. So are notices about reviews, because no two of these are alike.
 func (d *Data) fills() bool {
 	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
 	return d.To != "" && d.Review == (core.ReviewMail{}) && absolute && plainLink(d.To) && plainLink(d.URL)
 }
 
-// plainLink reports whether s has only characters that the templates don't change or that entities replaces.
+// plainLink reports whether s contains only characters that the templates don't escape or that entities replaces.
 func plainLink(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -69,7 +69,7 @@ func plainLink(s string) bool {
 // entities escapes like html/template, in text and in quoted attributes.
 var entities = strings.NewReplacer("&", "&amp;", "+", "&#43;")
 
-// compile returns a compiled notice from the cache, or renders it with stand-ins.
+// compile returns a compiled notice from the cache. If it is missing there, compile renders it with placeholders.
 func (k Kind) compile(d Data) (*compiledNotice, error) {
 	d.To, d.URL = "", ""
 	key := cacheKey{k, d}
@@ -94,7 +94,7 @@ func (k Kind) compile(d Data) (*compiledNotice, error) {
 	return c, nil
 }
 
-// compileText splits rendered text at its stand-ins.
+// compileText splits rendered text at its placeholders.
 func compileText(s string) (c compiledText) {
 	for {
 		to, url := strings.Index(s, standInTo), strings.Index(s, standInURL)
@@ -115,7 +115,7 @@ func compileText(s string) (c compiledText) {
 	}
 }
 
-// fill returns the text with address and link.
+// fill returns the text with the given address and link inserted.
 func (c *compiledText) fill(to, url string) string {
 	if len(c.placeholders) == 0 {
 		return c.segments[0]

@@ -19,7 +19,7 @@ import (
 // Kind is the kind of a notice. Its values are stable: the mail queue stores them.
 type Kind string
 
-// These are the kinds, with the target of Data.URL for each.
+// The kinds, each with the page that Data.URL leads to.
 const (
 	Confirm      Kind = "confirm"      // page that confirms the subscription
 	AskAgain     Kind = "ask_again"    // page that confirms the subscription
@@ -52,15 +52,15 @@ const (
 	RecoveryCodes  Kind = "recovery_codes"  // account page
 )
 
-// Brand is how a notice presents the tenant or the daemon.
+// Brand holds the name, color, logo and addresses with which a notice presents the tenant or the daemon.
 type Brand struct {
 	Name string
 	// Color is the color of buttons, #rgb or #rrggbb; any other value means that of the first theme.
 	Color string
 	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL string
-	// DarkLogoURL is an absolute https URL of the logo for dark mode. Without LogoURL, it is ignored. If it is empty,
-	// the email has no dark mode, because a dark logo would be invisible on a dark background.
+	// DarkLogoURL is the absolute https URL of the logo for dark mode. It is ignored if LogoURL is empty. If only
+	// DarkLogoURL is empty, the email has no dark mode, because the logo could be invisible on a dark background.
 	DarkLogoURL   string
 	PostalAddress string
 }
@@ -73,7 +73,7 @@ func BrandOf(t *core.Tenant) Brand {
 	}
 }
 
-// Data holds the values that differ between notices of a kind. The caller creates the link.
+// Data holds the values that differ between notices of the same kind. The caller creates the link in URL.
 type Data struct {
 	To    string // recipient address
 	List  string // name of the list, if any
@@ -99,7 +99,7 @@ var (
 	htmlTemplate = htmltemplate.Must(htmltemplate.ParseFS(texts, "texts/layout.html", "texts/notice.html"))
 )
 
-// view is the templates' input.
+// view holds the values for the templates.
 type view struct {
 	Data
 	Subject    string
@@ -111,7 +111,7 @@ type view struct {
 	After      string
 }
 
-// button is the notice's link as a button, with the line that introduces the URL below it.
+// button is the notice's link as a button. Below it, the line Open introduces the URL.
 type button struct{ URL, Label, Open, Color, OnColor string }
 
 // Button returns the link as a button.
@@ -140,7 +140,7 @@ func (v view) OutlookLogo() htmltemplate.HTML {
 		`font:bold 16px/24px Arial,sans-serif;color:#26272b"><![endif]-->`)
 }
 
-// Render returns the subject, text and HTML of a notice. It only fails for an unknown kind.
+// Render returns the subject, text and HTML of a notice. It returns an error only for an unknown kind.
 func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	d.setName() // before the link is replaced
 	if !d.fills() {
@@ -154,7 +154,7 @@ func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, link), nil
 }
 
-// setName sets the name of a daemon without a brand: the host of the link, or else "newsletterd".
+// setName sets the brand name if there is none: to the host of the link or, without a link, to "newsletterd".
 func (d *Data) setName() {
 	if d.Brand.Name = octets.CleanLine(d.Brand.Name); d.Brand.Name != "" {
 		return
@@ -165,7 +165,7 @@ func (d *Data) setName() {
 	}
 }
 
-// execute renders a notice through the templates.
+// execute renders a notice with the templates.
 func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	d.setName()
 	d.List = octets.CleanLine(d.List)

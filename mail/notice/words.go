@@ -12,9 +12,9 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// Default returns the built-in wording of a notice to subscribers, with the placeholders that a tenant's own wording
-// may use. Any language not in core.Languages means the first. Using the result as Data.Own has the same effect as an
-// empty Data.Own. For an unknown kind, Default returns the zero value.
+// Default returns the built-in text of a notice to subscribers, with the placeholders that a tenant's own text may use.
+// Any language not in core.Languages means the first. As Data.Own, the result has the same effect as an empty value.
+// For an unknown kind, Default returns the zero value.
 func (k Kind) Default(language string) core.MailText {
 	w := words.Of(words.Language(language))
 	l, known := w.Notices[string(k)]
@@ -27,13 +27,13 @@ func (k Kind) Default(language string) core.MailText {
 // ServerTest returns the text of the mail server test email. Any language not in core.Languages means the first.
 func ServerTest(language string) core.MailText { return words.Of(language).ServerTest }
 
-// paragraph is the text between two empty lines.
+// paragraph is a paragraph of plain text, which may have several lines.
 type paragraph string
 
 // Lines returns the lines of the paragraph.
 func (p paragraph) Lines() []string { return strings.Split(string(p), "\n") }
 
-// paragraphs returns the paragraphs of s.
+// paragraphs splits s at empty lines.
 func paragraphs(s string) (all []paragraph) {
 	for p := range strings.SplitSeq(s, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {
@@ -46,8 +46,8 @@ func paragraphs(s string) (all []paragraph) {
 // RoleName returns a role's name and permissions. If there is no text for the role, it returns role.
 func RoleName(language, role string) string { return cmp.Or(words.Of(language).Roles[role], role) }
 
-// filler returns a replacer that fills in placeholders with the values of d. If the inviting user is unknown, it names
-// the tenant instead.
+// filler returns a replacer that replaces placeholders with the values in d. If the inviting user is unknown, the
+// tenant's name is used instead.
 func filler(w *words.List, d Data) *strings.Replacer {
 	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Server.By, d.Brand.Name))
 	if d.Client.Name != "" && d.Client.By == "" || d.Server != (core.ServerMail{}) && d.Server.By == "" {
@@ -69,7 +69,7 @@ func said(w *words.List, by, note string) string {
 	return strings.NewReplacer("{{by}}", by, "{{note}}", note).Replace(w.Said)
 }
 
-// wanted returns the time by which a review is requested, or an empty string if there is none.
+// wanted returns the sentence about the deadline of a review, or an empty string if there is no deadline.
 func wanted(w *words.List, d *Data) string {
 	if d.Review.WantedAt == 0 {
 		return ""
@@ -88,7 +88,7 @@ func moment(w *words.List, at core.Instant, zone *time.Location) string {
 	).Replace(w.Moment)
 }
 
-// view returns the input of the templates for a notice.
+// view returns the values for rendering a notice with the templates.
 func (k Kind) view(d Data) (view, error) {
 	d.Language = words.Language(d.Language)
 	w := words.Of(d.Language)

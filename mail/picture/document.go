@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Document returns a PDF as a file, unchanged. ok reports whether data starts like a PDF.
+// Document returns a PDF as a media file with unchanged content. If data doesn't start like a PDF, ok is false.
 func Document(data []byte) (f core.MediaFile, ok bool) {
 	if !bytes.HasPrefix(data, []byte("%PDF-")) {
 		return f, false

@@ -15,7 +15,7 @@ const (
 	formatWebP
 )
 
-// heads are the functions that parse the header, by format.
+// heads holds the functions that parse the header of each format.
 var heads = [...]func([]byte) (head, error){
 	formatJPEG: jpegHead, formatPNG: pngHead, formatGIF: gifHead, formatWebP: webpHead,
 }
@@ -25,7 +25,8 @@ const (
 	jpegMagic = "\xff\xd8\xff"
 )
 
-// formatOf detects the format from the first bytes. For unsupported data, the error says what to do.
+// formatOf detects the format of an image from its first bytes. If the format is not supported, the error says what to
+// do.
 func formatOf(b []byte) (format, error) {
 	starts := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return bytes.HasPrefix(b, []byte(p)) })

@@ -53,7 +53,7 @@ func (r *gifReader) table(flags byte) []byte {
 	return r.take(3 << (1 + flags&7))
 }
 
-// subBlocks reads sub-blocks up to their end. whole includes their lengths, data does not.
+// subBlocks reads a sequence of sub-blocks. whole includes the bytes with their lengths, data doesn't.
 func (r *gifReader) subBlocks() (whole, data []byte) {
 	from := r.at
 	for r.err == nil {
@@ -114,7 +114,8 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 	return nil, r.err
 }
 
-// extension copies the extensions that belong to the image: how a frame is displayed, and the number of repetitions.
+// extension reads an extension. It appends those to out that belong to the image: how a frame is displayed, and the
+// number of repetitions.
 func (r *gifReader) extension(out []byte) []byte {
 	label := r.take(1)[0]
 	whole, data := r.subBlocks()

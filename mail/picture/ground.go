@@ -19,11 +19,11 @@ const (
 	samples = 48     // samples per row and column
 	visible = 2.0    // minimum contrast of a visible pixel
 	solid   = 0x8000 // minimum alpha of an opaque pixel
-	fewest  = 20     // if less than one pixel in this many is transparent, the image covers the background
+	fewest  = 20     // an image covers the background if fewer than one in this many pixels is transparent
 )
 
-// HardToSee reports whether most of a stored PNG or GIF is hardly visible on a background. For an image that covers
-// the background it returns false. It returns an error if the image can't be decoded.
+// HardToSee reports whether most of a stored PNG or GIF is hardly visible on the background color ground. It returns
+// false for an image that covers the background, and an error if the image can't be decoded.
 func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error) {
 	decode := png.Decode
 	if mediaType == GIF {
@@ -47,9 +47,9 @@ func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error
 	return through*fewest > through+drawn && 2*hidden > drawn, nil
 }
 
-// OnPlate returns a stored PNG or GIF on a white plate with round corners, as a PNG. The plate makes dark parts of the
-// image visible on every background. On white, the image looks unchanged. It returns an error if the image can't be
-// decoded.
+// OnPlate draws a stored PNG or GIF on a white plate with rounded corners and returns a PNG. The plate makes dark parts
+// of the image visible on every background. On white, the image looks unchanged. If it can't be decoded, OnPlate
+// returns an error.
 func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 	decode := png.Decode
 	if mediaType == GIF {
@@ -70,7 +70,7 @@ func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// rounded is a mask for a rectangle with round corners.
+// rounded is a mask in the form of a rectangle with rounded corners.
 type rounded struct {
 	whole  image.Rectangle
 	radius int // in pixels

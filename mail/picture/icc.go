@@ -10,7 +10,7 @@ import (
 
 type matrix [3][3]float64
 
-// The columns are red, green and blue in XYZ under D50, as in ICC profiles.
+// Matrices from linear RGB to XYZ. Their columns are red, green and blue under D50, as in ICC profiles.
 var (
 	fromSRGB = matrix{
 		{0.4360747, 0.3850649, 0.1430804}, {0.2225045, 0.7168786, 0.0606169}, {0.0139322, 0.0971045, 0.7141733},
@@ -20,7 +20,7 @@ var (
 	}
 )
 
-// These are values in a PNG's cICP chunk (ITU-T H.273).
+// Values in the cICP chunk of a PNG (ITU-T H.273).
 const (
 	transferSRGB = 13
 	primariesP3  = 12
@@ -32,8 +32,8 @@ type conversion struct {
 	to     matrix          // matrix to linear sRGB
 }
 
-// primariesConversion returns a conversion for colors with sRGB's curve and other primaries. If none is needed, it
-// returns nil.
+// primariesConversion returns a conversion for colors that use sRGB's curve but other primaries. If no conversion is
+// needed, it returns nil.
 func primariesConversion(primaries int) *conversion {
 	if primaries != primariesP3 {
 		return nil
@@ -91,7 +91,8 @@ func profileConversion(p []byte) *conversion {
 	return c
 }
 
-// changesNothing reports whether the conversion moves each of a few distant sample colors by at most one step.
+// changesNothing reports whether the conversion changes each channel of a few different sample colors by at most one
+// step.
 func (c *conversion) changesNothing() bool {
 	values := []uint8{0, 50, 128, 200, 255}
 	for _, r := range values {
@@ -126,7 +127,7 @@ func (c *conversion) apply(m *image.NRGBA) {
 	}
 }
 
-// palette returns an image with its palette converted to sRGB.
+// palette returns a paletted image with its palette converted to sRGB.
 func (c *conversion) palette(m *image.Paletted) *image.Paletted {
 	if c == nil {
 		return m
@@ -143,7 +144,7 @@ func (c *conversion) palette(m *image.Paletted) *image.Paletted {
 // fixed parses an s15Fixed16 number.
 func fixed(b []byte) float64 { return float64(int32(binary.BigEndian.Uint32(b))) / 65536 }
 
-// curveOf parses a curv or para curve. For any other type it returns nil.
+// curveOf parses a curve of type curv or para in an ICC profile. For any other type it returns nil.
 func curveOf(b []byte) func(float64) float64 {
 	if len(b) < 12 {
 		return nil
@@ -178,7 +179,7 @@ func sampledCurve(b []byte) func(float64) float64 {
 	}
 }
 
-// formulaCurve parses a parametric curve (ICC.1:2022 section 10.18).
+// formulaCurve parses a parametric curve of an ICC profile (ICC.1:2022 section 10.18).
 func formulaCurve(b []byte) func(float64) float64 {
 	kind := int(binary.BigEndian.Uint16(b[8:]))
 	counts := []int{1, 3, 4, 5, 7}
@@ -216,7 +217,7 @@ func fromCurve(v float64) float64 {
 	return math.Pow((v+0.055)/1.055, 2.4)
 }
 
-// curveSteps maps linear values to sRGB bytes.
+// curveSteps maps linear values, in steps of 1/4096, to sRGB bytes.
 var curveSteps = func() (t [4097]uint8) {
 	for i := range t {
 		l := float64(i) / 4096

@@ -19,7 +19,7 @@ const (
 // maxProfile is the maximum number of ICC profile bytes to read. Profiles with a matrix have a few hundred.
 const maxProfile = 1 << 20
 
-// jpegHead parses the segments up to the first scan, and counts the scans.
+// jpegHead parses the segments of a JPEG up to the first scan, and checks the work that its scans cause.
 func jpegHead(b []byte) (h head, err error) {
 	var f *frame
 	for i := 2; ; {

@@ -56,7 +56,7 @@ type head struct {
 	quality       int     // JPEG quality, 1 to 100; 0: other formats
 }
 
-// upright returns the size of the image after it is turned upright.
+// upright returns the size that the image has after it is turned upright.
 func (h *head) upright() (width, height int) {
 	if h.orientation >= 5 {
 		return h.height, h.width
@@ -202,7 +202,8 @@ func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	return m, nil
 }
 
-// redraw returns the image in its stored form: shrunk, in sRGB, upright, and with its play mark.
+// redraw converts the decoded image to its stored form: scaled down, in sRGB, upright, and with a play mark if one was
+// requested.
 func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (image.Image, error) {
 	w, h := p.upright()
 	tw, th := p.keptSize(w, h, FullWidth)
@@ -229,8 +230,8 @@ func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (ima
 	return s, nil
 }
 
-// encode encodes an image in the appropriate format. PNG and JPEG keep their format. A WebP becomes a PNG if it is
-// transparent, or else a JPEG.
+// encode encodes an image for storage. PNG and JPEG images keep their format. A WebP becomes a PNG if it is
+// transparent, otherwise a JPEG.
 func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.MediaFile, error) {
 	mediaType := JPEG
 	out := limited{ctx: ctx, left: limit}
@@ -264,7 +265,8 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 	}
 }
 
-// jpegQuality returns the original JPEG's quality, within sensible limits, so that no file grows.
+// jpegQuality returns the quality for encoding a JPEG: that of the uploaded file, within sensible limits, so that the
+// file doesn't grow.
 func (p *Picture) jpegQuality() int {
 	if p.quality == 0 {
 		return 88

@@ -15,7 +15,7 @@ func (p *Picture) AddPlayMark() error {
 	return nil
 }
 
-// drawPlayMark draws a white triangle on a dark disk.
+// drawPlayMark draws a white triangle on a dark disk in the middle of an image.
 func drawPlayMark(m *image.NRGBA) {
 	b := m.Bounds()
 	cx, cy := float64(b.Dx())/2, float64(b.Dy())/2
@@ -32,11 +32,11 @@ func drawPlayMark(m *image.NRGBA) {
 	}
 }
 
-// covered returns the share of a pixel that is inside a shape, given the distance from the shape's edge to the pixel's
-// center.
+// covered returns the share of a pixel that is inside a shape, given the distance from its center to the edge of the
+// shape.
 func covered(distance float64) float64 { return min(max(distance+0.5, 0), 1) }
 
-// paint draws a gray over a pixel.
+// paint blends a shade of gray over a pixel.
 func paint(pixel []uint8, gray uint8, alpha float64) {
 	below := float64(pixel[3]) / 255 * (1 - alpha)
 	whole := alpha + below

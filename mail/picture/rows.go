@@ -6,8 +6,8 @@ import (
 	"image/color"
 )
 
-// rowsOf returns a function that reads an image row: red, green, blue and alpha of each pixel from 0 to 255, with the
-// colors premultiplied by alpha.
+// rowsOf returns a function that reads row y of an image: red, green, blue and alpha of each pixel from 0 to 255, with
+// the colors premultiplied by alpha.
 func rowsOf(m image.Image) func(y int, row []float32) {
 	b := m.Bounds()
 	switch m := m.(type) {
@@ -69,7 +69,8 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 	}
 }
 
-// readFast reports whether encoders read an image type quickly. All others are redrawn with 8 bits per channel.
+// readFast reports whether encoders have a fast path for an image's type. Images of other types are redrawn with 8 bits
+// per channel.
 func readFast(m image.Image) bool {
 	switch m.(type) {
 	case *image.YCbCr, *image.NRGBA, *image.RGBA, *image.Gray, *image.Paletted:

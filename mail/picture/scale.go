@@ -18,13 +18,14 @@ func catmullRom(x float64) float64 {
 	return 0
 }
 
-// tap is what a pixel is computed from: consecutive source pixels with their weights.
+// tap holds the weights of the consecutive source pixels that a result pixel is computed from.
 type tap struct {
 	first   int
 	weights []float32
 }
 
-// tapsFor returns the taps for scaling a row of from pixels down to to pixels. to must not exceed from.
+// tapsFor returns the taps for scaling rows down. from and to are the numbers of pixels before and after; to must not
+// be larger.
 func tapsFor(from, to int) []tap {
 	taps := make([]tap, to)
 	scale := float64(from) / float64(to)
@@ -54,7 +55,7 @@ func scale(ctx context.Context, m image.Image, width, height int) (image.Image, 
 	return scalePixels(ctx, m, width, height)
 }
 
-// scalePixels is scale for any image. The result's alpha is not premultiplied.
+// scalePixels is scale for any type of image. Colors in the result are not premultiplied by alpha.
 func scalePixels(ctx context.Context, m image.Image, width, height int) (*image.NRGBA, error) {
 	out := image.NewNRGBA(image.Rect(0, 0, width, height))
 	s := scaling{from: m.Bounds().Size(), to: out.Rect.Size(), channels: 4, narrow: narrow}
@@ -94,7 +95,7 @@ func colorSize(m *image.YCbCr) image.Point {
 	return image.Pt(last%m.CStride+1, last/m.CStride+1)
 }
 
-// scaling scales image rows down to another size.
+// scaling holds the parameters for scaling an image down row by row.
 type scaling struct {
 	from, to image.Point
 	channels int // values per pixel
@@ -141,7 +142,7 @@ func (s *scaling) do(ctx context.Context, read, write func(y int, row []float32)
 	return nil
 }
 
-// narrowPlane scales a row with one value per pixel to the result's width.
+// narrowPlane scales a source row with one value per pixel to the width of the result.
 func narrowPlane(source, row []float32, taps []tap) {
 	for x, t := range taps {
 		var v float32
@@ -153,7 +154,7 @@ func narrowPlane(source, row []float32, taps []tap) {
 	}
 }
 
-// narrow scales a source row to the result's width.
+// narrow scales a source row with four values per pixel to the width of the result.
 func narrow(source, row []float32, taps []tap) {
 	for x, t := range taps {
 		var r, g, b, a float32

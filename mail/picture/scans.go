@@ -14,7 +14,7 @@ const (
 	jpegRST7 = 0xd7
 )
 
-// frame holds the parts of a frame header that determine how much work a scan is.
+// frame holds the parts of a JPEG frame header that determine how much work its scans cause.
 type frame struct {
 	progressive bool
 	blocks      map[byte]int // number of 8 × 8 blocks by component
@@ -50,7 +50,7 @@ func (f *frame) countScans(b []byte, at int) error {
 	return nil
 }
 
-// scan adds a scan's work to the total. s is the header of the scan (ITU T.81 B.2.3).
+// scan adds the work of a scan to the total, given the scan's header (ITU T.81 B.2.3).
 func (f *frame) scan(s []byte) error {
 	if f.scans++; f.scans > MaxScans {
 		return refusedf("The JPEG has more than %d scans. Save it again as a JPEG that isn't progressive.", MaxScans)

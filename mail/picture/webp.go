@@ -63,8 +63,8 @@ func (h *head) webpSize(w, t int) error {
 	return nil
 }
 
-// fullRange converts a lossy WebP's colors to the full range, as in a JPEG. They use only a part of a byte's values
-// (RFC 9649 section 9.2, ITU-R BT.601), which golang.org/x/image/webp leaves unchanged.
+// fullRange converts the colors of a lossy WebP to the full range of byte values, as in a JPEG. A lossy WebP uses only
+// part of the range (RFC 9649 section 9.2, ITU-R BT.601), which golang.org/x/image/webp doesn't convert.
 func fullRange(m image.Image) {
 	var p *image.YCbCr
 	switch m := m.(type) {

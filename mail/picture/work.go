@@ -40,7 +40,8 @@ func (w whileWanted) Read(p []byte) (int, error) {
 	return w.r.Read(p[:min(len(p), piece)])
 }
 
-// keptSize returns a stored image's size: at most limit wide, and for a PNG at most keptPNG pixels.
+// keptSize returns the size at which an image is stored: at most limit wide and, for a PNG, with at most keptPNG
+// pixels.
 func (h *head) keptSize(width, height, limit int) (int, int) {
 	w, t := within(width, height, limit)
 	if h.format == formatJPEG || w*t <= keptPNG {
@@ -49,7 +50,7 @@ func (h *head) keptSize(width, height, limit int) (int, int) {
 	return within(width, height, max(1, int(float64(w)*math.Sqrt(keptPNG/float64(w*t)))))
 }
 
-// writePNG encodes an image quickly, and again with better compression if that is quick.
+// writePNG encodes an image quickly. If better compression wouldn't take long, it encodes the image again with that.
 func writePNG(out *limited, m image.Image) error {
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := fast.Encode(out, m); err != nil {

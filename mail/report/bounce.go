@@ -31,11 +31,11 @@ const (
 	maxBounceGroups = 16 // groups of one delivery status: each email has only one recipient
 )
 
-// ParseBounce returns the reports in a message to rcpt, its envelope recipient (empty if unknown). It recognizes
-// delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and nonstandard
-// bounces. Any message to a List-Unsubscribe address is a request to unsubscribe. The reports contain Names instead of
-// an address, because only identifiers that we created are trusted. For any other message, such as a personal or
-// automatic reply, it returns nothing.
+// ParseBounce returns the reports in a message that was sent to the envelope recipient rcpt (empty if unknown). It
+// recognizes delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and
+// nonstandard bounces. Any message to a List-Unsubscribe address is a request to unsubscribe. The reports contain Names
+// instead of an address, because only identifiers that we created are trusted. For any other message, such as a
+// personal or automatic reply, it returns nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
@@ -72,7 +72,7 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 	return out
 }
 
-// bounce is the state of parsing a bounce message.
+// bounce is the state of the parser for a bounce message.
 type bounce struct {
 	names []string // identifiers of the original message
 	at    core.Instant
@@ -85,7 +85,8 @@ type bounce struct {
 	junk    bool   // the returned message has Outlook.com's complaint mark
 }
 
-// addressees returns the delivery addresses in the header. One of them may be our return address.
+// addressees returns the addresses that a message was delivered to, according to its header. One of them may be a
+// return address of newsletterd.
 func addressees(h *message.Header) (to []string) {
 	for _, field := range []string{"Delivered-To", "X-Original-To", "Envelope-To", "To"} {
 		list, err := netmail.ParseAddressList(h.Get(field))
@@ -108,7 +109,7 @@ func dateOf(h *message.Header, now core.Instant) core.Instant {
 	return core.At(t)
 }
 
-// bounceID returns an identifier for the message, so that it counts only once.
+// bounceID returns an identifier for a bounce message, so that the message counts only once if it is received again.
 func bounceID(h *message.Header, data []byte) string {
 	if id := strings.TrimSpace(h.Get("Message-Id")); id != "" && len(id) <= 998 {
 		return id
@@ -117,7 +118,7 @@ func bounceID(h *message.Header, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// add adds a report with an outcome.
+// add adds a report with an outcome for the email that names identify.
 func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	key := core.ProviderKey("mail", b.id, strconv.Itoa(len(b.out)))
 	if p, ok := reportOf(outcome, "", b.id, b.at, key, append(names, b.names...)...); ok {
@@ -125,7 +126,7 @@ func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	}
 }
 
-// to returns the message's first recipient address with a prefix, or an empty string.
+// to returns the message's first recipient address that starts with prefix, or an empty string.
 func (b *bounce) to(prefix string) string {
 	for _, name := range b.names {
 		if strings.HasPrefix(strings.ToLower(name), prefix) {
@@ -135,8 +136,8 @@ func (b *bounce) to(prefix string) string {
 	return ""
 }
 
-// fail adds a report of a failed email. unclear is the event to use if the report doesn't mention a problem with the
-// address.
+// fail adds a report of a failed email. The verdict determines the event; if it doesn't concern the address, the event
+// is unclear.
 func (b *bounce) fail(v smtp.Verdict, unclear core.ProviderEvent) {
 	n := len(b.out)
 	switch v {
@@ -187,7 +188,7 @@ func (b *bounce) parts(m *message.Entity) {
 // junkMark is the field that Outlook.com adds to a message that a user has marked as junk.
 const junkMark = "X-HmXmrOriginalRecipient"
 
-// returned returns the header fields of a returned message that may contain our identifiers.
+// returned returns the values of those header fields of a returned message that may contain identifiers of newsletterd.
 func returned(h textproto.Header) []string {
 	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
 	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {
@@ -246,7 +247,8 @@ func firstWordOf(s string) string {
 	return ""
 }
 
-// feedback parses a feedback report. It often withholds the address, so its names identify the email.
+// feedback parses a feedback report. Such reports often withhold the address, so identifiers in the returned message
+// identify the email.
 func (b *bounce) feedback() {
 	all := groups(bytes.NewReader(b.report))
 	if len(all) == 0 {

@@ -47,7 +47,7 @@ func textOf(e *message.Entity, depth int) string {
 	return strings.ToValidUTF8(string(body), "\ufffd")
 }
 
-// told parses the text of a bounce, and adds the report. It ignores warnings about a delay.
+// told adds a report according to the free text of a bounce. It ignores warnings about a delay.
 func (b *bounce) told(subject, text string) {
 	for _, id := range returnedIn.FindAllStringSubmatch(text, 4) {
 		b.names = append(b.names, id[1])

@@ -17,7 +17,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// kinds is the table of email providers, with one line for each.
+// kinds lists the supported email providers.
 var kinds = []*Kind{
 	{Name: KindGeneric, MaxBody: maxEvent, Secret: genericSecret, verify: verifyGeneric},
 	{Name: "ses", MaxBody: maxEvent, Topics: true, verify: verifySNS, parse: parseSES, confirm: confirmSNS},
@@ -28,7 +28,7 @@ var kinds = []*Kind{
 	{Name: "mailjet", MaxBody: maxBatch, Secret: basicSecret, verify: verifyBasic, parse: parseMailjet},
 }
 
-// These are the forms of secrets.
+// The forms of secrets for the kinds.
 var (
 	genericSecret = SecretForm{
 		Help: "whsec_ followed by 32 bytes in base64", Check: checkGenericKey, Pattern: "^whsec_[A-Za-z0-9+/]{43}=$",
@@ -65,7 +65,8 @@ func checkBasic(s string) error {
 	return nil
 }
 
-// headerOf returns the value of a header in net/http's spelling. It is empty unless the header occurs exactly once.
+// headerOf returns the value of a header field whose name is in net/http's spelling. If the field is missing or
+// repeated, it returns an empty string.
 func headerOf(r *Request, name string) string {
 	if v := r.Header[name]; len(v) == 1 {
 		return v[0]
@@ -79,7 +80,7 @@ func equalText(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// These are the events that providers report under different names.
+// The events that providers report, each under its own name.
 var (
 	hardBounced  = core.ProviderEvent{Type: core.ProviderHardBounced, BounceType: core.HardBounce}
 	softBounced  = core.ProviderEvent{Type: core.ProviderSoftBounced, BounceType: core.SoftBounce}
@@ -96,7 +97,7 @@ var (
 // unsubscribeMark is the type of an unsubscribe event. core has no constant for it.
 const unsubscribeMark = "unsubscribe"
 
-// reportOf returns a report with an outcome. If the outcome is empty, ok is false.
+// reportOf returns a report with an outcome. For an empty outcome, ok is false.
 func reportOf(
 	outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string,
 ) (p core.ProviderReport, ok bool) {
@@ -200,11 +201,11 @@ func readBatch[T any](r *Request) ([]T, error) {
 	return many, nil
 }
 
-// lastingTolerance is the maximum age of a signed event if the provider's retries keep the time of the first attempt. A
-// replay has no effect, because an event counts only once.
+// lastingTolerance is the maximum age of a signed event from a provider that keeps the time of the first attempt when
+// it retries. A replay has no effect, because an event counts only once.
 const lastingTolerance = time.Hour
 
-// within reports whether at is at most oldest before now and at most Tolerance after it.
+// within reports whether at is neither earlier than oldest before now nor later than Tolerance after now.
 func within(at, now core.Instant, oldest time.Duration) bool {
 	return now.Sub(at) <= oldest && at.Sub(now) <= Tolerance
 }

@@ -16,7 +16,7 @@ import (
 // BounceServer receives bounce messages through LMTP (RFC 2033) from a mail server on this machine or nearby. It
 // accepts every recipient and message. Only a message's content decides whether it reports anything.
 type BounceServer struct {
-	// Take is called with each message, once per recipient. If it returns an error, the sender is asked to retry.
+	// Take processes a message for one recipient. If it returns an error, the sender is asked to retry.
 	Take func(ctx context.Context, rcpt string, data []byte) error
 	Log  *slog.Logger
 
@@ -30,7 +30,7 @@ const (
 	lmtpBytes       = 64 << 20 // only MaxBounce are read, but a refusal would bounce the bounce
 )
 
-// NewBounceServer returns a server with name in its greeting.
+// NewBounceServer returns a server that calls take for each message. name appears in the greeting.
 func NewBounceServer(
 	name string, take func(ctx context.Context, rcpt string, data []byte) error, log *slog.Logger,
 ) *BounceServer {
@@ -53,7 +53,8 @@ func (b *BounceServer) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown waits for the messages in flight until ctx ends. It then closes their connections, and the senders retry.
+// Shutdown waits for the messages in flight. If ctx ends before that, it closes their connections, and the senders
+// retry.
 func (b *BounceServer) Shutdown(ctx context.Context) error {
 	if err := b.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return b.server.Close()
@@ -64,7 +65,7 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 // nullReturnPath is the header field for an empty sender.
 const nullReturnPath = "Return-Path: <>\r\n"
 
-// bounceSession is one connection (smtp.LMTPSession).
+// bounceSession handles one connection. It implements smtp.LMTPSession.
 type bounceSession struct {
 	server *BounceServer
 	rcpts  []string
@@ -86,7 +87,7 @@ func (s *bounceSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 // Data implements smtp.Session. LMTP does not use it.
 func (s *bounceSession) Data(r io.Reader) error { return s.LMTPData(r, noStatus{}) }
 
-// LMTPData implements smtp.LMTPSession. It takes the message once per recipient.
+// LMTPData implements smtp.LMTPSession. It calls Take for each recipient of the message.
 func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error {
 	from := ""
 	if s.null {
@@ -116,7 +117,7 @@ func (s *bounceSession) Reset() { s.rcpts, s.null = nil, false }
 // Logout implements smtp.Session.
 func (s *bounceSession) Logout() error { return nil }
 
-// noStatus ignores recipient statuses.
+// noStatus is an smtp.StatusCollector that ignores the statuses.
 type noStatus struct{}
 
 func (noStatus) SetStatus(string, error) {}

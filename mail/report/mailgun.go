@@ -12,7 +12,8 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// mailgunTolerance is the maximum age of a request. Mailgun retries for eight hours; a token counts only once.
+// mailgunTolerance is the maximum age of a Mailgun request. Mailgun retries for eight hours. A replay has no effect,
+// because a token counts only once.
 const mailgunTolerance = 12 * time.Hour
 
 // mailgunRequest is a Mailgun webhook request.
@@ -63,8 +64,8 @@ func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	return core.ErrInvalidSignature
 }
 
-// verdict returns the verdict on the address from the server's reply, which may contradict the severity. Mailgun also
-// gives up if it is blocked (espblock) or the email is too old.
+// verdict returns what the server's reply means for the address. It may contradict the severity. Mailgun also gives up
+// if it is blocked (espblock) or the email is too old.
 func (r *mailgunRequest) verdict() smtp.Verdict {
 	switch e := &r.Event; e.Reason {
 	case "espblock", "blacklisted":

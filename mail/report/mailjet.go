@@ -15,8 +15,8 @@ type mailjetEvent struct {
 	Payload    string    `json:"Payload"`
 }
 
-// sender reports whether the sender, the email or Mailjet is at fault, rather than the recipient. If Mailjet no longer
-// sends to the address (preblocked), the recipient is at fault.
+// sender reports whether the failure is the fault of the sender, the email or Mailjet rather than the recipient. If
+// Mailjet no longer sends to the address (preblocked), that counts as the recipient's fault.
 func (e *mailjetEvent) sender() bool {
 	switch e.Error {
 	case "preblocked":

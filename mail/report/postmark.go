@@ -53,8 +53,8 @@ var postmarkBounces = map[string]core.ProviderEvent{
 	"Unsubscribe":         unsubscribed,
 }
 
-// sender reports whether the sender or the email was refused, rather than the recipient. For example, a provider blocks
-// the sender, or a server classified the email as spam without the recipient's knowledge.
+// sender reports whether the sender or the email was refused rather than the recipient, for example because a provider
+// blocks the sender, or a server classified the email as spam without the recipient's knowledge.
 func (e *postmarkEvent) sender() bool {
 	switch e.Type {
 	case "Blocked", "SpamNotification", "DMARCPolicy", "VirusNotification":

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// These are Svix headers, which Resend uses for signatures, in net/http's spelling.
+// The headers of Svix signatures, which Resend uses, in net/http's spelling.
 const (
 	headerSvixID        = "Svix-Id"
 	headerSvixTimestamp = "Svix-Timestamp"
@@ -65,7 +65,7 @@ type resendEvent struct {
 	} `json:"data"`
 }
 
-// sender reports whether the sender was refused, rather than the recipient.
+// sender reports whether the sender was refused rather than the recipient.
 func (e *resendEvent) sender() bool { return refusesSender("", e.Data.Bounce.Message) }
 
 // outcome returns the event's outcome.
@@ -87,7 +87,8 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf maps Amazon SES's names for bounces, which Resend also uses. sender means that the sender was refused.
+// bounceOf converts a bounce type and subtype of Amazon SES, which Resend also uses, to an event. sender is true if the
+// sender was refused rather than the recipient.
 func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":

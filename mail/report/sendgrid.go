@@ -75,7 +75,7 @@ type sendgridEvent struct {
 	Mark        string    `json:"nd"` // from unique_args: the token of our Message-ID
 }
 
-// verdict returns the verdict on the address from a bounce. SendGrid's classes for sender faults are Content and
+// verdict returns what a bounce means for the address. SendGrid classifies faults of the sender as Content or
 // Reputation.
 func (e *sendgridEvent) verdict() smtp.Verdict {
 	if e.Class == "Content" || e.Class == "Reputation" {

@@ -55,7 +55,7 @@ type sesRecipient struct {
 	Reply  string `json:"diagnosticCode"`
 }
 
-// sender reports whether the sender was refused, rather than the recipient.
+// sender reports whether the sender was refused rather than the recipient.
 func (r *sesRecipient) sender() bool { return refusesSender(r.Status, r.Reply) }
 
 // sesSeen is the time of an open or click.
@@ -71,7 +71,7 @@ type sesOutcome struct {
 	sender  bool // the sender is at fault
 }
 
-// outcomes returns the outcomes of the message for each address.
+// outcomes returns the outcomes in a message from SES, one or more for each address.
 func (m *sesMessage) outcomes() (out []sesOutcome) {
 	kind := m.EventType
 	if kind == "" {
@@ -126,7 +126,7 @@ func (m *sesMessage) complaint() core.ProviderEvent {
 	return complained
 }
 
-// names returns possible identifiers of the email: our tag, our Message-ID, and our return address.
+// names returns possible identifiers of the email: newsletterd's tag, Message-ID and return address.
 func (m *sesMessage) names() []string {
 	names := append([]string{}, m.Mail.Tags["nd"]...)
 	names = append(names, messageIDs(m.Mail.Headers)...)
@@ -155,9 +155,9 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	return out, nil
 }
 
-// QueueID returns the id that a provider assigned to an email, as in its reply to the message. It returns one only for
-// Amazon SES, which replies "Ok 0100018f-…". By default, SES events contain no headers and identify the email only by
-// that id. For all other providers it returns an empty string.
+// QueueID returns the id that Amazon SES assigned to an email, from the reply "Ok 0100018f-…" to the message. By
+// default, SES events contain no headers and identify the email only by this id. For all other kinds of providers,
+// QueueID returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {
 		return ""

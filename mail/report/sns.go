@@ -22,7 +22,7 @@ import (
 	"newsletterd/core"
 )
 
-// These are the types of an SNS message, and the limits for verifying one.
+// The types of SNS messages, and limits for verifying them.
 const (
 	snsNotification   = "Notification"
 	snsSubscribe      = "SubscriptionConfirmation"
@@ -60,7 +60,7 @@ type snsCert struct {
 	until core.Instant
 }
 
-// fresh reports whether c need not be fetched again.
+// fresh reports whether c can be used without fetching it again.
 func (c *snsCert) fresh(now core.Instant) bool {
 	select {
 	case <-c.ready:
@@ -171,9 +171,9 @@ func snsCertURL(s string) bool {
 		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
 }
 
-// certificate returns the key of the certificate at a URL. It caches a certificate for a day and a failure for a
-// minute, and limits concurrent fetches, so that a sender of forged messages can't cause many. If the network fails,
-// the error is of kind Unavailable, so that the sender retries. If the certificate is not valid, it returns
+// certificate returns the public key of the certificate at a URL. It caches a certificate for a day and a failure for a
+// minute. It also limits concurrent fetches, so that forged messages can't cause many. If the network fails, the error
+// is of kind Unavailable, so that the sender retries. If the certificate is not valid, it returns
 // core.ErrInvalidSignature.
 func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rsa.PublicKey, error) {
 	c, mine := s.slot(at, now)
@@ -191,8 +191,8 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	}
 }
 
-// slot returns a URL's cache entry, which the caller must fill if mine is true. If too many entries are being filled,
-// slot returns nil.
+// slot returns the cache entry for a URL. If mine is true, the caller must fill it. If too many entries are being
+// filled at the moment, slot returns nil.
 func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	return c, true
 }
 
-// fetch fills an entry. It continues if ctx is canceled, because others may wait for the entry.
+// fetch fills a cache entry. It continues even if ctx is canceled, because others may be waiting for the entry.
 func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snsFetchTimeout)
 	defer cancel()
@@ -237,8 +237,8 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 // errIssuer is returned if an issuer's certificate can't be fetched.
 var errIssuer = errors.New("the issuer's certificate can't be fetched")
 
-// check returns the key of the first certificate in a PEM file. The certificate's chain must end at a root other than
-// itself. Missing issuers are fetched from the URL in the certificate (RFC 5280 section 4.2.2.1).
+// check verifies the first certificate in a PEM file and returns its public key. The certificate's chain must end at a
+// root other than itself. Missing issuers are fetched from the URL in the certificate (RFC 5280 section 4.2.2.1).
 func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	var certs []*x509.Certificate
 	for len(certs) < 8 {

@@ -18,7 +18,7 @@ const (
 	TLSImplicit TLSMode = "implicit" // TLS from the first byte (RFC 8314)
 )
 
-// Timeouts are the timeouts of a connection. A zero field means its default (RFC 5321 section 4.5.3.2).
+// Timeouts holds the timeouts of a connection. A zero field means the default (RFC 5321 section 4.5.3.2).
 type Timeouts struct {
 	Dial     time.Duration // default 30 s, including the TLS handshake
 	Greeting time.Duration // default 5 min; also for EHLO, STARTTLS, AUTH and RSET
@@ -28,7 +28,7 @@ type Timeouts struct {
 	Block    time.Duration // default 3 min, for each write
 	Dot      time.Duration // default 10 min
 	Quit     time.Duration // default 5 s
-	Closed   time.Duration // default 2 s, from the end of a connection until the server has closed it
+	Closed   time.Duration // default 2 s, to wait for the server to close a connection that has ended
 }
 
 // Client sends messages to one relay. Its fields must not change after the first call to Deliver or Probe. A Client
@@ -49,13 +49,13 @@ type Client struct {
 	NoPipelining bool
 	// NoChunking uses DATA, even if the server announces PIPELINING and CHUNKING (RFC 3030).
 	NoChunking bool
-	// MaxMails and MaxAge limit the use of a connection, after which Deliver opens a new one; 0: 1,000 emails and 10
+	// MaxMails and MaxAge limit how long a connection is used before Deliver opens a new one; 0: 1,000 emails and 10
 	// min.
 	MaxMails int
 	MaxAge   time.Duration
 	// IdleTimeout closes an idle connection; 0: 30 s.
 	IdleTimeout time.Duration
-	// DrainTimeout is how long a message in flight may take after ctx is canceled; 0: 30 s.
+	// DrainTimeout limits how long a message in flight may still take after ctx is canceled; 0: 30 s.
 	DrainTimeout time.Duration
 	Timeouts     Timeouts
 	// Dial opens the connection; nil: a plain net.Dialer.
@@ -66,7 +66,7 @@ type Client struct {
 
 var _ Sender = (*Client)(nil)
 
-// orDefault returns d, or the default by if d is 0.
+// orDefault returns d, or by if d is 0.
 func orDefault(d, by time.Duration) time.Duration {
 	if d == 0 {
 		return by
@@ -89,9 +89,8 @@ func (t Timeouts) filled() Timeouts {
 	}
 }
 
-// Deliver implements Sender with one connection at a time. With PIPELINING, the end of one message and the commands of
-// the next share a write, so an email costs one round trip. With CHUNKING, up to eight messages share a write and a
-// round trip.
+// Deliver implements Sender with one connection at a time. With PIPELINING, one write contains the end of a message and
+// the commands of the next, so each email costs one round trip. With CHUNKING, one write contains up to eight messages.
 func (c *Client) Deliver(ctx context.Context, src *Source) error {
 	s := &session{client: c, ctx: ctx, src: src, timeouts: c.Timeouts.filled()}
 	s.maxMails, s.maxAge = c.MaxMails, orDefault(c.MaxAge, 10*time.Minute)

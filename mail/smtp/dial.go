@@ -67,8 +67,8 @@ type handshake struct {
 	auth       []string // mechanisms offered by the server
 }
 
-// secrets returns the password in each form that commands contain. For a short password, which could be a word in any
-// reply, it returns nil.
+// secrets returns the password in each form in which commands contain it, so that it can be removed from replies. For a
+// short password, which could occur in any reply, it returns nil.
 func (c *Client) secrets() [][]byte {
 	if len(c.Password) < 6 {
 		return nil
@@ -79,7 +79,7 @@ func (c *Client) secrets() [][]byte {
 	}
 }
 
-// fail returns a RelayError for err, or for the latest reply if err is nil.
+// fail returns a RelayError that is caused by err or, if err is nil, by the latest reply.
 func (h *handshake) fail(f Fault, stage string, err error) *RelayError {
 	if err != nil {
 		return &RelayError{Fault: f, Stage: stage, Err: err}

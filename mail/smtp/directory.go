@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Directory writes each message to a file instead of sending it, as in a new installation. The file contains exactly
-// what a server would get. File names sort by the time of writing and end with a hash of the Message-ID, which
-// identifies a resend. A Directory is safe for concurrent use.
+// Directory is a Sender that writes each message to a file instead of sending it. New installations use it. The file
+// contains exactly what a server would get. File names sort by time of writing. They end with a hash of the Message-ID,
+// which shows whether a message was sent again. A Directory is safe for concurrent use.
 type Directory struct {
 	dir string
 	seq atomic.Uint64
@@ -22,7 +22,8 @@ type Directory struct {
 
 var _ Sender = (*Directory)(nil)
 
-// NewDirectory returns a Directory that writes to dir. If dir does not exist, it creates the folder with mode 0700.
+// NewDirectory returns a Directory that writes to the folder dir. If dir does not exist, NewDirectory creates it with
+// mode 0700.
 func NewDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail directory: %w", err)

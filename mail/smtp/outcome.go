@@ -31,24 +31,24 @@ type Outcome struct {
 	Code int
 	// Enhanced is the enhanced status code (RFC 3463); empty: none, or its class contradicts Code.
 	Enhanced string
-	// Text is the reply without its codes, with its lines joined by spaces, at most 500 bytes.
+	// Text is the text of the reply without its codes, on one line, with at most 500 bytes.
 	Text string
 	// HardBounce means that the address does not exist or is permanently disabled.
 	HardBounce bool
 	// Doubtful means that the address probably does not exist; a second such refusal, for another email, confirms it.
 	Doubtful bool
-	// Lost means, if the Result is Untouched, that the connection broke during this envelope's own transaction, or that
-	// the server answered 421 to its RCPT, DATA or final dot. The message was certainly not accepted. If this happens
-	// repeatedly, the message may be the cause.
+	// Lost is set for the Result Untouched if the connection broke during this envelope's own transaction, or if the
+	// server answered 421 to its RCPT, DATA or final dot. The message was not accepted. If that happens repeatedly, the
+	// message may be the cause.
 	Lost bool
 }
 
-// MailboxFull reports whether the reply means that the mailbox is full or gets too many emails.
+// MailboxFull reports whether the reply says that the mailbox is full or gets too many emails.
 func (o Outcome) MailboxFull() bool {
 	return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" || o.Enhanced == "5.2.1" && o.Result == Later
 }
 
-// stage is the command of a transaction that a reply belongs to.
+// stage is the step of an SMTP transaction that a reply belongs to.
 type stage uint8
 
 const (
@@ -59,7 +59,7 @@ const (
 )
 
 // classify returns the outcome for a reply at RCPT, DATA or the final dot. blame reports whether the relay is at fault
-// rather than the recipient, as with any 421 and demands for credentials. At MAIL, every refusal is about the relay.
+// rather than the recipient, as for 421 and demands for credentials. At MAIL, the relay is at fault for every refusal.
 func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool) {
 	if enhanced != "" && enhanced[0] != byte('0'+code/100) {
 		enhanced = "" // the classes differ, so the basic code decides

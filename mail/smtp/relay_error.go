@@ -38,8 +38,8 @@ type RelayError struct {
 	Code     int
 	Enhanced string
 	Text     string
-	// Delivered is the number of envelopes that this Deliver call has finished. If it is above 0, the relay works in
-	// principle.
+	// Delivered is the number of envelopes that this call to Deliver has finished. If it is positive, the relay
+	// basically works.
 	Delivered int
 	// Err is the cause, if any.
 	Err error
@@ -70,7 +70,7 @@ func (e *RelayError) ClosedTransaction() bool {
 	return false
 }
 
-// untouched returns the outcome of the envelope whose reply caused e.
+// untouched returns the outcome for the envelope whose reply caused e.
 func (e *RelayError) untouched() Outcome {
 	return Outcome{Code: e.Code, Enhanced: e.Enhanced, Text: e.Text, Lost: e.ClosedTransaction()}
 }
@@ -80,7 +80,7 @@ func (e *RelayError) Unwrap() error { return e.Err }
 
 var relayBackoff = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// Backoff returns the pause after the n-th consecutive failure (starting at 1): 5 s, 15 s, 60 s, 5 min, then 15 min.
+// Backoff returns how long to pause after n consecutive failures: 5 s, 15 s, 60 s, 5 min, and 15 min from the fifth on.
 // After rejected credentials or untrusted TLS, the pause is at least 60 s.
 func (e *RelayError) Backoff(n int) time.Duration {
 	d := relayBackoff[min(max(n, 1), len(relayBackoff))-1]

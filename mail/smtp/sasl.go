@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// mechanisms lists the supported mechanisms in order of preference.
+// mechanisms lists the supported SASL mechanisms in order of preference.
 var mechanisms = []struct {
 	name string
 	make func(user, pass string) saslStep
@@ -26,9 +26,9 @@ var mechanisms = []struct {
 	{"CRAM-MD5", cramMD5},
 }
 
-// saslStep answers a challenge of a mechanism (RFC 4422). The first call has a nil challenge and returns the initial
-// response, or nil for none. After the server's 235, the last call has final set. If that call returns an error, the
-// client rejects the server.
+// saslStep answers a challenge according to a SASL mechanism (RFC 4422). The first call gets a nil challenge and
+// returns the initial response, or nil if there is none. The last call, after the server's 235, has final set. If it
+// returns an error, the client rejects the server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
 var errCleartext = errors.New("the connection has no TLS, so the password isn't sent")
@@ -155,8 +155,8 @@ func scramSHA256(user, pass string) saslStep {
 	}
 }
 
-// scramAnswer returns the client-final message for a server-first message, and the signature that the server must
-// return.
+// scramAnswer returns the client-final message that answers first, the server-first message. It also returns the
+// signature that the server must send.
 func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err error) {
 	field := map[byte]string{}
 	for part := range strings.SplitSeq(first, ",") {

@@ -2,7 +2,7 @@ package smtp
 
 import "context"
 
-// Sender sends messages. Client sends through SMTP, Directory writes to a folder.
+// Sender sends messages. A Client sends them through SMTP; a Directory writes them to a folder.
 type Sender interface {
 	// Deliver sends the envelopes of src over one connection at a time. It opens the connection for the first
 	// envelope, and replaces it when it is old. It returns nil when src is done or ctx is canceled, after finishing
@@ -10,7 +10,7 @@ type Sender interface {
 	Deliver(ctx context.Context, src *Source) error
 }
 
-// Envelope is one message ready to send. After Source.Done the caller may reuse it and its Data.
+// Envelope is a message that is ready to send. After Source.Done, the caller may reuse the Envelope and its Data.
 type Envelope struct {
 	// From is the address of MAIL FROM; empty: the null sender.
 	From string
@@ -24,14 +24,14 @@ type Envelope struct {
 	// Dotless means that no line in Data starts with a dot, as in mail.Bulk.Append's result, so Deliver needn't look
 	// for such lines.
 	Dotless bool
-	// Alone sends the message with DATA, never in chunks with others. Set it if the connection broke during an earlier
-	// attempt: with DATA, fewer outcomes are uncertain if that happens again.
+	// Alone makes Deliver send the message with DATA, never in a chunk. Set it if the connection broke during an
+	// earlier attempt: if that happens again, fewer outcomes are uncertain with DATA.
 	Alone bool
 	// Tag is for the caller's use.
 	Tag any
 }
 
-// Source provides the envelopes for one connection. The goroutine that runs Deliver calls all functions.
+// Source provides the envelopes for one connection. All its functions are called by the goroutine that runs Deliver.
 type Source struct {
 	// Next returns the next envelope just before its MAIL is written, so the last check of the recipient belongs here.
 	// If wait is false, it must not block, and returns false if none is ready (used for pipelining). If wait is true,

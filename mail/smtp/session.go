@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// session is one Deliver call: a connection, opened when there is work, and the current envelope.
+// session is the state of one call to Deliver. Its connection is opened when there is work.
 type session struct {
 	client   *Client
 	ctx      context.Context
@@ -45,7 +45,7 @@ func (s *session) run() error {
 	}
 }
 
-// drained returns err, or nil if err was caused by our own close at the end of a drain.
+// drained returns err, or nil if err only means that the client closed the connection at the end of a drain.
 func (s *session) drained(err error) error {
 	if s.ctx.Err() != nil && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return nil
@@ -103,7 +103,7 @@ func (s *session) aged() bool {
 	return s.wire.mails >= s.maxMails || time.Since(s.wire.openedAt) >= s.maxAge
 }
 
-// hangUp ends the connection, if any, with QUIT.
+// hangUp ends the connection, if there is one, with QUIT.
 func (s *session) hangUp() {
 	if s.wire != nil {
 		s.wire.quit(s.timeouts.Quit, s.timeouts.Closed)
@@ -119,8 +119,8 @@ func (s *session) drop() {
 	}
 }
 
-// cut closes a failed connection without waiting for the server to close it. The client doesn't contact the relay for a
-// while after that anyway.
+// cut closes a failed connection without waiting for the server to close it. The relay isn't contacted for a while
+// anyway.
 func (s *session) cut() {
 	if s.wire != nil {
 		s.wire.close()
@@ -171,7 +171,7 @@ func (s *session) announce(e *Envelope) error {
 	return nil
 }
 
-// again starts over on a new connection after the server closed the idle one.
+// again connects again and starts over with e after the server has closed the idle connection.
 func (s *session) again(e *Envelope) error {
 	s.drop()
 	if err := s.connected(e); err != nil {
@@ -187,7 +187,7 @@ func (s *session) envelope(e *Envelope) {
 	s.wire.command("DATA")
 }
 
-// fault returns a RelayError for the latest reply.
+// fault returns a RelayError that is caused by the latest reply.
 func (s *session) fault(f Fault, stage string) *RelayError {
 	r := &s.wire.reply
 	if authDemand(r.code, r.enhanced) {
@@ -326,7 +326,7 @@ func (s *session) accepted(e *Envelope) (bool, error) {
 	return false, s.refusedData(e)
 }
 
-// step reads the reply to a command. Without pipelining, it sends the command first.
+// step reads the reply to the command in parts. Without pipelining, it sends the command first.
 func (s *session) step(timeout time.Duration, parts ...string) error {
 	if s.wire.pipelining {
 		return s.wire.read(timeout)

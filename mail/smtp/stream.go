@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// MaxBurst is the maximum number of messages written before their replies are read. A new connection starts with one,
-// and the number doubles each time that all messages are accepted. If the connection breaks, the server may have
-// accepted that many messages without a reply.
+// MaxBurst is the maximum number of messages that are written before their replies are read. A new connection starts
+// with one message. The number doubles each time the server accepts all messages. If the connection breaks, the server
+// may have accepted that many messages without replying.
 const MaxBurst = 8
 
 // chunk is a message that was written completely with its commands: one BDAT command (RFC 3030 section 2).
@@ -28,7 +28,7 @@ type chunkSupport struct {
 }
 
 const (
-	// avoidChunks is how long a server that seems not to support chunks gets none.
+	// avoidChunks is how long no chunks are sent to a server that seems not to support them.
 	avoidChunks = time.Hour
 	// maxChunkBreaks is the maximum number of consecutive connections that may break at their first chunk, if chunks
 	// were accepted before.
@@ -56,8 +56,8 @@ func (k *chunkSupport) broke() {
 	}
 }
 
-// inChunks reports whether e is sent in a chunk. An idle connection isn't used for that, because the server may have
-// closed it. With DATA, that is detected before any content is written, so the outcome is certain.
+// inChunks reports whether e is sent in a chunk. On an idle connection it is sent with DATA, because the server may
+// have closed the connection. With DATA, that is detected before any content is written, so the outcome is certain.
 func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire.idled && !e.Alone }
 
 // stream writes e and other ready envelopes, and then reads all their replies. It returns an envelope that has to wait
@@ -109,8 +109,8 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	return held, err
 }
 
-// unasked sets the outcome of e to Untouched if the server has sent an unsolicited reply, because later replies would
-// be attributed to the wrong commands. It returns the fault.
+// unasked handles an unsolicited reply, because of which later replies would be attributed to the wrong commands. It
+// sets the outcome of e to Untouched and returns a fault.
 func (s *session) unasked(e *Envelope) error {
 	if err := s.wire.read(s.timeouts.Quit); err != nil {
 		return s.lost(e, "MAIL", err)
@@ -203,9 +203,9 @@ func (s *session) unknownCommand(code int, refused bool) bool {
 	return false
 }
 
-// verdict reads the replies to one message. It returns the outcome, and the fault if the relay is at fault. If it
-// returns an error, an outcome with a code was already certain. hurried limits the wait for replies, for example after
-// 421.
+// verdict reads the replies to one message. It returns the outcome and, if the relay is at fault, the fault. If it
+// returns an error, an outcome that has a code is certain nevertheless. hurried shortens the wait for replies, for
+// example after 421.
 func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError, err error) {
 	steps := [...]struct {
 		at      stage

@@ -2,8 +2,8 @@ package smtp
 
 import "context"
 
-// Try sends one message with DATA and returns its outcome. An error is a *RelayError: the relay is at fault rather than
-// the recipient.
+// Try sends one message with DATA and returns its outcome. If the relay is at fault rather than the recipient, it
+// returns a *RelayError.
 func Try(ctx context.Context, s Sender, e *Envelope) (o Outcome, err error) {
 	alone := *e
 	alone.Alone = true // with chunks, a relay that doesn't support them would need a second try

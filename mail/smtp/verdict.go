@@ -24,8 +24,8 @@ var (
 	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|much|fast)|rate.?limit|exceeded .*\brate\b`)
 	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
 		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
-	// relayTable matches Postfix's phrase for a relay's list of recipients. A reply with this phrase is not a refusal
-	// to relay.
+	// relayTable matches a phrase of Postfix about the list of known recipients. A reply with this phrase does not
+	// refuse to relay.
 	relayTable = regexp.MustCompile(`(?i)in relay recipient table`)
 	// noSuchUser matches phrases for unknown mailboxes in replies from real servers, in several languages.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
@@ -42,7 +42,8 @@ var (
 	fromMicrosoft = regexp.MustCompile(`(?i)recipient address rejected|access denied`)
 )
 
-// VerdictOf returns what a 5xx reply means for the address. enhanced is its status code (RFC 3463), or empty.
+// VerdictOf returns what a 5xx reply means for the address. enhanced is the reply's enhanced status code (RFC 3463),
+// which may be empty.
 func VerdictOf(enhanced, text string) Verdict {
 	if unspecific(enhanced) {
 		if code := CodeIn(text); code != "" {
@@ -80,7 +81,7 @@ func CodeIn(text string) string {
 	return ""
 }
 
-// unspecific reports whether a status consists only of its class (RFC 3463 section 3.1).
+// unspecific reports whether an enhanced status code contains only a class, such as 5.0.0 (RFC 3463 section 3.1).
 func unspecific(status string) bool { return len(status) < 2 || status[1:] == ".0.0" }
 
 func verdictOf(enhanced, text string) Verdict {

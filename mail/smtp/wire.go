@@ -47,7 +47,7 @@ type wire struct {
 	lines   [][]byte // lines of the latest reply, if keep is set
 	keep    bool
 	secrets [][]byte // text to remove from replies, which appear in logs, the database and pages
-	known   string   // latest enhanced code, so that repeating it costs no allocation
+	known   string   // latest enhanced code, so that repeated codes cost no allocation
 
 	readBy, writeBy time.Time // current deadlines of the socket
 
@@ -70,8 +70,7 @@ func newWire(nc net.Conn) *wire {
 	return &wire{nc: nc, raw: nc, burst: 1, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
-// watch ends the connection after ctx is done: immediately during the handshake, and otherwise after the duration
-// drain.
+// watch closes the connection once ctx is done: immediately during the handshake, otherwise after drain.
 func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	raw := c.nc // the socket, which stays the same when TLS is added
 	c.stop = context.AfterFunc(ctx, func() {
@@ -84,8 +83,9 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline sets a socket deadline to d from now, but not after the limit. has is the current deadline. If that is too
-// early by less than a sixteenth of d, it stays unchanged, because setting it costs a tenth of a write.
+// deadline sets a socket deadline to d from now, but not after the limit. has is the current deadline. If the current
+// deadline is too early by less than a sixteenth of d, it stays unchanged, because setting one costs a tenth of a
+// write.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()
@@ -107,7 +107,7 @@ func (c *wire) command(parts ...string) {
 	c.out = append(c.out, '\r', '\n')
 }
 
-// flush writes the output buffer. dotSent reports whether a final dot in it was written.
+// flush writes the output buffer to the connection. dotSent reports whether that included a final dot.
 func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	c.deadline(c.nc.SetWriteDeadline, &c.writeBy, timeout)
 	n, err := c.nc.Write(c.out)
@@ -117,7 +117,7 @@ func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	return dotSent, err
 }
 
-// written returns the number of bytes sent, including the output buffer.
+// written returns the number of bytes sent so far, including those in the output buffer.
 func (c *wire) written() int64 { return c.flushed + int64(len(c.out)) }
 
 // unread reports whether the input buffer has unread data.
@@ -155,7 +155,7 @@ func (c *wire) read(timeout time.Duration) error {
 	return errTooMuch
 }
 
-// addText adds the text of line n to the reply.
+// addText adds the text of line n to the current reply.
 func (c *wire) addText(n int, text []byte) {
 	if c.keep {
 		c.lines = append(c.lines, bytes.Clone(text))
@@ -279,9 +279,9 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 	}
 }
 
-// content adds a message and its final dot to the output. It writes full buffers, and leaves the last one with the dot
-// to flush. dotless means that no line in data starts with a dot. tail follows data, and none of its lines starts with
-// a dot. After an error, no dot was written.
+// content adds a message and its final dot to the output buffer. It writes full buffers, and leaves writing the last
+// one to flush. dotless means that no line in data starts with a dot. tail follows data, and none of its lines starts
+// with a dot. After an error, no dot was written.
 func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {
@@ -315,8 +315,8 @@ func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) e
 	return nil
 }
 
-// chunk adds a message to the output as its transaction's only and last chunk (RFC 3030 section 2). It writes full
-// buffers and leaves the last one to flush.
+// chunk adds a message to the output buffer as the only chunk of its transaction (RFC 3030 section 2). It writes full
+// buffers, and leaves writing the last one to flush.
 func (c *wire) chunk(data, tail []byte, timeout time.Duration) error {
 	size, end := len(data)+len(tail), ""
 	if len(tail) == 0 && !bytes.HasSuffix(data, []byte("\r\n")) {
@@ -361,8 +361,8 @@ func (c *wire) quit(timeout, closed time.Duration) {
 	c.end(closed)
 }
 
-// end stops sending. It closes the connection when the server has closed it, or after closed. A relay counts a
-// connection until it has closed it itself, so opening a new one earlier could exceed the relay's limit.
+// end stops sending, waits for up to closed until the server closes the connection, and closes it. A relay counts a
+// connection until the relay has closed it, so opening a new one earlier could exceed the relay's limit.
 func (c *wire) end(closed time.Duration) {
 	defer c.close()
 	half, ok := c.raw.(interface{ CloseWrite() error })

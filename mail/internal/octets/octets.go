@@ -4,10 +4,10 @@ package octets
 
 import "strings"
 
-// each is a word in which all eight bytes have the value 1.
+// each is a word whose eight bytes are all 1. A product with it repeats a byte eight times.
 const each = 0x0101010101010101
 
-// Eight returns the first eight bytes of s as one word. It panics if s is shorter.
+// Eight returns the first eight bytes of s as one little-endian word. It panics if s is shorter.
 func Eight[T string | []byte](s T) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
@@ -19,10 +19,10 @@ func Eight[T string | []byte](s T) uint64 {
 // range borrows from the next one.
 func Graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
 
-// Without reports whether c is not among the eight bytes of w, which must all be ASCII.
+// Without reports whether none of the eight bytes of w equals c. All must be ASCII.
 func Without(w, c uint64) bool { return (w^c*each+0x7f*each)&(0x80*each) == 0x80*each }
 
-// Plain reports whether s is printable ASCII.
+// Plain reports whether s consists of printable ASCII.
 func Plain(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		if !Graphic(Eight(s), ' ') {

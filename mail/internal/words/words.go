@@ -15,25 +15,25 @@ import (
 	"newsletterd/core"
 )
 
-// List holds the wording in one language.
+// List holds all texts in one language.
 type List struct {
 	Hello  string `json:"hello"`
-	List   string `json:"list"`    // name for a list without one
+	List   string `json:"list"`    // name of a list that has none
 	OrOpen string `json:"or_open"` // introduction to the URL below a button
 	Footer string `json:"footer"`
 	Reason string `json:"reason"` // reason for receiving a newsletter, in its footer
 	Leave  string `json:"leave"`  // label of the unsubscribe link in that footer
-	// sentence for subscribers who agreed to tracking by name, and the label of the link to withdraw that
+	// sentence for subscribers who agreed to tracking by name, and label of the link for withdrawing consent
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
 
 	Roles   map[string]string `json:"roles"`   // role names and permissions, by core.Roles
-	Wanted  string            `json:"wanted"`  // time by which a review is requested, {{when}}
-	Said    string            `json:"said"`    // quote of a person's note, {{by}} and {{note}}
-	Months  string            `json:"months"`  // quote of a person's note, with {{by}} and {{note}}
-	Moment  string            `json:"moment"`  // names of the months, separated by spaces
-	Command string            `json:"command"` // actor of changes made by a server command
-	// destination of emails without a mail server
+	Wanted  string            `json:"wanted"`  // deadline of a review, with {{when}}
+	Said    string            `json:"said"`    // quote of a person's note, with {{by}} and {{note}}
+	Months  string            `json:"months"`  // names of the months, separated by spaces
+	Moment  string            `json:"moment"`  // format of a date and time
+	Command string            `json:"command"` // name shown for changes made by a server command
+	// shown instead of the mail server's address if none is set
 	NoServer   string            `json:"no_server"`
 	ServerTest core.MailText     `json:"server_test"` // email that tests a mail server
 	Minutes    string            `json:"minutes"`
@@ -43,7 +43,7 @@ type List struct {
 	Notices    map[string]Notice `json:"notices"` // by notice.Kind
 }
 
-// Notice holds the wording of one notice.
+// Notice holds the texts of one kind of notice.
 type Notice struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`   // text before the link; a tenant may have its own
@@ -75,10 +75,10 @@ var lists = func() map[string]*List {
 	return all
 }()
 
-// Of returns the List for a language. If there is none, it returns the first language's.
+// Of returns the List for a language, or that for the first language if there is none.
 func Of(language string) *List { return cmp.Or(lists[language], lists[core.Languages[0]]) }
 
-// Language returns language if it has a List, or else the first language.
+// Language returns language if it has a List, otherwise the first language.
 func Language(language string) string {
 	if lists[language] == nil {
 		return core.Languages[0]
