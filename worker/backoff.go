@@ -22,16 +22,17 @@ var (
 
 const mailLife = 48 * time.Hour // age at which an undelivered email fails
 
-// lookEvery is the maximum pause between probes of a receiver or relay that is down, if new events or emails arrive. A
-// receiver may ask for a longer pause with Retry-After.
+// lookEvery is the maximum pause between probes of a receiver or relay that is down while new events or emails arrive.
+// A receiver may ask for a longer pause with Retry-After.
 const lookEvery = time.Minute
 
-// backoff returns the delay after the given number of failed tries, starting at 1.
+// backoff returns the delay before the next try, given the number of failed tries so far.
 func backoff(delays []time.Duration, failed int) time.Duration {
 	return delays[min(max(failed, 1), len(delays))-1]
 }
 
-// jitter spreads a delay by ±20%, so that tries that failed together aren't repeated together.
+// jitter changes a delay randomly by up to ±20%, so that tries that failed at the same time aren't repeated at the same
+// time.
 func jitter(d time.Duration) time.Duration {
 	return d - d/5 + rand.N(2*d/5+1)
 }

@@ -13,9 +13,9 @@ import (
 // bounceProvider is the provider name for recording bounce messages. No tenant can use this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the address
-// that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it accepts only
-// identifiers that this daemon has signed, because no one else can create those.
+// TakeBounce records the reports in a bounce message and returns how many concern emails from this daemon. rcpt is the
+// address that received the message, or empty if unknown. TakeBounce ignores reports about other emails. It accepts
+// only identifiers signed by this daemon, because no one else can create those.
 func TakeBounce(
 	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
 ) (n int, err error) {

@@ -16,8 +16,8 @@ const deferredEvery = 30 * time.Second
 // claimer picks up running jobs, reads their recipients in batches, and passes them to the dispatcher. It runs only in
 // the Sender's goroutine.
 //
-// A single process owns the database file, so a claim is just a read, and the read position is kept in memory. After a
-// restart, a job continues with the recipients that have no outcome.
+// Only one process uses the database file, so claiming recipients only means reading them. The read position is kept in
+// memory. After a restart, a job continues with the recipients that have no outcome.
 type claimer struct {
 	sender   *Sender
 	watch    *campaigns.JobWatch
@@ -54,8 +54,8 @@ func (c *claimer) run(ctx context.Context) time.Time {
 	}
 }
 
-// await sleeps until something may have changed. Recipients in flight may be deferred meanwhile, so it never sleeps
-// longer than deferredEvery.
+// await sleeps until something may have changed, but not beyond due. It never sleeps longer than deferredEvery, because
+// recipients in flight may be deferred meanwhile.
 func (c *claimer) await(ctx context.Context, due time.Time) {
 	wait := deferredEvery
 	if due = earlier(due, c.again); !due.IsZero() {
@@ -84,7 +84,7 @@ func (c *claimer) stale() bool {
 	return len(c.late) > 0 && c.again.IsZero() || c.rerouted.Load() || c.watch.Changed()
 }
 
-// round claims once for each running job that needs recipients, and returns the number of recipients claimed.
+// round makes one claim for each running job that needs recipients, and returns the number of recipients claimed.
 func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) {
 	s := c.sender
 	retry := !c.again.IsZero() && !c.again.After(time.Now())
@@ -114,9 +114,9 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 	return total, ctx.Err()
 }
 
-// check stops jobs that are no longer running. It reads only the jobs of tenants with departures since the last check.
-// It reads the number of departures before the jobs. If a job is canceled afterwards, the number changes, so claims
-// made in the meantime are checked again.
+// check stops jobs that are no longer running. It rereads only the jobs of tenants whose number of departures has
+// changed since the last check. It reads that number before the jobs. If a job is canceled after that, the number
+// changes again, so claims made in the meantime are rechecked.
 func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	s := c.sender
 	var doubtful []*jobQueue
@@ -142,7 +142,7 @@ func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	return nil
 }
 
-// leaveAlone skips, for a second, a job that can't be read. The other jobs continue.
+// leaveAlone skips a job that can't be read for a second. The other jobs continue.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
 		slog.Any("error", err))
@@ -217,13 +217,14 @@ func (c *claimer) reroute(ctx context.Context) error {
 	return nil
 }
 
-// ownChanged reports whether the change from one group to another affects job content. It does if either is the
-// daemon's own server, because the sender address and the provider's header fields may differ.
+// ownChanged reports whether the content of jobs depends on the change from one relay group to another. It does if
+// either is the daemon's own server, because the sender address and the provider's header fields may differ.
 func ownChanged(from, to *relayGroup) bool {
 	return from != nil && from != to && (from.owner == "" || to.owner == "")
 }
 
-// begin picks up a running job. A job whose content can't be compiled fails before any email is sent.
+// begin adds a running job to the dispatcher. If the job's content can't be compiled, the job fails before any email is
+// sent.
 func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	s := c.sender
 	contents, err := compileContents(ctx, s.store, &s.opts, j)
@@ -266,7 +267,7 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	return nil
 }
 
-// forgetEnded releases ended jobs that have no recipient in flight, so that the scheduler can settle them.
+// forgetEnded releases ended jobs without a recipient in flight, so that the scheduler can settle them.
 func (c *claimer) forgetEnded() {
 	if ended := c.sender.dispatcher.forget(); len(ended) > 0 {
 		c.late = append(c.late, ended...) // begin picks up a job that was resumed in the meantime
@@ -320,7 +321,7 @@ func (c *claimer) claimDeferred(
 	return cs, nil
 }
 
-// queue passes claims to the dispatcher. It records skipped recipients immediately.
+// queue passes claimed recipients to the dispatcher. It immediately records those that are skipped.
 func (c *claimer) queue(j *jobQueue, cs []core.Claim) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
@@ -340,8 +341,8 @@ func (c *claimer) queue(j *jobQueue, cs []core.Claim) {
 	d.push(j, ready)
 }
 
-// idle reports whether nothing is queued or in flight. due is when the first deferred recipient is due among the jobs
-// that need recipients, or zero if there is none.
+// idle reports whether nothing is queued or in flight. due is when the first deferred recipient is due, among all jobs
+// that need more recipients, or zero if there is none.
 func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	c.forgetEnded()
 	idle = true
@@ -366,7 +367,7 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	return idle, due
 }
 
-// lookAhead updates when a job's first deferred recipient is due, if that may have changed.
+// lookAhead rereads when the first deferred recipient of a job is due, if that may have changed.
 func (c *claimer) lookAhead(ctx context.Context, j *jobQueue) error {
 	if !j.deferred.Swap(false) {
 		return nil

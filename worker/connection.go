@@ -13,16 +13,15 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// retryRead is the pause after a recheck failed because the database did not respond.
+// retryRead is the pause after the database could not be read to recheck a recipient.
 const retryRead = 200 * time.Millisecond
 
-// connection is one connection to a relay. It passes emails to its sessions with the relay, one session at a time, and
-// gets back the outcome of each email.
+// connection sends emails to a relay through one SMTP session at a time, and handles the outcome of each email.
 type connection struct {
 	sender  *Sender
 	relay   *relay
 	queue   preparedQueue
-	refused *tenantQueue // tenant whose sender the last reply permanently refused at MAIL; nil: none
+	refused *tenantQueue // tenant whose sender the relay just permanently refused at MAIL; nil: none
 	closed  string       // address whose transaction ended the session with 421; empty: none
 }
 
@@ -32,7 +31,7 @@ func newConnection(s *Sender, r *relay) *connection {
 	return c
 }
 
-// run runs sessions until the dispatcher is closed or ctx ends. While the relay is down, it waits.
+// run runs sessions with the relay until the dispatcher is closed or ctx ends. While the relay is down, run waits.
 func (c *connection) run(ctx context.Context) {
 	defer c.queue.end()
 	s, r := c.sender, c.relay
@@ -60,8 +59,9 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-// commit implements smtp.Source.Commit: it takes an inflight slot for an email and reports whether it got one. A job's
-// last emails are never pipelined after others, so that the first free connection can send them.
+// commit implements smtp.Source.Commit: it takes an inflight slot for an email and reports whether it got one. It never
+// lets a job's last emails wait for earlier ones on the same connection, so that the first free connection can send
+// them.
 func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bool {
 	s, it := c.sender, e.Tag.(*item)
 	switch {
@@ -73,7 +73,7 @@ func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bo
 	return s.dispatcher.plenty.Load() && s.inflight.takeNow(c.relay.group, it)
 }
 
-// failed records why a session ended: either the relay refused the sender, or the relay itself failed.
+// failed handles the error that ended a session: either the relay refused the sender, or the relay itself failed.
 func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	s, r := c.sender, c.relay
 	var re *smtp.RelayError
@@ -102,8 +102,8 @@ func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	}
 }
 
-// senderRefused pauses one tenant. A relay that permanently refuses MAIL refuses the sender, and other tenants use
-// other senders.
+// senderRefused pauses a single tenant, because a relay that permanently refuses MAIL refuses only that tenant's
+// sender.
 func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp.RelayError) {
 	s, now := c.sender, time.Now()
 	pause, since, fresh := s.dispatcher.refused(t, re, now)
@@ -175,8 +175,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// recheck returns the reason to skip a claimed recipient, or an empty string. If the tenant has had no departures since
-// the claim was read, the claim's check is still valid, and recheck costs nothing.
+// recheck returns the reason to skip a claimed recipient, or an empty string. It costs nothing if the tenant had no
+// departures since the claim, because the check made by the claim is still valid.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
 	if err := c.sender.store.MayAct(); err != nil {
 		return "", err
@@ -234,7 +234,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 }
 
-// untouched returns a recipient to the dispatcher whose message no relay has accepted.
+// untouched returns a recipient to the dispatcher whose message the relay has neither accepted nor refused.
 func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.inflight.free(it)
 	if o.Lost {
@@ -246,7 +246,7 @@ func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.dispatcher.giveBack(it)
 }
 
-// worked records that the relay has accepted or refused an email.
+// worked records that the relay is available, because it has accepted or refused an email.
 func (c *connection) worked(it *item) {
 	if c.relay.worked() {
 		c.sender.reasons.look()
@@ -257,8 +257,8 @@ func (c *connection) worked(it *item) {
 	}
 }
 
-// replied counts a reply from a destination, but only if the relay group watches a destination or the reply is a
-// throttling refusal.
+// replied counts a reply from a destination. To save time, it does so only if a destination of the relay group is being
+// watched, or if the reply is a throttling refusal.
 func (c *connection) replied(email string, refused bool) {
 	s, g := c.sender, c.relay.group
 	if !refused && !g.throttling.Load() {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// content is a job's compiled content for one list, with the prefixes of its links and addresses.
+// content holds a job's compiled content for one list, and the prefixes of the links and addresses in its emails.
 type content struct {
 	bulk       *mail.Bulk
 	named      *mail.Bulk // for subscribers who agreed to tracking by name; nil: none
@@ -33,8 +33,8 @@ type content struct {
 	links      []int64 // numbers of the tracked links
 }
 
-// compileContents reads and compiles a job's content for each of its lists. An Invalid or NotFound error means that the
-// job itself is at fault.
+// compileContents reads and compiles a job's content for each of its lists. If the job itself is at fault, the error is
+// Invalid or NotFound.
 func compileContents(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob) ([]*content, error) {
 	lists, err := st.JobLists(ctx, j)
 	if err != nil {
@@ -124,8 +124,8 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 // preferencesPath is the path of the preference page. The token follows.
 const preferencesPath = "/preferences?token="
 
-// countTotals sets up anonymous tracking: the pixel and links are part of the content and identify no subscriber. It
-// does not affect the emails in c.named.
+// countTotals sets up anonymous tracking, for which the pixel and links are part of the content and identify no
+// subscriber. It does not affect the emails in c.named.
 func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.BulkSpec) (err error) {
 	if err := st.CountTotals(ctx, c.jobNo, c.named != nil); err != nil {
 		return err
@@ -149,8 +149,8 @@ func providersOf(t *core.Tenant, own string) []string {
 	return kinds
 }
 
-// compose writes one recipient's email into e and reuses the capacity of e.Data. The same recipient of the same job
-// gets the same Message-ID and the same tokens on every try. scratch is a buffer that the caller reuses.
+// compose composes the email for one recipient in e. It reuses the capacity of e.Data. A recipient of a job gets the
+// same Message-ID and the same tokens on every try. scratch is a buffer that the caller reuses.
 func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scratch *[]byte) error {
 	links, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: c.listID, SubscriptionID: cl.SubscriberID, Email: core.Email(cl.Email),

@@ -14,11 +14,11 @@ type destinations struct {
 	parked     parkedHeap           // items for domains whose rate is used up
 	throttled  map[string]*throttle // domains that refuse emails because there are too many
 	throttling flag                 // throttled is not empty; read without the lock
-	raiseAt    time.Time            // earliest time to check the throttled domains again
+	raiseAt    time.Time            // when to check next whether to raise the throttled domains' rates
 }
 
-// due counts a message to an address and returns when it may be sent. common is the pace that all groups share; nil
-// means no limit.
+// due counts a message to an address and returns when it may be sent. All groups share the pace common; nil means no
+// limit.
 func (d *destinations) due(common *domainPace, email string, now time.Time) time.Time {
 	at := now
 	if common != nil {
@@ -66,8 +66,7 @@ func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
 	return dropped
 }
 
-// domainPace limits the rate of messages to each destination domain. A message that comes too early is parked until its
-// time.
+// domainPace limits the rate of messages to each destination domain. A message that exceeds the rate is parked.
 type domainPace struct {
 	rates   map[string]float64 // messages per second; "*" applies to all other domains
 	buckets map[string]*rate.Limiter
@@ -76,7 +75,6 @@ type domainPace struct {
 // maxDomains is the maximum number of domains kept in memory.
 const maxDomains = 100_000
 
-// domainOf returns the domain of an address.
 func domainOf(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }
 
 func newDomainPace(rates map[string]float64) *domainPace {
@@ -106,7 +104,7 @@ func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	return now.Add(b.ReserveN(now, 1).DelayFrom(now))
 }
 
-// maxParked is the maximum number of parked recipients per job. When it is reached, the whole job waits.
+// maxParked is the maximum number of parked recipients per job. At the maximum, the whole job waits.
 const maxParked = 8192
 
 // parkedItem is an item that is waiting for its destination.

@@ -15,14 +15,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// These are the member service's operations.
+// The paths of the member service's operations.
 const (
 	disablePath          = "/api/subscriptions/disable"
 	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
 	unsubscribePath      = "/api/newsletter/unsubscribe"
 )
 
-// disabledBy is the requester named in requests to the member service.
+// disabledBy names the requester in requests to the member service.
 const disabledBy = "newsletterd send service"
 
 const disableRead = 50 // requests per read
@@ -43,10 +43,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler returns the loop that asks the member service to block addresses after spam complaints. It also asks the
-// service to unsubscribe addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations
-// and wakes up for new requests. It retries each request until the service responds; repeated operations have no
-// further effect.
+// Disabler returns the loop that requests two HTTP operations of the member service: to block addresses after spam
+// complaints, and to unsubscribe addresses after a click on an email's unsubscribe link. The loop wakes up for new
+// requests. It retries each request until the service responds, because repeating an operation has no effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -101,7 +100,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
-// post makes one attempt to fulfill a request. An empty reason means success.
+// post makes one attempt to deliver a request to the member service. An empty reason means success.
 func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {
@@ -127,7 +126,7 @@ func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason str
 	return reason
 }
 
-// ask posts to one of the member service's operations. An empty reason means success.
+// ask calls one of the member service's operations. An empty reason means success.
 func (d *disabler) ask(ctx context.Context, path, token string, in map[string]any) (text []byte, reason string) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do the
-// jobs of one tenant, a few recipients each (see runLength). A large job thus never blocks a small one. Its lock guards
-// the queues, the paces and the relay groups' destinations.
+// jobs of a tenant. Each turn has only a few recipients (see runLength), so a large job never blocks a small one. Its
+// lock guards the queues, the paces and the relay groups' destinations.
 type dispatcher struct {
 	mu      sync.Mutex
 	more    *sync.Cond    // signals that an item was queued or the dispatcher was closed
@@ -34,7 +34,7 @@ func newDispatcher(domainRates map[string]float64) *dispatcher {
 	return d
 }
 
-// add adds a job.
+// add adds a running job with the relay group and the pace of its tenant.
 func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
 	d.divide()
 }
 
-// divide sets each job's share, so that many jobs together hold few recipients.
+// divide sets how many recipients a claim reads, so that many jobs together don't hold too many.
 func (d *dispatcher) divide() { d.share = max(claimSize/max(len(d.jobs), 1), leastClaim) }
 
 // has reports whether any recipients of a job are claimed.
@@ -67,7 +67,7 @@ func (d *dispatcher) stop(j *jobQueue) {
 	d.signal()
 }
 
-// forget removes ended jobs with no items in flight, and returns their numbers.
+// forget removes ended jobs that have no items in flight, and returns their numbers.
 func (d *dispatcher) forget() (ended []int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +88,7 @@ func (d *dispatcher) forget() (ended []int64) {
 	return ended
 }
 
-// hungry returns the jobs that may have more recipients to claim, and how many recipients to claim for each.
+// hungry returns the jobs for which more recipients should be claimed, and how many for each.
 func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *dispatcher) reset() {
 	d.mu.Unlock()
 }
 
-// setRoute changes the relays and the pace of a tenant.
+// setRoute changes the relay group and the pace of a tenant.
 func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,8 +129,8 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 	d.more.Broadcast()
 }
 
-// refused records that the relay refused a tenant's sender at MAIL. The tenant sends nothing during the pause. fresh is
-// false if a pause had already started.
+// refused records that the relay refused a tenant's sender at MAIL. It returns how long the tenant is paused. If the
+// tenant was already paused, fresh is false.
 func (d *dispatcher) refused(
 	t *tenantQueue, re *smtp.RelayError, now time.Time,
 ) (pause time.Duration, since time.Time, fresh bool) {
@@ -202,7 +202,7 @@ func (d *dispatcher) wakeIn(at, now time.Time) {
 	})
 }
 
-// push appends claimed items to a job's queue.
+// push appends newly claimed items to a job's queue.
 func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,9 +215,8 @@ func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.more.Broadcast()
 }
 
-// giveBack puts an item whose message no relay has accepted back at the head of its job's queue. If the item made the
-// relay end a connection, it goes to the end of the queue, so that others are tried first and the relay's pause doesn't
-// grow.
+// giveBack puts an unsent item back at the head of its job's queue. If the item made the relay end a connection, it
+// goes to the end of the queue instead, so that others are tried first and the relay's pause doesn't grow.
 func (d *dispatcher) giveBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -235,7 +234,7 @@ func (d *dispatcher) giveBack(it *item) {
 	d.more.Broadcast()
 }
 
-// settled records that n of a job's items have a recorded outcome.
+// settled subtracts n items whose outcome is recorded from a job's open items.
 func (d *dispatcher) settled(j *jobQueue, n int) {
 	d.mu.Lock()
 	j.out -= n
@@ -246,8 +245,8 @@ func (d *dispatcher) settled(j *jobQueue, n int) {
 	}
 }
 
-// replied counts a reply from a destination. slowed reports whether the rate was halved, and to is the new rate in
-// messages per second.
+// replied counts a reply from a destination domain. slowed reports whether the domain's rate was halved, and to is the
+// new rate in messages per second.
 func (d *dispatcher) replied(g *relayGroup, domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

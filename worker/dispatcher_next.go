@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// next hands out the next item for a relay. If none is ready, it waits, or returns nil if wait is false. It also
+// next hands out the next item for relay r. If none is ready, next waits or, if wait is false, returns nil. It also
 // returns nil if the dispatcher is closed, if ctx ends, or if an earlier relay in the group works again.
 func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	d.mu.Lock()
@@ -29,7 +29,7 @@ func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	}
 }
 
-// clock provides the current time. It reads the time only once, when it is first needed.
+// clock provides the time for one call. It reads the time when it is first needed, and only once.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time {
@@ -39,14 +39,15 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-// A tenant's or a job's turn is a run of up to runLength recipients, as long as it takes less than runFor. This way,
-// the outcomes in one commit belong to few jobs, which costs less. If emails are slow, a turn is a single recipient.
+// The turn of a tenant or job has up to runLength recipients, but ends after runFor. Runs cost less, because the
+// outcomes in a commit then belong to few jobs. If emails are slow, a turn has a single recipient.
 const (
 	runLength = 32
 	runFor    = 10 * time.Millisecond
 )
 
-// pop takes the next item for a relay: a parked item whose time has come, or else one from the tenant whose turn it is.
+// pop takes the next item for relay r: a parked item whose time has come or, if there is none, an item of the tenant
+// whose turn it is.
 func (d *dispatcher) pop(r *relay) *item {
 	var c clock
 	if r.pace != nil && !d.open(r.pace, &c) {
@@ -102,7 +103,8 @@ func (d *dispatcher) popTurn(g *relayGroup, c *clock) *item {
 	return nil
 }
 
-// open reports whether a pace permits a message now. If not, open schedules waking the connections.
+// open reports whether a pace permits a message now. If not, it makes sure that the connections wake up when the pace
+// does.
 func (d *dispatcher) open(p *pace, c *clock) bool {
 	at := p.ready(c.now())
 	if !at.After(c.now()) {
@@ -115,7 +117,7 @@ func (d *dispatcher) open(p *pace, c *clock) bool {
 	return false
 }
 
-// openTenant is like open: it reports whether a tenant's refusals and pace permit a message now.
+// openTenant is like open for a tenant, which may also be paused because its sender was refused.
 func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	if !t.until.IsZero() {
 		if t.until.After(c.now()) {
@@ -127,8 +129,8 @@ func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	return t.pace == nil || d.open(t.pace, c)
 }
 
-// popTenant takes the next item from a tenant's jobs, which take turns. It parks items whose destination has reached
-// its rate.
+// popTenant takes the next item of a tenant, whose jobs take turns. It parks items whose destination has reached its
+// rate.
 func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 	for range t.jobs {
 		if t.turn >= len(t.jobs) {
@@ -157,7 +159,7 @@ func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 	return nil
 }
 
-// popParked takes a parked item whose time has come.
+// popParked takes a parked item whose destination permits a message again.
 func (d *dispatcher) popParked(r *relay, c *clock) *item {
 	for h := &r.group.parked; len(*h) > 0; {
 		if first := (*h)[0]; first.at.After(c.now()) {

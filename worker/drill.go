@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// drillSettle is how long an overdue drill waits after startup. A starting daemon is busy, and one that restarts
-	// every few minutes should not spend its time on drills.
+	// drillSettle is how long an overdue drill waits after startup. A daemon that has just started is busy, and one
+	// that restarts every few minutes should not spend its time on drills.
 	drillSettle = time.Hour
 	// drillSpread is a drill's maximum random delay, so that daemons with shared storage don't start together.
 	drillSpread = 30 * time.Minute
@@ -21,8 +21,8 @@ const (
 	drillAgain = 24 * time.Hour
 )
 
-// Drill returns the loop that checks whether the database can be restored from the replica. The next drill is due at
-// the given interval after the last recorded one. run performs the drill and records the result.
+// Drill returns the loop that regularly checks whether the database can be restored from the replica. A drill is due
+// when the last recorded one is older than every. run performs the drill and records the result.
 func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.Drill, error), log *slog.Logger) *Loop {
 	var earliest time.Time
 	begun, spread := time.Now(), rand.N(drillSpread)

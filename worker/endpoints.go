@@ -31,7 +31,7 @@ type EndpointPoster struct {
 	client *http.Client
 }
 
-// NewEndpointPoster returns a poster that uses client. Its timeout is the client's, but at most 15 s.
+// NewEndpointPoster returns a poster that uses client. Each attempt has the client's timeout, but at most 15 s.
 func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 	return &EndpointPoster{store: s, client: client}
 }
@@ -67,8 +67,8 @@ func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict 
 	return judge(res, text)
 }
 
-// signEndpoint signs a request in the same way as for the send service, with the URL's path, and also according to
-// Standard Webhooks.
+// signEndpoint adds two signatures to a request: the one that the send service gets, over the path of the URL, and one
+// according to Standard Webhooks.
 func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.OutboxEvent, now int64) {
 	path := req.URL.EscapedPath()
 	if path == "" {
@@ -112,7 +112,7 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t core.En
 	})
 }
 
-// endpoints runs a loop for each enabled endpoint.
+// endpoints runs a separate delivery loop for each enabled endpoint.
 type endpoints struct {
 	store  *store.Store
 	poster *EndpointPoster
@@ -129,8 +129,8 @@ type runningEndpoint struct {
 	stop   chan struct{}
 }
 
-// Endpoints returns the loop that delivers events to tenants' webhook endpoints. Each endpoint has its own loop, so one
-// that is slow or down does not delay the others.
+// Endpoints returns the loop that delivers events to tenants' webhook endpoints. It runs a loop for each endpoint, so
+// an endpoint that is slow or down does not delay the others.
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
@@ -140,7 +140,7 @@ func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	return e.loop
 }
 
-// step starts loops for new endpoints, and stops the loops of endpoints that are no longer active.
+// step starts loops for new endpoints, and stops those of endpoints that are no longer active.
 func (e *endpoints) step(ctx context.Context, now time.Time) time.Time {
 	ids, err := e.store.ActiveEndpoints(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (e *endpoints) start(ctx context.Context, id string) {
 	e.wg.Go(func() { o.loop.run(ctx, r.stop, e.log) })
 }
 
-// kick wakes the loops of the given endpoints, at a cost that doesn't depend on the number of other endpoints.
+// kick wakes the loops of the given endpoints. Its cost doesn't depend on the number of other endpoints.
 func (e *endpoints) kick(ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

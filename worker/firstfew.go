@@ -14,9 +14,9 @@ const (
 	holdPoll  = 10 * time.Second
 )
 
-// firstFew reports whether to create more recipients for a job now, and if not, when to check again. A zero next means
-// that only a kick starts another check. Subscriber ids are keyed hashes, so a list's first recipients are a mix of all
-// its domains.
+// firstFew reports whether a job may go beyond its first recipients now, and if not, when to check again. If next is 0,
+// only a kick starts another check. Subscriber ids are keyed hashes, so a list's first recipients are a mix of all its
+// domains.
 func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Instant) (expand bool, next core.Instant,
 	err error,
 ) {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// A link that does not respond is checked again before it pauses a campaign.
+// Intervals for checking links. A link that does not respond is checked again before it pauses a campaign.
 const (
 	linksAgain = time.Minute
 	linksRetry = 10 * time.Second // after an error
@@ -18,7 +18,7 @@ const (
 
 const linksName = "links of first few"
 
-// firstLinks checks jobs' links while the remaining recipients wait.
+// firstLinks checks the links of jobs that wait after their first recipients.
 type firstLinks struct {
 	store *store.Store
 	dead  func(context.Context, *core.SendJob) (string, error)
@@ -69,7 +69,7 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 	return next, nil
 }
 
-// ask checks a job's links if a check is due. It returns the time of the next check, or 0 if there are no more checks.
+// ask checks a job's links if a check is due. It returns when the next check is due, or 0 if there are no more checks.
 func (w *firstLinks) ask(ctx context.Context, j *core.SendJob, now core.Instant) (core.Instant, error) {
 	at, again := w.asked[j.No]
 	if again && (at == 0 || at > now) {

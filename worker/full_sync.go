@@ -20,8 +20,8 @@ const (
 )
 
 // fullSync delivers full syncs, one list at a time, with several batches in parallel. The receiver accepts batches in
-// any order. After a crash, batches without a recorded delivery are sent again; the receiver responds with 409 to those
-// it already has.
+// any order. After a crash, batches whose delivery was not recorded are sent again. The receiver responds with 409 to
+// those that it already has.
 type fullSync struct {
 	store  *store.Store
 	poster *Poster
@@ -70,8 +70,7 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	}
 }
 
-// advance advances a sync as far as possible. Afterwards, either the sync has ended, or the store records when it
-// resumes.
+// advance advances a sync until it ends or has to wait. In the latter case, it stores when the sync continues.
 func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	if y.BatchTotal == 0 {
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
@@ -105,12 +104,12 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	return nil
 }
 
-// errNotFinished is returned for a sync that has no batches to deliver but has not ended, because its batches failed in
-// the meantime.
+// errNotFinished is returned for a sync that has no batches left to deliver but can't be finished, because some failed
+// in the meantime.
 var errNotFinished = errors.New("the sync has no batches, so it can't be finished")
 
-// deliver posts batches and records the results. over reports whether the caller must stop: the sync resumes later, or
-// it has ended because the receiver rejected a batch permanently.
+// deliver posts batches and records the results. If over is true, the caller must stop: the sync continues later, or it
+// has ended because the receiver rejected a batch permanently.
 func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.SyncBatch) (over bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup

@@ -13,12 +13,12 @@ import (
 // Never is returned by a Step that needs to run again only after a kick.
 var Never time.Time
 
-// ErrDrain is the cause of a context that was canceled because the drain limit was reached. Interrupted work is
-// released and does not count as a failed attempt.
+// ErrDrain is the cause of a context that is canceled at the end of the drain limit. Interrupted work is released and
+// does not count as a failed attempt.
 var ErrDrain = errors.New("the daemon is stopping")
 
-// Loop runs Step when it is due, never concurrently. Step does the work that is due at now and returns the time of its
-// next run. If it returns Never, it runs again only after a kick.
+// Loop runs Step whenever it is due, but never concurrently. Step does the work that is due at now, and returns when to
+// run again. If it returns Never, it runs again only after a kick.
 type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
@@ -30,8 +30,8 @@ type Loop struct {
 	stopping <-chan struct{}
 }
 
-// Stopping returns a channel that is closed when the daemon starts to drain. A Step that works through a queue checks
-// it and stops claiming. Only Step may use it. The channel is nil if a test calls Step directly.
+// Stopping returns a channel that is closed when the daemon starts to drain. A Step that works through a queue should
+// then stop claiming. Only Step may use the channel, which is nil if a test calls Step directly.
 func (l *Loop) Stopping() <-chan struct{} { return l.stopping }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
@@ -45,7 +45,7 @@ func (l *Loop) Kick() {
 	}
 }
 
-// KickIn calls Kick after d, or earlier if another KickIn is pending.
+// KickIn calls Kick after d. If a call from an earlier KickIn is pending, it does nothing.
 func (l *Loop) KickIn(d time.Duration) {
 	if l.armed.CompareAndSwap(false, true) {
 		time.AfterFunc(d, func() { l.armed.Store(false); l.Kick() })

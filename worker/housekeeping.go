@@ -19,8 +19,8 @@ const (
 	optimizeEvery     = 24 * time.Hour
 )
 
-// Housekeeping returns the loop that deletes expired records in small batches. At startup and once a day, it also runs
-// SQLite's optimizer.
+// Housekeeping returns the loop that deletes expired records in small batches. At startup and once a day, the loop also
+// runs SQLite's optimizer.
 func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop {
 	var optimize time.Time // time of the next optimizer run
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
@@ -45,8 +45,8 @@ const (
 	issuesRetry  = time.Minute // delay if the disk is full or failing
 )
 
-// Issues returns the loop that stores texts for issues sent by a version that didn't store them. Later issues get their
-// text when they are sent. The function text generates an issue's text.
+// Issues returns the loop that stores the text of issues that were sent by an old version, which didn't store it. Newer
+// issues get their text when they are sent. The function text generates the text of an issue.
 func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.IssueText, error),
 	log *slog.Logger,
 ) *Loop {
@@ -72,7 +72,7 @@ const (
 	pageRetry = time.Minute           // delay after an error
 )
 
-// Pages returns the loop that stores the recipients of ended jobs in pages, which are faster to read.
+// Pages returns the loop that moves the recipients of ended jobs to pages, which are faster to read.
 func Pages(s *store.Store, log *slog.Logger) *Loop {
 	return &Loop{Name: "pages", Step: func(ctx context.Context, now time.Time) time.Time {
 		no, err := campaigns.UnpagedJob(ctx, s.DB)
@@ -90,8 +90,8 @@ func Pages(s *store.Store, log *slog.Logger) *Loop {
 	}}
 }
 
-// Removals returns the loop that removes subscribers that a full sync did not include. It gets only a share of the
-// store's writer, so it is a separate loop that keeps no other loop waiting.
+// Removals returns the loop that unsubscribes subscribers who were missing from a full sync. It is a separate loop, so
+// that no other loop waits for its work, which gets only a share of the store's writer.
 func Removals(s *store.Store, log *slog.Logger) *Loop {
 	l := &Loop{Name: "removals", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.RemoveAbsent(ctx, core.At(now))

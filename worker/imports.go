@@ -30,10 +30,10 @@ type importer struct {
 	loop      *Loop
 }
 
-// Imports returns the loop that runs uploaded imports in the order of their requests, and removes their files. An
-// interrupted import resumes: the file is read and sorted again, and finished rows are skipped. Sorting holds some MiB
-// while a file is read, so Imports calls smallHeap, which makes the garbage collector run more often until release is
-// called. smallHeap may be nil.
+// Imports returns the loop that runs uploaded imports in the order in which they were requested, and removes their
+// files. An interrupted import resumes: its file is read and sorted again, and finished rows are skipped. Sorting needs
+// some MiB, so the loop calls smallHeap, which makes the garbage collector run more often until release is called.
+// smallHeap may be nil.
 func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger) *Loop {
 	if smallHeap == nil {
 		smallHeap = func() func() { return func() {} }
@@ -78,7 +78,8 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// undo finds the next import to undo, and undoes it until it is done or the loop stops. Each step is durable.
+// undo undoes the next import that is to be undone, until it is finished or the loop stops. found is false if there is
+// none. Each step is durable.
 func (i *importer) undo(ctx context.Context) (found bool, err error) {
 	id, err := i.store.NextUndo(ctx)
 	if errors.Is(err, core.ErrNotFound) {
@@ -124,13 +125,13 @@ func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 	return nil
 }
 
-// ofDisk reports whether an error concerns the temporary files for sorting.
+// ofDisk reports whether an error comes from the temporary files for sorting.
 func ofDisk(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok
 }
 
-// reasonOf returns an error's text for an import's record.
+// reasonOf returns the text of an error that is stored with a failed import.
 func reasonOf(err error) string {
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Message != "" {
 		return fault.Message
@@ -138,7 +139,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// read reads the file and imports its rows. The counts cover all rows so far, even if it returns an error.
+// read reads an import's file and imports its rows. Even if it returns an error, the counts include all rows imported
+// so far.
 func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (core.ImportCounts, error) {
 	im, err := i.store.ImportOf(ctx, j)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// survey returns the survey of an import's file: the one stored on upload, or else a new one.
+// survey returns the survey of an import's file. If none was stored when the file was uploaded, survey creates it.
 func (i *importer) survey(ctx context.Context, j *core.ImportJob) (*subscribercsv.Survey, error) {
 	b, err := i.store.ImportSurvey(ctx, j.ID)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inflight is the semaphore for max_unrecorded. A message takes a slot before its content is written and frees it after
-// its outcome is committed. At any time, relays have thus accepted at most max_unrecorded messages without a recorded
-// outcome.
+// inflight is the semaphore that enforces max_unrecorded. A message takes a slot before its content is written and
+// frees the slot after its outcome is committed. Relays thus never have accepted more than max_unrecorded messages
+// without a recorded outcome.
 type inflight struct {
 	slots chan struct{} // one element for each slot in use
 
@@ -43,7 +43,7 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 }
 
 // takeNow takes a slot for a pipelined item if one is free, and reports whether it got one. It leaves an eighth of the
-// slots for connections' first emails: if some of a relay's hosts hang and hold many pipelined emails, the other
+// slots for the first email of each connection. If some hosts of a relay hang and hold many pipelined emails, the other
 // connections can continue with these slots.
 func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	if len(f.slots) >= cap(f.slots)-cap(f.slots)/8 {
@@ -64,7 +64,7 @@ func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	}
 }
 
-// wait waits until it has taken a slot or ctx ends, and reports whether it has one. Meanwhile, outcomes are recorded
+// wait waits for a slot until ctx ends, and reports whether it has taken one. While it waits, outcomes are recorded
 // without waiting for a full batch.
 func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	rec.waiting.Add(1)
@@ -78,7 +78,7 @@ func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	}
 }
 
-// free frees the slot of an item, if any.
+// free frees the slot that an item holds, if any.
 func (f *inflight) free(it *item) {
 	if it.slot {
 		it.slot = false
@@ -89,9 +89,9 @@ func (f *inflight) free(it *item) {
 // used returns the number of slots in use.
 func (f *inflight) used() int { return len(f.slots) }
 
-// enter counts a message among its group's unanswered messages, once there is room. A group may have at most as many as
-// it leaves for all other groups, so a relay that never replies doesn't stop the others. enter reports whether it
-// counted the message; it returns false if ctx ends first.
+// enter waits until the group has room for another unanswered message, and then counts the message. A group may have at
+// most as many unanswered messages as it leaves for all other groups, so a relay that never replies doesn't stop the
+// others. enter returns false if ctx ends first.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()
@@ -112,7 +112,7 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	return true
 }
 
-// enterNow is like enter, but doesn't wait. It reports whether it counted the message.
+// enterNow is like enter, but returns false instead of waiting.
 func (f *inflight) enterNow(g *relayGroup) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,13 +124,13 @@ func (f *inflight) enterNow(g *relayGroup) bool {
 	return true
 }
 
-// full reports whether a group has no room for a message. The caller holds f.mu.
+// full reports whether a group has no room for another unanswered message. The caller holds f.mu.
 func (f *inflight) full(g *relayGroup) bool {
 	size := cap(f.slots)
 	return g.unanswered > 0 && g.unanswered >= size-f.total || f.total >= size
 }
 
-// answered records that an item's message has a reply, or was not sent.
+// answered records that an item's message is no longer unanswered: it got a reply, or was not sent.
 func (f *inflight) answered(g *relayGroup, it *item) {
 	if !it.gated {
 		return

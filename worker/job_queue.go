@@ -10,14 +10,15 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// A claim for a single job reads claimSize recipients. Many jobs read fewer each, but at least leastClaim, which is
-// what a job sends in a turn. The next claim follows when half of the recipients are handed out.
+// A claim for the only job reads claimSize recipients. With many jobs, claims read fewer recipients, but at least
+// leastClaim, which is as many as a job sends in a turn. The next claim follows when half of the recipients are handed
+// out.
 const (
 	claimSize  = 256
 	leastClaim = runLength
 )
 
-// plenty is how many claimed recipients must be queued for a connection to take several in advance.
+// plenty is the number of queued recipients above which a connection takes several in advance.
 const plenty = 64
 
 // item is a claimed recipient whose outcome is not recorded yet.
@@ -31,8 +32,8 @@ type item struct {
 	timed      bool   // its destination permits the message now
 }
 
-// jobQueue is a running job with its claimed recipients. The dispatcher's lock guards its fields, except for constant
-// ones and those that only the claimer uses.
+// jobQueue is a running job with its claimed recipients. The dispatcher's lock guards its fields, except constants and
+// those that only the claimer uses.
 type jobQueue struct {
 	job     core.SendJob
 	tenant  *tenantQueue
@@ -71,7 +72,7 @@ func (j *jobQueue) windowClosed() bool {
 // waiting returns the number of queued items.
 func (j *jobQueue) waiting() int { return len(j.queue) - j.head }
 
-// enough reports whether the job currently needs no claim, if a claim reads share recipients.
+// enough reports whether the job needs no further claim at the moment, given that a claim reads share recipients.
 func (j *jobQueue) enough(share int) bool {
 	return j.stopped || j.waiting() > share/2 || j.parked >= maxParked
 }
@@ -134,7 +135,7 @@ type tenantQueue struct {
 	refusing flag      // refusals > 0, read without the lock
 }
 
-// setRoute changes the tenant's relays and pace.
+// setRoute changes the tenant's relay group and pace.
 func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	if t.group == g && t.pace == p {
 		return
@@ -151,7 +152,7 @@ func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	t.group, t.pace, t.until, t.refusals = g, p, time.Time{}, 0
 }
 
-// refused records that the relay refused the tenant's sender. Its results are like those of relayState.failed.
+// refused records that the relay refused the tenant's sender. It returns the same values as relayState.failed.
 func (t *tenantQueue) refused(re *smtp.RelayError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
 	if t.refusals > 0 && now.Before(t.until) {
 		return 0, t.downAt, false

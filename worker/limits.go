@@ -10,8 +10,8 @@ import (
 	"newsletterd/store"
 )
 
-// limits holds the paces of relays and tenants. It outlives the sender's steps, so that a pause doesn't allow more
-// messages than the limits. For limits per period and per day, messages are leased from the database in parts.
+// limits holds the paces of relays and tenants. It is kept between the sender's steps, so that restarting a step
+// doesn't allow more messages. For limits per period and per day, messages are leased from the database in parts.
 type limits struct {
 	store      *store.Store
 	dispatcher *dispatcher // its lock also guards the paces
@@ -23,7 +23,8 @@ type limits struct {
 	kept map[string]*pace
 }
 
-// of returns a scope's pace. It creates a new one if the limits have changed, and returns nil if there is no limit.
+// of returns the pace for a scope: a relay or tenant. If the limits have changed, it creates a new pace. Without
+// limits, it returns nil.
 func (l *limits) of(scope string, of core.SendLimits) *pace {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +42,7 @@ func (l *limits) of(scope string, of core.SendLimits) *pace {
 	return p
 }
 
-// counted returns the paces that are also counted in the database.
+// counted returns the paces whose messages are also counted in the database.
 func (l *limits) counted() []*pace {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +55,7 @@ func (l *limits) counted() []*pace {
 	return out
 }
 
-// lease leases the messages that paces want from the database.
+// lease leases messages from the database for all paces that want some.
 func (l *limits) lease(ctx context.Context) error {
 	for _, p := range l.counted() {
 		l.dispatcher.mu.Lock()

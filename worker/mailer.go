@@ -179,7 +179,7 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	return at.Time()
 }
 
-// routeEnded handles the end of a connection. A failure that ends several connections counts only once.
+// routeEnded handles the end of a connection to the relay. A failure that ends several connections counts only once.
 func (r *mailRun) routeEnded(err error) {
 	if err == nil || r.broken {
 		return
@@ -198,7 +198,7 @@ func (r *mailRun) routeEnded(err error) {
 	r.stop()
 }
 
-// readMails reads this mailer's due emails: either all of them, or only new ones.
+// readMails reads the due emails for this mailer: all of them, or only those it hasn't read before.
 func (r *mailRun) readMails(ctx context.Context, now core.Instant) ([]core.Mail, error) {
 	switch {
 	case r.all && r.Tenants:
@@ -322,9 +322,9 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	}
 }
 
-// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
-// can't be written, and nothing is sent until they are. If the disk is full, the database can still be read, so a sent
-// email would otherwise appear due again.
+// finish records results, including earlier unwritten ones, and reports whether it succeeded. It keeps results that
+// can't be written, and nothing is sent until they are written. With a full disk, the database can still be read, so a
+// sent email would otherwise seem due again.
 func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
@@ -338,10 +338,12 @@ func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core
 	return true
 }
 
-// lostLimit is how many consecutive connections must break, or end with 421, to count as a refusal of an email.
+// lostLimit is the number of consecutive connections that must break, or end with 421, before that counts as refusing
+// the email.
 const lostLimit = 3
 
-// judge returns the result to store for an email. counts is false if no relay has accepted or refused the email.
+// judge returns the result to store for an email. counts is false if the relay has neither accepted nor refused the
+// email.
 func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResult, counts bool) {
 	rec = tenants.MailResult{ID: res.mail.ID, Reason: replyText(res.outcome)}
 	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // the database failed, not the email

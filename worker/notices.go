@@ -85,8 +85,8 @@ func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string,
 	return from, skips, err
 }
 
-// composeFrom renders a notice. Its sender is from, or the list's tenant's own if it has one. skips are the header
-// fields that the relay changes.
+// composeFrom renders a notice. A notice about a list comes from the tenant's own sender if it has one, any other from
+// the sender from. skips lists the header fields that the relay changes.
 func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (
 	*smtp.Envelope, error,
 ) {
@@ -131,10 +131,10 @@ func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Addres
 	return e, m.sign(ctx, e, tenantID, skips)
 }
 
-// accountLook sets the design of an email about an account. If the email was requested while signing in to a tenant's
-// client, it has the tenant's language, name and color. Sender address, Reply-To, link origin, relay and DKIM key are
-// always the daemon's. The email loads no images. accountLook returns errMoot if the invitation was withdrawn or the
-// client was deleted.
+// accountLook sets the language, brand and other details of an email about an account. If the email was requested while
+// signing in to a tenant's client, it has the tenant's language, name and color. Sender address, Reply-To, link origin,
+// relay and DKIM key are always the daemon's. The email loads no images. accountLook returns errMoot if the invitation
+// was withdrawn or the client was deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -184,7 +184,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	return nil
 }
 
-// moot returns errMoot for core.ErrNotFound, and any other error unchanged.
+// moot converts core.ErrNotFound to errMoot, and returns any other error unchanged.
 func moot(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return errMoot
@@ -192,7 +192,7 @@ func moot(err error) error {
 	return err
 }
 
-// invitation sets the inviter's name and the role.
+// invitation sets the inviting user's name and the role in d.
 func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
 	i, err := m.Store.Invitation(ctx, id)
 	if err != nil {
@@ -203,7 +203,7 @@ func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) erro
 	return err
 }
 
-// sign signs an email if its sender has a key. skips are the header fields that the relay changes.
+// sign adds DKIM signatures to an email if the sender has a key. skips lists the header fields that the relay changes.
 func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, skips []string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
 	if err == nil && k.signer != nil {
@@ -236,9 +236,10 @@ func clientsPage(tenantID string) string {
 	return "/console/" + tenantID + "/settings/clients"
 }
 
-// linkQuery creates the token for an email's link, which is never stored in the queue. The URL contains only the token,
-// because the page knows the recipient. A link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
-// language is the email's language, which an invitation's page also uses.
+// linkQuery returns the query of the link in an email. It creates the token, which is never stored in the queue. The
+// query doesn't contain the recipient's address: the page gets it from the token, and an address in a link costs a
+// point in SpamAssassin (GB_CUSTOM_HTM_URI). language is the language of the email, which an invitation's page also
+// uses.
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (string, error) {
 	v := url.Values{}
 	switch q.Kind {

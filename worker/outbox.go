@@ -21,8 +21,9 @@ const (
 )
 
 // outbox delivers events: several subscriptions in parallel, and each subscription's events in order. No other process
-// delivers, so claims are kept in memory. After a crash, the claimed events are sent again; the receiver responds with
-// 409 to those it already has. The send service and each endpoint have their own outbox, so none waits for another.
+// delivers events, so claims are kept in memory. After a crash, claimed events are sent again. The receiver responds
+// with 409 to those that it already has. The send service and each endpoint have their own outbox, so that none waits
+// for another.
 type outbox struct {
 	store     *store.Store
 	endpoint  string // endpoint id; empty: the send service
@@ -40,7 +41,7 @@ type outbox struct {
 	unwritten []tenants.EventResult // results that could not be recorded
 }
 
-// Outbox returns the loop that delivers events to the send service. It wakes up when an event is written.
+// Outbox returns the loop that delivers events to the send service. The loop wakes up when an event is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
 	o.post = func(ctx context.Context, e *core.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
@@ -136,16 +137,15 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-// rest records that the receiver isn't responding, and starts a pause. after is the pause that the receiver requested,
-// or 0.
+// rest records that the receiver is down, and starts a pause. after is the pause that the receiver requested, or 0.
 func (o *outbox) rest(after time.Duration) {
 	o.down++
 	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged reports whether events were resent manually or the endpoint was changed since the receiver went down. If so,
-// the receiver is tried immediately, even if it requested a pause.
+// urged reports whether a person has resent events or changed the endpoint since the receiver went down. If so, the
+// receiver is tried immediately, even if it requested a pause.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -164,8 +164,8 @@ func (o *outbox) nextLook() time.Time {
 	return o.lookAt
 }
 
-// claim reads due events if few are held, and hands out the first event of each subscription. A summary waits for the
-// events before it, and the events after it wait for the summary.
+// claim reads due events if few are held, and hands out the first event of each subscription. A summary waits for all
+// earlier events, and later events wait for the summary.
 func (d *delivery) claim(ctx context.Context) error {
 	select {
 	case <-d.loop.Stopping():
@@ -214,7 +214,7 @@ func (d *delivery) claim(ctx context.Context) error {
 	return nil
 }
 
-// deliverAll posts events until none are left.
+// deliverAll posts events until no due events are left.
 func (d *delivery) deliverAll(ctx context.Context) {
 	for e := range d.work {
 		began := time.Now()
@@ -244,13 +244,14 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 }
 
-// refusedDown is the number of consecutive refused events after which a tenant's receiver counts as down. Otherwise
-// each waiting event would follow its own retry schedule, which would keep the daemon busy with a receiver that accepts
+// refusedDown is the number of consecutive refused events after which a tenant's receiver counts as down. Otherwise,
+// each waiting event would be retried separately, which would keep the daemon busy with a receiver that accepts
 // nothing.
 const refusedDown = 20
 
-// count decides whether the whole receiver fails or only an event. An event that fails again, although others were
-// accepted since its first failure, follows its own retry schedule. A receiver that refuses everything counts as down.
+// count decides whether a failure concerns the whole receiver or only one event. An event that fails again, although
+// others were accepted since its first failure, is retried separately. A receiver that refuses everything counts as
+// down.
 func (o *outbox) count(r *result, now core.Instant) {
 	failed := r.event.FailedAt
 	switch {
@@ -267,9 +268,9 @@ func (o *outbox) count(r *result, now core.Instant) {
 	}
 }
 
-// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results that
-// can't be written, and nothing is posted until they are. If the disk is full, the database can still be read, so an
-// accepted event would otherwise appear due again.
+// finish records results, including earlier unwritten ones, and reports whether it succeeded. It keeps results that
+// can't be written, and nothing is posted until they are written. With a full disk, the database can still be read, so
+// an accepted event would otherwise seem due again.
 func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
 	if len(o.unwritten) == 0 {
@@ -283,7 +284,7 @@ func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now cor
 	return true
 }
 
-// gather returns first and the values that are ready in more, at most limit in total.
+// gather returns first and the values that are ready in the channel more, at most limit in total.
 func gather[T any](first T, more <-chan T, limit int) []T {
 	all := []T{first}
 	for len(all) < limit {
@@ -297,10 +298,11 @@ func gather[T any](first T, more <-chan T, limit int) []T {
 	return all
 }
 
-// cut reports whether an attempt was interrupted because the daemon is stopping. Such an attempt does not count.
+// cut reports whether an attempt was interrupted because the daemon is stopping, so that it does not count.
 func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
 
-// settle continues with the subscription of r, and returns the ids of the events that are no longer held.
+// settle hands out the next event of the same subscription if r's is done or a dead letter. Otherwise it releases the
+// subscription's events. It returns the ids of the events that are no longer held.
 func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	key := r.event.ListID + r.event.SubscriptionID
 	chain := d.chains[key]
@@ -326,7 +328,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	return gone
 }
 
-// release removes the events that are waiting for a poster from the queue, and returns their ids.
+// release removes events from the queue that no goroutine has started to post, and returns their ids.
 func (d *delivery) release() (gone []int64) {
 	for {
 		select {
@@ -343,8 +345,9 @@ func (d *delivery) release() (gone []int64) {
 	}
 }
 
-// outcome returns the result to store for an event. If the event is not at fault, it is due when the receiver responds
-// again, after the untried events. Such an event for the send service never becomes a dead letter.
+// outcome returns the result to store for an event. If the receiver is at fault rather than the event, the event is due
+// again once the receiver responds, after all untried events. For the send service, such an event never becomes a dead
+// letter.
 func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
@@ -365,7 +368,7 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	return e
 }
 
-// retry returns when to try again. dead reports whether the event has expired instead.
+// retry returns when to try an event again. If the event has expired instead, dead is true.
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
 	if now.Sub(since) >= core.EventLife {
 		return true, 0
@@ -406,9 +409,9 @@ func (o *outbox) probe(ctx context.Context) bool {
 	return !r.down
 }
 
-// probed picks the event for probing a receiver that is down, from events sorted by due time. The receiver may fail
-// only for some events, so probed picks an untried event, alternately the last and the first, or else the one tried
-// longest ago. It never skips an earlier event of the same subscription or a summary.
+// probed picks the event to probe a receiver with that is down. events is sorted by due time. Because the receiver may
+// fail only for some events, probed picks an untried one: the last or the first, according to last. If all were tried,
+// it picks the one tried longest ago. It never skips an earlier event of the same subscription, or a summary.
 func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 	pick, before := &events[0], map[string]bool{}
 	for i := range events {

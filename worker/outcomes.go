@@ -9,17 +9,17 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// maxLost is how many consecutive connections may break, or end with 421, during one recipient's own transaction. The
-// last one counts as a temporary failure of the recipient.
+// maxLost is the number of consecutive connections that must break, or end with 421, during a recipient's own
+// transaction before that counts as a temporary failure of the recipient.
 const maxLost = 3
 
-// record is an outcome that is not yet in the database.
+// record is an outcome that is not yet committed.
 type record struct {
 	core.Outcome
 	it *item
 }
 
-// outcome returns the record for an item with a new state. If tried is true, it counts as a try.
+// outcome returns a record that gives an item a new state. If tried is true, it counts as a try.
 func outcome(it *item, state int, reason string, tried bool) record {
 	return record{it: it, Outcome: core.Outcome{
 		JobNo: it.job.job.No, TenantID: it.job.job.TenantID, Seq: it.Seq, EmailKey: it.EmailKey,
@@ -28,7 +28,7 @@ func outcome(it *item, state int, reason string, tried bool) record {
 }
 
 // ambiguous returns the record for an item whose reply was lost. The message is sent again with the same Message-ID. If
-// that reply is lost too, the item fails.
+// the second reply is lost, too, the item fails.
 func ambiguous(it *item, o smtp.Outcome) record {
 	if it.Ambiguous > 0 {
 		return outcome(it, core.RecipientFailed, core.ReasonNoReply, true)
@@ -38,8 +38,8 @@ func ambiguous(it *item, o smtp.Outcome) record {
 	return rec
 }
 
-// deferred returns the record for an item that was temporarily refused. The item is retried later, or fails if its
-// retry period is over.
+// deferred returns the record for an item that was temporarily refused. The item is retried later or, at the end of its
+// retry period, fails.
 func deferred(it *item, o smtp.Outcome) record {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
 	rec := outcome(it, core.RecipientDeferred, replyText(o), true)
@@ -50,7 +50,7 @@ func deferred(it *item, o smtp.Outcome) record {
 	return rec
 }
 
-// replyText returns the server's reply in its stored form.
+// replyText returns the server's reply in the form in which it is stored.
 func replyText(o smtp.Outcome) string {
 	parts := make([]string, 0, 3)
 	if o.Code != 0 {

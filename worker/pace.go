@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// pace limits the message rate of a relay or tenant. It is guarded by the dispatcher's lock.
+// pace enforces the send limits of a relay or tenant. The dispatcher's lock guards it.
 type pace struct {
 	scope  string // "relay", "relay:" and its id, or "tenant:" and its id
 	limits core.SendLimits
@@ -31,7 +31,7 @@ func newPace(scope string, l core.SendLimits) *pace {
 	return p
 }
 
-// far is the wait of a pace that ends with an event, not at a time.
+// far is the wait that ready returns if the wait ends with an event instead of at a known time.
 const far = time.Hour
 
 // ready returns when the next message may be sent. A time that is not after now means immediately.
@@ -55,7 +55,7 @@ func (p *pace) ready(now time.Time) time.Time {
 	return at
 }
 
-// wants reports whether limits should lease more messages from the database.
+// wants reports whether limits should lease more messages for the pace from the database.
 func (p *pace) wants() bool {
 	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }

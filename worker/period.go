@@ -6,20 +6,20 @@ import (
 	"newsletterd/core"
 )
 
-// periodParts is the number of parts of a sliding period. At most limit messages are sent in any period. A message
-// may wait up to one part longer than necessary.
+// periodParts is the number of parts into which a sliding period is divided. Because whole parts expire, a message may
+// wait up to one part longer than necessary.
 const periodParts = 60
 
-// period counts the messages in the last period by parts. The count in the database is never lower, because messages
-// are recorded there shortly before they are sent.
+// period counts the messages in a sliding period by parts. The count in the database is never lower, because messages
+// are leased there before they are sent.
 type period struct {
 	limit   int
 	width   time.Duration // width of a part, in whole milliseconds
 	parts   [periodParts + 1]int
 	last    int64 // part of the latest message; part 0 started in 1970
 	total   int
-	granted int  // messages of the last part that the database counts
-	read    bool // the database was read
+	granted int  // messages that the database counts for the last part
+	read    bool // the database has been read
 	wants   bool // limits should ask the database
 }
 
@@ -34,7 +34,7 @@ func (p *period) part(t time.Time) int64 { return t.UnixNano() / int64(p.width) 
 // at returns a pointer to a recent part's count.
 func (p *period) at(part int64) *int { return &p.parts[part%int64(len(p.parts))] }
 
-// glide drops parts older than a period.
+// glide moves the period to now by dropping the parts that are too old.
 func (p *period) glide(now time.Time) {
 	part := p.part(now)
 	if part > p.last {
@@ -72,7 +72,7 @@ func (p *period) take(now time.Time) {
 	p.total++
 }
 
-// recall adds the counts from the database, whose parts may have a different width.
+// recall adds the counts that the database holds, whose parts may have a different width.
 func (p *period) recall(known core.PacePeriod, now time.Time) {
 	p.glide(now)
 	p.read = true
@@ -88,7 +88,7 @@ func (p *period) recall(known core.PacePeriod, now time.Time) {
 	}
 }
 
-// lease returns the number of messages to lease from the database. A crash may waste that many.
+// lease returns the number of messages to lease from the database at a time. A crash may waste that many.
 func (p *period) lease() int { return max(min(p.limit/(4*periodParts), p.limit-p.total), 1) }
 
 // counted returns the counts to store, with n more messages in the last part.

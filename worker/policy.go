@@ -11,7 +11,7 @@ import (
 )
 
 // policyLimit is the number of consecutive policy refusals (5.7.x, RFC 3463 section 3.8) after which a job is paused.
-// So many refusals mean that the relay distrusts the sender; the recipients are not at fault.
+// That many refusals mean that the relay distrusts the sender, and are not the fault of the recipients.
 const policyLimit = 100
 
 // countPolicy counts a job's consecutive policy refusals, and pauses the job when they reach policyLimit.

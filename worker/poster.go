@@ -17,7 +17,7 @@ import (
 	"newsletterd/store"
 )
 
-// These are the receiver's paths. Signatures cover them in exactly this form.
+// The receiver's paths. Signatures cover them in exactly this form.
 const (
 	eventPath = "/webhooks/subscriptions"
 	syncPath  = "/webhooks/lists/full-sync"
@@ -37,12 +37,14 @@ type Poster struct {
 	signs  *core.WebhookSender // nil: the daemon's own webhook client
 }
 
-// SignAs makes p sign with the key of a webhook client created on the receiver, instead of the daemon's own key.
+// SignAs makes p sign requests as a webhook client that was created on the receiver, instead of with the daemon's own
+// key.
 func (p *Poster) SignAs(clientID string, key []byte) {
 	p.signs = &core.WebhookSender{WebhookClient: core.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
 
-// NewPoster returns a poster for a base URL, such as http://127.0.0.1:8080. If transport is nil, it creates one.
+// NewPoster returns a poster for the receiver at a base URL, such as http://127.0.0.1:8080. If transport is nil, it
+// creates one.
 func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster {
 	if transport == nil {
 		transport = &http.Transport{
@@ -56,7 +58,7 @@ func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster
 	}}
 }
 
-// verdict is the meaning of the receiver's response.
+// verdict is what the receiver's response means for an event or batch.
 type verdict struct {
 	done, dead bool
 	down       bool          // the receiver as a whole fails, not the event
@@ -102,8 +104,8 @@ func (p *Poster) request(ctx context.Context, path string, body []byte) (*http.R
 	return req, nil
 }
 
-// sign sets the four signature headers of a request. It signs with each key, because during a rotation the receiver
-// may know only one of them.
+// sign sets the four signature headers of a request. It adds a signature for each key, because the receiver may know
+// only one of them during a rotation.
 func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, body []byte) {
 	nonce := auth.NewNonce()
 	signatures := make([]string, len(keys))
@@ -117,8 +119,8 @@ func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, bo
 	req.Header["Content-Type"] = []string{"application/json"}
 }
 
-// judge interprets a response. 2xx and 409 (already received) complete an event, and 410 and 422 make it a dead letter.
-// All other responses lead to a retry.
+// judge interprets a response. After 2xx or 409 (already received), the event is done. After 410 or 422, it is a dead
+// letter. After any other response, it is retried.
 func judge(res *http.Response, text []byte) verdict {
 	switch code := res.StatusCode; {
 	case code/100 == 2 || code == http.StatusConflict:
@@ -153,8 +155,8 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError returns the cause of an error. It removes the URL that net/http prepends and the name server's address,
-// because tenants see the message.
+// postError returns the message of an error from posting. It removes the URL that net/http prepends, and the name
+// server's address, because tenants see the message.
 func postError(err error) string {
 	if fault, ok := errors.AsType[*net.DNSError](err); ok {
 		return fault.Name + ": " + fault.Err

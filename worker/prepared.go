@@ -11,14 +11,14 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// inARow is the number of emails that a connection has signed in advance, and sends in a row, when plenty are queued.
+// inARow is the number of emails that a connection has signed in advance and then sends in a row, if many are queued.
 const inARow = 8
 
-// keptFor is the minimum time that a connection waiting for its relay keeps its prepared emails. The maximum is twice
-// as long.
+// keptFor is the minimum time that a connection keeps its prepared emails while it waits for its relay. The maximum is
+// twice as long.
 const keptFor = 2 * time.Second
 
-// prepared is an email in preparation for a connection.
+// prepared is an email that is being prepared for a connection.
 type prepared struct {
 	it     *item
 	e      *smtp.Envelope
@@ -62,8 +62,8 @@ func (d *prepared) make(scratch *[]byte) {
 	}
 }
 
-// preparedQueue prepares one connection's emails. It prepares one while a reply is pending, to use the wait. Emails
-// that need a signature are prepared further ahead, in the pool. Envelopes are reused.
+// preparedQueue prepares the emails of one connection. While a reply is pending, it uses the time to prepare the next
+// email. Emails that need a signature are prepared further in advance, in the pool. Envelopes are reused.
 //
 // The connection holds the lock while it works. If the connection is idle for keptFor, a timer takes the lock and
 // returns the prepared emails to the dispatcher, so that other connections send them.
@@ -102,8 +102,8 @@ func (q *preparedQueue) wants() bool {
 		q.queue[0].done != nil && (n < q.relay.ahead || n < inARow && q.sender.dispatcher.plenty.Load())
 }
 
-// prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending; if the reply arrives in the
-// meantime, the connection needn't sleep. It leaves a job's last emails to the first free connection.
+// prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending. If the reply arrives in the
+// meantime, the connection needn't sleep. prepare leaves a job's last emails to the first free connection.
 func (q *preparedQueue) prepare(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,7 +113,7 @@ func (q *preparedQueue) prepare(ctx context.Context) {
 	}
 }
 
-// add prepares one more email or queues it for the pool, and reports whether there was one.
+// add takes one more email, and prepares it or queues it for the pool. It returns false if there is none.
 func (q *preparedQueue) add(ctx context.Context, wait bool) bool {
 	s := q.sender
 	if len(q.queue) > 0 && s.pool.full() {
@@ -163,9 +163,9 @@ func (q *preparedQueue) take(ctx context.Context, wait bool) *item {
 	}
 }
 
-// first returns the first prepared email if it is ready. If it isn't and wait is true, first waits for all prepared
-// emails. A connection that sends several emails in a row needs one write for each and wakes no other connection in
-// between, which leaves more CPU time for signing.
+// first returns the first prepared email if it is ready. If it isn't and wait is true, first waits until all emails in
+// preparation are ready. A connection that sends several emails in a row needs one write for each and wakes no other
+// connection in between, which leaves more CPU time for signing.
 func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	if len(q.queue) == 0 || !wait && !q.queue[0].ready() {
 		return prepared{}, false
@@ -182,7 +182,7 @@ func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
 	return *d, true
 }
 
-// watch starts the timer that returns prepared emails if it isn't running. The caller holds the lock.
+// watch makes sure that the timer runs that returns unused prepared emails. The caller holds the lock.
 func (q *preparedQueue) watch() {
 	q.turns++
 	if len(q.queue) == 0 || q.ticking {

@@ -20,7 +20,7 @@ func dayOf(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second
 // endOfDay returns the start of the next day.
 func endOfDay(day int64) time.Time { return time.Unix((day+1)*int64(24*time.Hour/time.Second), 0) }
 
-// ready returns when the next message may be sent. A time that is not after now means immediately.
+// ready returns when the quota permits the next message. A time that is not after now means immediately.
 func (q *quota) ready(now time.Time) time.Time {
 	today := dayOf(now)
 	if q.day != today {
@@ -36,5 +36,5 @@ func (q *quota) ready(now time.Time) time.Time {
 	return now.Add(far)
 }
 
-// lease returns the number of messages to lease from the database. A crash may waste that many.
+// lease returns the number of messages to lease from the database at a time. A crash may waste that many.
 func (q *quota) lease() int64 { return min(max(q.perDay/100, 1), 1000) }

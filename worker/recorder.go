@@ -18,11 +18,11 @@ const (
 	recordRetryMax = 5 * time.Second
 )
 
-// gatherFor is how long outcomes wait for more outcomes while no connection waits for a slot.
+// gatherFor is how long an outcome waits for others to be recorded with it while no connection needs a slot.
 const gatherFor = 25 * time.Millisecond
 
-// fast is the time in which a full batch must arrive to be recorded immediately. If outcomes arrive more slowly, for
-// example those of signed emails, connections don't need a slot soon, so a commit can wait for twice as many outcomes.
+// fast is the time in which a full batch of outcomes must arrive to be recorded immediately. If outcomes arrive more
+// slowly, as for signed emails, connections don't need a slot soon, so the commit can wait for twice as many outcomes.
 const fast = 5 * time.Millisecond
 
 // recorder passes outcomes to the store's writer and frees their inflight slots after the commit, never before. The
@@ -78,10 +78,10 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// due reports whether to ask the writer now. If so, it marks the writer as asked. With a replica, a waiting connection
-// gets a slot only after the replica has the previous commit. Outcomes gather until then, because each commit sends a
-// file to the replica. due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller
-// holds the lock.
+// due reports whether to ask the writer to record the pending outcomes now. If so, it marks the writer as asked. With a
+// replica, a waiting connection gets a slot only after the replica has the previous commit. Outcomes gather until then,
+// because each commit sends a file to the replica. due does not wait if enough outcomes are pending, or if no more
+// replies can arrive. The caller holds the lock.
 func (r *recorder) due() bool {
 	if r.asked || len(r.pending) == 0 {
 		return false
@@ -98,7 +98,7 @@ func (r *recorder) due() bool {
 	return r.asked
 }
 
-// look asks the writer to take the pending outcomes if due returns true.
+// look asks the writer to record the pending outcomes if they are due.
 func (r *recorder) look() {
 	r.mu.Lock()
 	ask := !r.gone && r.due()
@@ -115,8 +115,8 @@ func (r *recorder) worthCommit() bool {
 }
 
 // hurry makes the writer record all pending outcomes, however few. A connection adds itself to waiting before it calls
-// hurry. Either hurry finds the outcome that frees a slot, or the call to add with that outcome sees the waiting
-// connection.
+// hurry. Thus either hurry finds the outcome that frees a slot, or add sees the waiting connection when that outcome
+// arrives.
 func (r *recorder) hurry() {
 	r.mu.Lock()
 	ask := !r.asked && !r.gone && len(r.pending) > 0
@@ -150,8 +150,8 @@ func (r *recorder) take() ([]core.Outcome, core.Instant) {
 	return r.batch, core.At(time.Now())
 }
 
-// written handles the result of a commit. An outcome must never be lost, so a failed commit is retried until it
-// succeeds. While the database can't be written, the slots run out and sending pauses.
+// written handles the result of a commit. It retries a failed commit until it succeeds, because outcomes must not be
+// lost. While the database can't be written, the slots run out and sending pauses.
 func (r *recorder) written(err error) {
 	if err == nil {
 		r.free()
@@ -193,8 +193,8 @@ func (r *recorder) free() {
 	})
 }
 
-// retry asks the writer again after a pause, but not if it was already asked: there must not be two requests. The
-// caller holds the lock.
+// retry asks the writer again after a pause. It does nothing if the writer was already asked, because there must not be
+// two requests. The caller holds the lock.
 func (r *recorder) retry(err error) {
 	r.log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
 	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)

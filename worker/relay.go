@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// relay is a mail server to send through, with its settings, state and figures.
+// relay is a mail server through which emails are sent, with its settings, state and figures.
 type relay struct {
 	relayState
 	group       *relayGroup
@@ -22,7 +22,7 @@ type relay struct {
 	tally       tally
 }
 
-// signAhead returns how many emails each connection has signed in advance, so that all CPUs are used.
+// signAhead returns how many emails each connection should have signed in advance, so that all CPUs are used.
 func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
 // relayState is a relay's availability. While the relay is down, no connection uses it. After each pause, one
@@ -46,8 +46,8 @@ func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, ove
 	return relayState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the relay may be used. It returns false if ctx ends or no work is left. The caller passes round
-// to failed.
+// enter waits until a connection may use the relay. It returns false if ctx ends or no work is left. The caller must
+// pass round to failed.
 func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -70,7 +70,8 @@ func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
-// turn reports whether all earlier relays are down or have no quota left. The caller holds the lock.
+// turn reports whether this relay is the one to use: all earlier relays are down or have no quota left. The caller
+// holds the lock.
 func (r *relayState) turn() bool {
 	for _, b := range r.before {
 		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
@@ -80,8 +81,8 @@ func (r *relayState) turn() bool {
 	return true
 }
 
-// serves reports whether a connection may continue. That is always true for a group's first relay. For other relays, it
-// is true until an earlier relay works again.
+// serves reports whether a connection may continue to use the relay. It always may for a group's first relay, and for
+// other relays until an earlier one works again.
 func (r *relayState) serves() bool {
 	if len(r.before) == 0 {
 		return true
@@ -98,7 +99,8 @@ func (r *relayState) wake() {
 	r.mu.Unlock()
 }
 
-// worked records that the relay accepted or rejected a message. It reports whether the relay had been down.
+// worked records that the relay accepted or rejected a message, and so is available. It reports whether the relay had
+// been down.
 func (r *relayState) worked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +112,7 @@ func (r *relayState) worked() bool {
 	return true
 }
 
-// left records that a connection has stopped using the relay without a failure.
+// left records that a connection has stopped using the relay, but not because of a failure.
 func (r *relayState) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +123,9 @@ func (r *relayState) left() {
 }
 
 // failed records a failure and returns the pause that follows. If the connection started before the last recorded
-// failure, fresh is false, because it is the same event: 16 connections that break together count as one failure.
-// closed is the address whose transaction ended with 421; empty: none. If only one address is affected, it fails after
-// its own tries, like one that breaks every connection. If several are, the relay is down.
+// failure, fresh is false: 16 connections that break together count as one failure. closed is the address whose
+// transaction ended with 421; empty: none. If only one address is affected, it eventually fails, like an address that
+// breaks every connection. If several are, the relay is down.
 func (r *relayState) failed(
 	e *smtp.RelayError, closed string, round uint64, now time.Time,
 ) (pause time.Duration, fresh bool) {
@@ -150,7 +152,7 @@ func (r *relayState) failed(
 }
 
 // lostAfterMAIL reports whether a connection broke during a recipient's transaction. In that case the relay was
-// available, so its jobs continue. A recipient that breaks every connection fails after its own tries.
+// available, so its jobs continue. A recipient that breaks every connection eventually fails.
 func lostAfterMAIL(e *smtp.RelayError) bool {
 	if e.Fault != smtp.FaultConnect {
 		return false

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// relayGroup holds a tenant's or the daemon's relays in order of use.
+// relayGroup holds the relays of a tenant, or of the daemon, in order of preference.
 type relayGroup struct {
 	owner  string // tenant id; empty: the daemon's own, shared by tenants without one
 	made   string // settings that it was created from, to detect changes
@@ -26,8 +26,8 @@ type relayGroup struct {
 	unanswered int // messages without a reply; guarded by inflight
 }
 
-// newRelayGroup returns a group of relays. They share a lock, and each waits for the earlier ones. The flag over ends
-// their waits.
+// newRelayGroup returns a group of relays. The relays share a lock. Each is used only while the earlier ones can't be.
+// Setting over ends all waits.
 func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	g := &relayGroup{owner: owner, relays: relays}
 	changed := sync.NewCond(&g.mu)
@@ -39,7 +39,7 @@ func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	return g
 }
 
-// downSince returns since when all relays have been down, or zero if at least one works.
+// downSince returns when the last working relay of the group went down, or zero if at least one works.
 func (g *relayGroup) downSince() (since time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

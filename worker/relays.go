@@ -28,7 +28,7 @@ type relays struct {
 	groups map[string]*relayGroup
 }
 
-// newRelays returns a sender's groups. Initially, there is only the daemon's own.
+// newRelays returns the relay groups for a sender. Initially, there is only the daemon's own.
 func newRelays(s *Sender, own *relay) *relays {
 	over := &s.dispatcher.ended
 	return &relays{
@@ -65,8 +65,8 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 	return g, p, err
 }
 
-// group returns an owner's relay group, after replacing it if the relays have changed. The owner is a tenant or, if
-// empty, the daemon. Only the daemon's server has a sender address (from).
+// group returns the relay group of a tenant or, if owner is empty, of the daemon. If the relays have changed, it
+// replaces the group. Only the daemon's server has a sender address, from.
 func (rs *relays) group(owner string, from core.Email, all core.Relays, makes func(*core.Relay) smtp.Sender) (
 	*relayGroup, error,
 ) {
@@ -100,7 +100,7 @@ func (rs *relays) group(owner string, from core.Email, all core.Relays, makes fu
 	return g, nil
 }
 
-// drop removes an owner's group, if any.
+// drop removes the group of an owner, if there is one.
 func (rs *relays) drop(owner string) {
 	if rs.groups[owner] != nil {
 		rs.replace(owner, nil)
@@ -154,7 +154,7 @@ type OwnServer struct {
 	Makes func(*core.Relay) smtp.Sender // creates the sender of a relay
 
 	store *store.Store
-	age   atomic.Int64 // how often the server may have changed
+	age   atomic.Int64 // number of times that the server may have changed
 
 	mu     sync.Mutex
 	readAt int64 // 1 + the age at which server was read
@@ -193,7 +193,7 @@ func (o *OwnServer) now(ctx context.Context) (core.MailServer, error) {
 	return server, err
 }
 
-// from returns the sender for tenants without one. If no server is set, it returns by.
+// from returns the sender address for tenants without one. If no server is set, it returns by.
 func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, error) {
 	server, err := o.now(ctx)
 	if server.From != "" {
@@ -202,7 +202,7 @@ func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, er
 	return by, err
 }
 
-// provider returns the server's kind of email provider. If no server is set, it returns by.
+// provider returns the kind of email provider that the server belongs to. If no server is set, it returns by.
 func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	server, err := o.now(ctx)
 	if server.Set() {
@@ -211,7 +211,7 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// oldServerFor is how long notices about a server change are first tried on the previous server.
+// oldServerFor is how long after a server change notices about the change are first tried on the previous server.
 const oldServerFor = time.Hour
 
 // ownSender delivers transactional emails through the current server. It implements smtp.Sender.
@@ -226,7 +226,7 @@ type ownSender struct {
 	client smtp.Sender
 }
 
-// sender returns a relay's sender. It creates a new one only if the relay has changed.
+// sender returns the smtp.Sender for a relay. It creates a new one only if the relay has changed.
 func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	as, err := json.Marshal(r)
 	if err != nil {
@@ -240,8 +240,8 @@ func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	return s.client, nil
 }
 
-// Deliver implements smtp.Sender. It ends when another server is set, which delivers the remaining emails. Notices
-// about the change are first tried on the previous server.
+// Deliver implements smtp.Sender. It ends when a different server is set, so that the new one delivers the remaining
+// emails. Notices about the change are first tried on the previous server.
 func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 	age := s.age.Load()
 	server, err := s.now(ctx)

@@ -13,14 +13,14 @@ import (
 // schedulerRetry is the pause after a database error.
 const schedulerRetry = time.Second
 
-// A job waits for earlier changes to its lists that are still on their way from the member service, so that it includes
-// subscribers who were just imported or confirmed. It waits at most changesMost.
+// A job waits until earlier changes to its lists have arrived from the member service, so that it includes subscribers
+// who were just imported or confirmed. It waits at most changesMost.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
 )
 
-// expandSteps is the number of a job's expansion steps before the other jobs continue.
+// expandSteps is how many expansion steps a job makes before it is the other jobs' turn.
 const expandSteps = 4
 
 // scheduler starts due jobs, creates their recipients, and ends them when their delivery window closes. It also
@@ -59,7 +59,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 	return loop
 }
 
-// step performs one round of all due work. more reports whether another round is due immediately.
+// step does one round of all due work. more reports whether another round is due immediately.
 func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Instant, more bool, err error) {
 	if next, err = w.store.StartDueJobs(ctx, now); err != nil {
 		return 0, false, err
@@ -160,7 +160,7 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 	return 0, nil
 }
 
-// changesUnderway reports whether changes to any of a job's lists are on their way.
+// changesUnderway reports whether changes to any of a job's lists have not yet arrived from the member service.
 func (w *scheduler) changesUnderway(ctx context.Context, j *core.SendJob, now core.Instant) (yes bool, err error) {
 	lists, err := w.store.JobLists(ctx, j)
 	for i := 0; i < len(lists) && !yes && err == nil; i++ {
@@ -216,7 +216,7 @@ func (w *scheduler) noteEnded(ctx context.Context, ended []int64) error {
 	return nil
 }
 
-// settle advances, by one step, each ended job that the sender has released.
+// settle advances the settling of each ended job by one step, once the sender has released the job.
 func (w *scheduler) settle(ctx context.Context, now core.Instant) (more bool, err error) {
 	for no, after := range w.settling {
 		if w.sender.Holds(no) {

@@ -28,7 +28,7 @@ type SelfCheck struct {
 	differing, healed, ended atomic.Int64
 }
 
-// SelfCheckFigures holds the results of the last check and the number of full syncs that all checks have requested.
+// SelfCheckFigures holds the result of the last check, and the number of full syncs that all checks have requested.
 type SelfCheckFigures struct {
 	Differing int64        // subscriptions that differed in the last check
 	Healed    int64        // full syncs requested since the start
@@ -63,7 +63,7 @@ func (c *SelfCheck) step(ctx context.Context, now time.Time) time.Time {
 	return c.due
 }
 
-// next returns the next scheduled time, with a random delay.
+// next returns the time of the next check, including a random delay.
 func (c *SelfCheck) next(now time.Time) time.Time {
 	y, m, d := now.Date()
 	at := time.Date(y, m, d, int(c.at/time.Hour), int(c.at%time.Hour/time.Minute), 0, 0, now.Location())
@@ -142,7 +142,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	return differing, nil
 }
 
-// stoppingOr reports whether a Step should stop claiming work, because ctx has ended or the daemon is draining.
+// stoppingOr reports whether a Step should stop claiming work: ctx has ended, or the daemon is draining.
 func (l *Loop) stoppingOr(ctx context.Context) bool {
 	select {
 	case <-l.Stopping():

@@ -19,7 +19,7 @@ import (
 // SendOptions configures a Sender. Fields without a documented default are required.
 type SendOptions struct {
 	Connections int // connections to the daemon's own relay; 0: 16
-	// maximum number of messages with their final dot written but no durable outcome; 0: 64
+	// maximum number of messages whose final dot was written but whose outcome is not durable; 0: 64
 	MaxUnrecorded int
 	Limits        core.SendLimits               // limits of the daemon's own relay; zero: none
 	DomainRates   map[string]float64            // messages per second per domain, "*" for all others; nil: no limit
@@ -36,7 +36,7 @@ type SendOptions struct {
 	Signers       *Signers                      // DKIM signers; nil: emails are unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
-	// ExtraThread permits one more thread than there are CPUs until release is called. The sender uses it while it
+	// ExtraThread permits one more thread than there are CPUs until release is called. The sender calls it while it
 	// sends emails. It may be nil.
 	ExtraThread func() (release func())
 }
@@ -62,8 +62,8 @@ type Sender struct {
 	connections *connectionSet // nil: the step opens no connections now
 }
 
-// NewSender returns a sender that uses r for tenants without their own relay. It wakes up when jobs, relays or limits
-// change.
+// NewSender returns a sender that uses r for tenants without their own relay. The sender wakes up when jobs, relays or
+// limits change.
 func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	if o.Connections == 0 {
 		o.Connections = 16
@@ -104,7 +104,7 @@ func (s *Sender) Kick() {
 	s.look()
 }
 
-// look makes the sender read the jobs that have changed.
+// look makes the sender reread the jobs that have changed.
 func (s *Sender) look() {
 	s.dispatcher.signal()
 	s.loop.Kick()
@@ -128,7 +128,8 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	return s.deliver(ctx)
 }
 
-// deliver runs the send path until no work is due, the daemon is draining, or ctx ends.
+// deliver runs the send path until no work is due, the daemon is draining, or ctx ends. It returns when the first
+// deferred recipient is due.
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	if s.opts.ExtraThread != nil {
 		defer s.opts.ExtraThread()()

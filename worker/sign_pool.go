@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// signPool renders and signs emails in its own goroutines. A signature costs more than everything else, so it should
-// not run on a connection that is waiting for its relay.
+// signPool renders and signs emails in its own goroutines. Signing costs more than all other work on an email, so a
+// connection should not do it while its relay waits.
 type signPool struct {
 	work  chan *prepared
 	start sync.Once
@@ -17,7 +17,7 @@ func newSignPool(n int) *signPool {
 	return &signPool{work: make(chan *prepared, 256), n: n}
 }
 
-// full reports whether add would probably block.
+// full reports whether add would probably block, because the queue is full.
 func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
 
 // add passes an email to the pool, and reports whether it did so before ctx ended.
@@ -44,5 +44,5 @@ func (p *signPool) run() {
 	}
 }
 
-// close ends the pool. No connection may be running.
+// close ends the pool's goroutines. No connection may be running.
 func (p *signPool) close() { close(p.work) }

@@ -35,7 +35,7 @@ func NewSigners(s *store.Store) *Signers {
 // maxSigners is the maximum number of cached signers.
 const maxSigners = 10_000
 
-// of returns the signer for a tenant's emails from a domain. If there is no key, the signer is nil.
+// of returns the signer for emails that a tenant sends from a domain. If there is no key, the signer is nil.
 func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, error) {
 	if g == nil {
 		return keptSigner{}, nil
@@ -70,7 +70,7 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	return k, nil
 }
 
-// signature caches the signer for one job's emails. While no key changes, reading it costs two atomic loads.
+// signature caches the signer for the emails of one job. If no key has changed, reading it costs two atomic loads.
 type signature struct {
 	signers          *Signers
 	tenantID, domain string

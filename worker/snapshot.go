@@ -10,12 +10,12 @@ import (
 	"newsletterd/store"
 )
 
-// snapshotSettle is how long a missing or overdue snapshot waits after startup, when the daemon is busy reading.
+// snapshotSettle is how long a missing or overdue snapshot waits after startup, while the daemon is busy reading.
 const snapshotSettle = time.Minute
 
-// Snapshot returns the loop that renews the snapshot file at the given interval and when the daemon stops. It does
-// nothing if the database hasn't changed. After startup, the interval counts from the file's time, so that even a
-// daemon that restarts every hour has a recent snapshot.
+// Snapshot returns the loop that renews the snapshot file at the given interval and when the daemon stops, unless the
+// database hasn't changed. After startup, the interval counts from the file's time, so that even a daemon that restarts
+// every hour has a recent snapshot.
 func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) *Loop {
 	first, owed, last := true, true, uint64(0) // owed: the file may lack changes from before the start
 	renew := func(ctx context.Context) error {

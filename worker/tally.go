@@ -21,8 +21,9 @@ type tally struct {
 	faults map[string]int64
 }
 
-// OutcomeKind classifies outcomes for the metrics. Class is the class and subject of the enhanced status code (RFC 3463
-// section 2), such as "4.2". For a reply without one, it is the class of the basic code, such as "4".
+// OutcomeKind classifies outcomes for the metrics. Class contains the class and subject of the reply's enhanced status
+// code (RFC 3463 section 2), such as "4.2". If the reply has none, Class is the first digit of the reply code, such as
+// "4".
 type OutcomeKind struct{ Result, Class string }
 
 // count counts an outcome.
@@ -46,7 +47,7 @@ func (t *tally) count(o smtp.Outcome) {
 	t.others[k]++
 }
 
-// fault counts a session that ended with f.
+// fault counts a session that ended with the fault f.
 func (t *tally) fault(f smtp.Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +57,7 @@ func (t *tally) fault(f smtp.Fault) {
 	t.faults[f.String()]++
 }
 
-// RelayFigures holds one relay's figures since the start.
+// RelayFigures holds the figures of one relay since startup.
 type RelayFigures struct {
 	Tenant, Name string    // Tenant is empty for the daemon's own relay
 	Fails        int       // consecutive failures

@@ -33,8 +33,8 @@ type desk struct {
 	running bool
 }
 
-// TenantMailer returns the loop for tenants with their own relays. A Mailer with Tenants set leaves their emails to
-// it.
+// TenantMailer returns the loop that delivers transactional emails of tenants with their own relays. A Mailer leaves
+// these emails to it if MailerOptions.Tenants is set.
 func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
 	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
@@ -85,7 +85,7 @@ func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
 	}
 }
 
-// begin starts the mailers with due emails, and returns when the next one is due.
+// begin starts the mailers of tenants with due emails, and returns when the next email is due.
 func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int) (next time.Time, err error) {
 	now := time.Now()
 	owners, err := t.Store.MailOwners(ctx, core.At(now))
@@ -161,7 +161,7 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	return t.desks[tenantID], nil
 }
 
-// failoverRest is how long a failed relay is skipped.
+// failoverRest is how long a relay is skipped after a failure.
 const failoverRest = time.Minute
 
 // failover is an smtp.Sender that uses the first working one of several relays.
@@ -171,7 +171,7 @@ type failover struct {
 	down   []time.Time // time of each relay's last failure
 }
 
-// Deliver implements smtp.Sender. Emails that a relay has not accepted go to the next relay when they are reread.
+// Deliver implements smtp.Sender. After a failure, the remaining emails go to the next relay when they are reread.
 func (f *failover) Deliver(ctx context.Context, src *smtp.Source) (err error) {
 	f.mu.Lock()
 	order := make([]int, 0, len(f.relays))

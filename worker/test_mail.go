@@ -14,11 +14,11 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// testPrefix is the start of a test email's subject, so that no one mistakes it for the campaign.
+// testPrefix starts the subject of a test email, so that no one mistakes the email for the campaign.
 const testPrefix = "[Test] "
 
-// composeTest renders a send job's content for one address, as the job would. If the address belongs to a subscriber,
-// it uses the subscriber's fields. A test email is not tracked and doesn't count in any figures.
+// composeTest renders the content of a send job for one address, as the job would. If the address belongs to a
+// subscriber, the email contains the subscriber's fields. Test emails are not tracked and don't count in any figures.
 func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	var of core.TestMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -65,9 +65,9 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	return e, m.sign(ctx, e, c.Tenant.ID, skips)
 }
 
-// testedContent reads the content of a test email, from a job or a version of a campaign. If several lists are
-// possible, it uses the one through which the campaign would reach the address. view is the token for viewing the email
-// in a browser.
+// testedContent reads the content of a test email from a job or from a version of a campaign. If the campaign has
+// several lists, testedContent uses the one through which the campaign would reach the address. view is the token for
+// viewing the email in a browser.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
 	files []core.Attachment, err error,
 ) {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// A destination may refuse emails because there are too many (4.7.x, RFC 3463 section 3.8). Its rate is halved until it
-// accepts them, and later raised slowly to the original rate.
+// Parameters for throttling. If a destination refuses emails because there are too many (4.7.x, RFC 3463 section 3.8),
+// its rate is halved until it accepts them. Later, the rate is slowly raised to the original one.
 const (
 	throttleAfter  = 10               // minimum number of such refusals
 	throttleShare  = 10               // at least one in this many replies must be such a refusal
@@ -25,8 +25,8 @@ const (
 	maxThrottles   = 10_000
 )
 
-// throttle is a destination that has refused emails because there were too many. Its replies are counted, and it is
-// slowed down after many refusals.
+// throttle is the state of a destination that has refused emails because there were too many. Its replies are counted,
+// and after many refusals its rate is reduced.
 type throttle struct {
 	began            time.Time // start of the count
 	replies, refused int
@@ -44,8 +44,8 @@ func throttles(o smtp.Outcome) bool {
 
 var greylisting = regexp.MustCompile(`(?i)gr[ae]y-?list|postgrey`)
 
-// reply counts a reply from a domain. slowed reports whether the domain's rate was halved, and to is the new rate in
-// messages per second.
+// reply counts a reply from a destination domain. slowed reports whether the domain's rate was halved, and to is the
+// new rate in messages per second.
 func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	t := d.throttled[domain]
 	switch {

@@ -80,8 +80,9 @@ func (t *Tracker) hold(e core.Engagement) {
 	}
 }
 
-// goesAfter reports whether a click comes from a machine that follows a subscriber's clicks: another network opened the
-// same link just before. Such a click counts as automated. Networks are kept for a few seconds and never stored.
+// goesAfter reports whether a click comes from a machine that repeats a subscriber's clicks, because a different
+// network followed the same link just before. Such a click counts as automated. Networks are kept in memory for a few
+// seconds and never stored.
 func (t *Tracker) goesAfter(e *core.Engagement) bool {
 	if e.LinkNo == 0 || e.Network == "" {
 		return false

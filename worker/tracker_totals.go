@@ -2,7 +2,8 @@ package worker
 
 import "newsletterd/core"
 
-// totalKey identifies the source of anonymous clicks by its network. Networks are kept for seconds and never stored.
+// totalKey identifies the source of anonymous clicks by its network. Networks are kept in memory for a few seconds and
+// never stored.
 type totalKey struct {
 	job     int64
 	network string
@@ -11,12 +12,11 @@ type totalKey struct {
 type totalClick struct {
 	link    int64
 	at      core.Instant
-	scanned bool // counted as a link scanner's click
+	scanned bool // was counted as a link scanner's
 }
 
-// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens: the
-// hidden link that no person sees, or many links within seconds. If it detects one, earlier clicks from that network
-// are recounted as the scanner's, too.
+// judgeTotal records an anonymous click. It detects a link scanner if the same network follows the hidden link that no
+// person sees, or many links within seconds. It then recounts earlier clicks from that network as the scanner's, too.
 func (t *Tracker) judgeTotal(e *core.Engagement) {
 	if e.LinkNo == 0 || e.Network == "" {
 		return
@@ -52,7 +52,7 @@ func (t *Tracker) judgeTotal(e *core.Engagement) {
 // totalMost is the maximum number of clicks compared per network and job.
 const totalMost = 200
 
-// forgetTotals drops the clicks that are too old to compare.
+// forgetTotals drops anonymous clicks that are too old to compare.
 func (t *Tracker) forgetTotals(now core.Instant) {
 	for key, clicks := range t.totals {
 		if now.Sub(clicks[len(clicks)-1].at) > core.CanarySpan {

@@ -12,20 +12,20 @@ import (
 // waitShownAfter is how long a relay must be down before its jobs are shown as waiting.
 const waitShownAfter = time.Minute
 
-// waitReasons records why running jobs are waiting, if the wait is long and ends automatically.
+// waitReasons records why running jobs are waiting, for long waits that end automatically.
 type waitReasons struct {
 	store      *store.Store
 	dispatcher *dispatcher
 	changed    flag // jobs may have started or stopped waiting
 }
 
-// look makes the claimer record why jobs wait.
+// look makes the claimer record again why jobs are waiting.
 func (w *waitReasons) look() {
 	w.changed.Store(true)
 	w.dispatcher.signal()
 }
 
-// note records which running jobs are waiting and why, and which no longer are. Only the claimer's goroutine calls it.
+// note records which running jobs are waiting and why, and which no longer wait. Only the claimer's goroutine calls it.
 func (w *waitReasons) note(ctx context.Context) error {
 	if !w.changed.Swap(false) {
 		return nil

@@ -27,7 +27,7 @@ var (
 	errAddress   = errors.New("not an image URL")
 )
 
-// following returns a client like client that follows redirects. It sends neither cookies nor a referrer.
+// following returns a copy of client that follows redirects. It sends neither cookies nor a referrer.
 func following(client *http.Client) *http.Client {
 	c := *client
 	c.Timeout = fetchTimeout
@@ -42,7 +42,7 @@ func following(client *http.Client) *http.Client {
 	return &c
 }
 
-// webAddress returns a web address with a scheme.
+// webAddress checks that u is a web address, and adds the scheme if it is missing.
 func webAddress(u *url.URL) (*url.URL, error) {
 	if u.Scheme == "" && u.Host != "" { // like the page
 		u.Scheme = "https"
@@ -53,7 +53,7 @@ func webAddress(u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// bytesOf returns an image's data. reason says why that failed. err is a disk error.
+// bytesOf returns the data of an image, or the reason why it isn't available. err is only set for disk errors.
 func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, reason string,
 	err error,
 ) {
@@ -85,7 +85,8 @@ func (c *copier) bytesOf(ctx context.Context, t *imports.PictureTurn, j job, m *
 	return data, reason, nil
 }
 
-// packed returns an image's data from the uploaded archive, or nil if there is none. It takes memory for it.
+// packed returns the data of an image from the uploaded archive, or nil if it isn't there. It takes the memory for the
+// data first.
 func (c *copier) packed(ctx context.Context, t *imports.PictureTurn, j job, m *memory) (data []byte, err error) {
 	if _, err = m.take(ctx, -1); err == nil {
 		data, err = c.Store.PackedPicture(ctx, t.ImportID, j.no)
@@ -96,7 +97,7 @@ func (c *copier) packed(ctx context.Context, t *imports.PictureTurn, j job, m *m
 	return data, err
 }
 
-// inlined returns the data of an image embedded in its address.
+// inlined returns the data of an image that is embedded in its URL, or the reason why that failed.
 func inlined(address string) (data []byte, reason string) {
 	_, text, ok := strings.Cut(address, ";base64,")
 	if !ok {
@@ -112,7 +113,7 @@ func inlined(address string) (data []byte, reason string) {
 	return data, ""
 }
 
-// pictureTypes are the media types to fetch. The data decides whether an image is stored.
+// pictureTypes lists the media types of responses that are read. Whether an image is stored depends on its data.
 const pictureTypes = " image/png image/x-png image/apng image/jpeg image/jpg image/pjpeg image/gif image/webp "
 
 // fetch fetches an image from the web. It takes memory before it reads the data.
@@ -160,7 +161,7 @@ func (c *copier) fetch(ctx context.Context, u *url.URL, m *memory) (data []byte,
 	return b.Bytes(), ""
 }
 
-// unfetched returns the reason for a failed request.
+// unfetched returns the reason to record for a failed request.
 func unfetched(err error) string {
 	switch {
 	case errors.Is(err, errRedirects):

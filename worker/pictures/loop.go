@@ -47,8 +47,8 @@ type copier struct {
 }
 
 // Loop returns the loop that copies images and removes copies. At most three tenants are served concurrently. Turns are
-// short, so others wait a minute at most, even if servers don't respond. A tenant whose turn failed waits for the next
-// search.
+// short, so other tenants wait a minute at most, even if servers don't respond. A tenant whose turn failed waits for
+// the next search.
 func Loop(o Options) *worker.Loop {
 	c := &copier{Options: o, client: following(o.Client), decode: make(chan struct{}, 1)}
 	c.loop = &worker.Loop{Name: "pictures", Step: c.step}
@@ -56,7 +56,7 @@ func Loop(o Options) *worker.Loop {
 	return c.loop
 }
 
-// ended is the result of a turn.
+// ended is the result of a tenant's turn.
 type ended struct {
 	tenant string
 	err    error
@@ -114,7 +114,7 @@ func (c *copier) step(ctx context.Context, _ time.Time) time.Time {
 	return time.Now().Add(every)
 }
 
-// guarded performs one turn for a tenant. It returns a panic as an error, so that other tenants' turns continue.
+// guarded performs one turn for a tenant. It converts a panic to an error, so that other tenants' turns continue.
 func (c *copier) guarded(ctx context.Context, t *imports.PictureTurn) (err error) {
 	defer caught(&err)
 	return c.turn(ctx, t)
@@ -129,7 +129,7 @@ func caught(err *error) {
 
 var errPanic = errors.New("panic")
 
-// turn performs one turn for a tenant.
+// turn copies some of a tenant's images, or removes copies.
 func (c *copier) turn(ctx context.Context, t *imports.PictureTurn) error {
 	if t.Removing {
 		return c.Store.RemovePictures(ctx, t.ImportID)

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	unreachableMax = 3                        // images that a host fails to deliver before its others fail, too
+	unreachableMax = 3                        // failed images of a host before its others fail, too
 	turnMemory     = 32 << 20 / tenantsAtOnce // bytes of images before they are decoded
 )
 
-// shared holds the memory and the unreachable hosts for all images in a turn. No turn waits for another's memory, so a
-// slow server delays only its own tenant.
+// shared holds what the images in a turn share: memory, and knowledge about unreachable hosts. No turn waits for
+// another's memory, so a slow server delays only the tenant whose images it has.
 type shared struct {
 	memory *semaphore.Weighted
 	most   int64 // bytes of an image
 
 	mu      sync.Mutex
 	lost    map[string]int // images that could not be fetched because their host doesn't respond, by host
-	storage bool           // whether an image did not fit into the tenant's images
+	storage bool           // an image exceeded the tenant's storage limit
 }
 
 func newShared(most int64) *shared {
@@ -41,7 +41,7 @@ func (s *shared) full() bool {
 	return s.storage
 }
 
-// note records why an image could not be copied from a host.
+// note remembers that an image could not be copied if the reason is an unreachable host or the tenant's storage limit.
 func (s *shared) note(host string, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,14 +53,14 @@ func (s *shared) note(host string, reason string) {
 	}
 }
 
-// memory is the memory for one image's data.
+// memory is the memory taken for the data of one image.
 type memory struct {
 	of   *shared
 	held int64
 }
 
-// take waits for memory for n bytes, or for the largest possible image if n is negative. It returns the number of
-// bytes.
+// take waits until memory for n bytes is available. If n is negative, it waits for enough memory for the largest
+// possible image. It returns the number of bytes taken.
 func (m *memory) take(ctx context.Context, n int64) (int64, error) {
 	if n < 0 || n > m.of.most {
 		n = m.of.most

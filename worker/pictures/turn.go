@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	turnPictures  = 8 // copied in a turn
+	turnPictures  = 8 // images per turn
 	fetchesAtOnce = 4
 )
 
@@ -53,7 +53,7 @@ func (c *copier) copy(ctx context.Context, t *imports.PictureTurn) error {
 	return c.settle(ctx, t, addresses, known)
 }
 
-// job is an image to copy.
+// job is an image that must be copied.
 type job struct {
 	address string
 	no      int64
@@ -172,7 +172,7 @@ func (c *copier) store(ctx context.Context, t *imports.PictureTurn, j job, data 
 	return "", err
 }
 
-// reasonOf returns the reason for an image error, or the error itself if it is another one.
+// reasonOf returns the reason to record for an error in an image. It returns all other errors unchanged.
 func reasonOf(err error) (string, error) {
 	fault, ok := errors.AsType[*core.Error](err)
 	switch {
