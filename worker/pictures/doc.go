@@ -7,7 +7,7 @@
 //
 // # Invariants
 //
-//   - An image is stored by its bytes, never by its name. It must pass the same checks as an uploaded image.
+//   - An image is judged by its bytes, never by its name. It must pass the same checks as an uploaded image.
 //   - Its state changes in the commit that stores it. After a crash, nothing is stored twice or lost.
 //   - Fetched data is counted as memory before it is read.
 //   - A post's content can't prevent copying others: errors and panics affect only one image, issue or turn.
