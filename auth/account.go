@@ -11,15 +11,16 @@ import (
 	"newsletterd/store/identity"
 )
 
-// MailToken returns a verify, claim or reset token: an HMAC over its row's id, with the store's purpose key
-// "mail-token". The mailer derives the token again when it renders the email. The database holds only the token's hash.
+// MailToken returns a verify, claim or reset token: an HMAC over the id of its row, with the store's purpose key
+// "mail-token". The mailer derives the same token when it renders the email. The database contains only the hash of the
+// token.
 func MailToken(key []byte, purpose, rowID string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("user " + purpose + "\n" + rowID))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// MailToken returns a mailed token. See the function MailToken.
+// MailToken is like the function MailToken, with the key of p.
 func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
@@ -32,9 +33,9 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 	return t
 }
 
-// Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
-// request. If the address already has an account, the owner gets an email instead; these emails are counted per origin.
-// The response then costs the same work and looks the same, but contains a user that doesn't exist. The errors are
+// Register creates a user and emails a link that verifies the address, in the given style. If the address already has
+// an account, its owner gets a notice instead. The response then costs the same work and looks the same, but contains a
+// user that doesn't exist. These notices are counted per origin; from is the origin of the request. The errors are
 // weak_password, forbidden if sign-up is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
@@ -60,7 +61,7 @@ func (p *Provider) Register(
 	return u, nil
 }
 
-// Profile returns a caller's user. A client that acts for itself has no profile and gets a forbidden error.
+// Profile returns the user who makes a call. For a client that acts for itself, it returns a forbidden error.
 func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
 	if caller.UserID == "" {
 		return core.User{}, core.Forbiddenf("This token belongs to a client. Use a user's token.")
@@ -68,26 +69,26 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 	return p.store.UserWithoutRoles(ctx, caller.UserID)
 }
 
-// VerifyEmail redeems a mailed verify token and returns the stored address. It refuses a claim token, because that
-// requires a new password on its page.
+// VerifyEmail redeems an emailed verify token and returns the verified address. It refuses claim tokens, whose page
+// must also ask for a new password.
 func (p *Provider) VerifyEmail(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (core.Email, error) {
 	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
 }
 
-// AddressProof is the result of redeeming a verify token on its page.
+// AddressProof is the result of Provider.ProveAddress.
 type AddressProof uint8
 
 // The results of ProveAddress.
 const (
-	AddressWasVerified AddressProof = iota + 1 // previously: nothing was changed
+	AddressWasVerified AddressProof = iota + 1 // already verified; nothing was changed
 	AddressVerified                            // with the existing password
 	AddressTaken                               // with a new password: all sessions of the account were ended
 )
 
-// CheckAddressToken checks a mailed verify token. verified reports whether the address is already verified, so that
-// there is nothing left to do. The errors are core.ErrInvalidToken and core.ErrTokenExpired.
+// CheckAddressToken checks an emailed verify token without redeeming it. verified reports whether the address is
+// already verified. The errors are core.ErrInvalidToken and core.ErrTokenExpired.
 func (p *Provider) CheckAddressToken(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (verified bool, err error) {
@@ -95,10 +96,10 @@ func (p *Provider) CheckAddressToken(
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The password from the sign-up verifies the address. Any
-// other password becomes the new password and ends every session: the account then belongs to the owner of the mailbox,
-// even if another person registered it. If a role is pending, the given password is always set. If the password is
-// weak, the error refers to field.
+// ProveAddress redeems an emailed verify token together with a password. The password chosen at sign-up verifies the
+// address. Any other password becomes the new one and ends all sessions, so that the account belongs to the owner of
+// the mailbox even if another person registered it. If a role is pending, the given password is always set. If the
+// password is weak, the error refers to field.
 func (p *Provider) ProveAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) (AddressProof, error) {
@@ -127,21 +128,22 @@ func (p *Provider) ProveAddress(
 	return AddressTaken, p.store.RedeemUserToken(ctx, identity.TokenVerify, hash, email, phc, now)
 }
 
-// Forgot emails a link for setting a new password, at most three per hour. It succeeds for every address.
+// Forgot emails a link for a password reset, at most three times per hour. It reports success even for an unknown
+// address.
 func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailStyle, now core.Instant) error {
 	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, identity.TokenReset), now)
 }
 
-// ResetPassword redeems a mailed reset token. It verifies the address and signs the user out everywhere. If the
-// password is weak, the error refers to field.
+// ResetPassword redeems an emailed reset token and sets the password. It also verifies the address and signs the user
+// out everywhere. If the password is weak, the error refers to field.
 func (p *Provider) ResetPassword(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
 	return p.redeem(ctx, identity.TokenReset, email, token, password, field, now)
 }
 
-// ClaimAddress redeems a mailed claim token. It verifies the address, sets the given password and ends all sessions of
-// the person who registered the address before.
+// ClaimAddress redeems an emailed claim token. It verifies the address, sets the password, and ends all sessions of the
+// person who registered the address earlier.
 func (p *Provider) ClaimAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
@@ -170,7 +172,7 @@ func (p *Provider) NewPassword(ctx context.Context, field, password string) (str
 	return p.hasher.Hash(ctx, password)
 }
 
-// Logout ends a refresh token's family if that belongs to the caller.
+// Logout ends the family of a refresh token if the family belongs to the caller.
 func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken string, now core.Instant) error {
 	if refreshToken == "" {
 		return nil
@@ -178,10 +180,10 @@ func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken 
 	return p.store.RevokeRefresh(ctx, core.HashToken(refreshToken), caller.UserID, now)
 }
 
-// RedeemFunc is the type of ResetPassword and ClaimAddress.
+// RedeemFunc redeems an emailed token and sets a new password. ResetPassword and ClaimAddress have this type.
 type RedeemFunc func(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error
 
-// VerifyAgain emails another link that verifies a user's address. If the address is already verified or too many links
+// VerifyAgain emails a new link that verifies a user's address. If the address is already verified, or too many links
 // were requested, it does nothing and returns nil.
 func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
 	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, identity.TokenVerify), now)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// AuthorizeRequest is an authorization request and the state of the browser that sent it.
+// AuthorizeRequest is an authorization request together with the state of the browser that sent it.
 type AuthorizeRequest struct {
 	Query     url.Values
 	BrowserID string // of the session; empty: not signed in
@@ -33,15 +33,15 @@ type AuthorizeReply struct {
 	Fields   [][2]string  // parameters of the response
 	Location string       // redirect URI with these parameters if the response mode is query
 	Error    string       // error code, if the response is an error
-	// Fault is the error in the request, for the log; nil means none. A visitor who isn't signed in must sign in
-	// before the client receives the error (StepLogin).
+	// Fault is the error in the request, for the log; nil: none. A visitor who isn't signed in must first sign in
+	// (StepLogin), before the client receives the error.
 	Fault *AuthorizeError
 }
 
 // Authorize evaluates an authorization request and responds if no further step is needed (RFC 6749 section 4.1, OpenID
 // Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. An error of another
-// type means that the request could not be evaluated. All other errors in the request go to the redirect URI after the
-// user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
+// type means that the request could not be evaluated. All other errors in the request are sent to the redirect URI:
+// after the user has signed in (RFC 9700 section 4.11.2) or, with prompt=none, immediately.
 func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
 	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	return reply, nil
 }
 
-// refuseVisitor is like refuse, but a visitor who isn't signed in must sign in first. Otherwise, anyone who has a
-// client could use a faulty link to turn the endpoint into an open redirector.
+// refuseVisitor is like refuse, but requires a visitor to sign in first. Otherwise, anyone who owns a client could use
+// a faulty link to turn the endpoint into an open redirector.
 func (p *Provider) refuseVisitor(
 	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,
 ) (AuthorizeReply, error) {
@@ -104,7 +104,7 @@ func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	return reply, nil
 }
 
-// visit reads the signed-in user and the scopes that the user granted to the client.
+// visit reads the user who is signed in to the browser, and the scopes that the user has granted to the client.
 func (p *Provider) visit(
 	ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant,
 ) (v Visit, who core.Visitor, err error) {
@@ -144,11 +144,11 @@ const (
 	StepCode                    // the code can be issued
 )
 
-// Visit is the state of the browser and the user for an authorization request.
+// Visit is the state of the browser and its user that the next step of an authorization request depends on.
 type Visit struct {
 	UserID    string // empty: no user is signed in
 	AuthAt    core.Instant
-	ACR       string   // context class that the sign-in has reached; empty: a password's
+	ACR       string   // authentication context class of the sign-in; empty: that of a password
 	Fresh     bool     // the user signed in for this request
 	Agreed    bool     // the user has just consented to this request
 	HintUser  string   // sub of the id_token_hint; empty: none
@@ -156,8 +156,8 @@ type Visit struct {
 	Consented []string // scopes that the user previously granted to this client
 }
 
-// Next returns the next step in the request: sign-in, consent or code, with the scopes that can be granted. A request
-// with prompt=none that needs interaction is an error (OpenID Connect Core section 3.1.2.6).
+// Next returns the next step of the request: sign-in, consent or code. It also returns the scopes that can be granted.
+// A request with prompt=none that needs interaction is an error (OpenID Connect Core section 3.1.2.6).
 func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *AuthorizeError) {
 	silent := slices.Contains(a.prompt, "none")
 	if a.needsLogin(v, now) {
@@ -200,7 +200,8 @@ func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
 		a.HasMaxAge && now.Sub(v.AuthAt) > a.MaxAge
 }
 
-// needsConsent reports whether the user must be asked for consent. The scope admin always requires it.
+// needsConsent reports whether the user must be asked for consent to the scopes. The scope admin always requires
+// consent.
 func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
 	if slices.Contains(a.prompt, "consent") {
 		return true
@@ -222,8 +223,8 @@ func (a *Authorization) fail(code, description string) *AuthorizeError {
 	return &AuthorizeError{Code: code, Description: description, Client: &a.Client, Request: a}
 }
 
-// Answer returns the response's non-empty parameters in order, and the redirect URI with them for the response mode
-// query.
+// Answer returns the non-empty parameters of a response in order. location is the redirect URI with these parameters,
+// for the response mode query.
 func (a *Authorization) Answer(params ...[2]string) (fields [][2]string, location string) {
 	var b strings.Builder
 	b.WriteString(a.RedirectURI)

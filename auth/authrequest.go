@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) whose
-// response may go to its redirect URI.
+// Authorization is a parsed authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) whose
+// redirect URI is trusted.
 type Authorization struct {
 	Client       core.Client
 	RedirectURI  string
@@ -28,12 +28,12 @@ type Authorization struct {
 	prompt       []string
 }
 
-// AuthorizeError is the error for an authorization request that gets no code. If the redirect URI is not trusted,
-// Request is nil and the error appears only on a page (RFC 6749 section 4.1.2.1).
+// AuthorizeError is the error for an authorization request that is refused. If the redirect URI is not trusted, Request
+// is nil, and the error only appears on a page (RFC 6749 section 4.1.2.1).
 type AuthorizeError struct {
 	Code        string
 	Description string
-	Parameter   string         // the faulty one, for the page
+	Parameter   string         // name of the faulty parameter, for the page
 	Client      *core.Client   // nil if it is unknown
 	Request     *Authorization // request whose redirect URI receives the error
 }
@@ -57,8 +57,9 @@ const (
 	codeUnmet           = "unmet_authentication_requirements" // section 2 of the specification with that name
 )
 
-// ParseAuthorization checks an authorization request. client looks up a client by id and returns core.ErrNotFound if
-// there is none. ParseAuthorization returns its other errors unchanged. An error in the request is an *AuthorizeError.
+// ParseAuthorization parses and checks an authorization request. For an error in the request, it returns an
+// *AuthorizeError. The function client looks up a client by id, and returns core.ErrNotFound if there is none.
+// ParseAuthorization returns other errors of that function unchanged.
 func ParseAuthorization(q url.Values, client func(id string) (core.Client, error)) (*Authorization, error) {
 	a := &Authorization{ResponseMode: "query"}
 	if err := a.trust(q, client); err != nil {
@@ -111,7 +112,7 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	return nil
 }
 
-// onceOnly lists the parameters that must not be repeated. All others are ignored (RFC 6749 section 3.1).
+// onceOnly lists the parameters that must not be repeated. Unknown parameters are ignored (RFC 6749 section 3.1).
 var onceOnly = []string{
 	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
 	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims", "acr_values",
@@ -216,7 +217,7 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 }
 
 // parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not supported. A challenge
-// without a method would mean plain, so it is refused.
+// without a method is refused, because it would imply plain.
 func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError {
 	if challenge == "" && method == "" && !a.Client.RequirePKCE {
 		return nil
@@ -264,8 +265,8 @@ func once(q url.Values, name string) (string, bool) {
 	return v[0], len(v) == 1
 }
 
-// Registered reports whether registered contains uri. URIs are compared character by character (RFC 9700 section 2.1).
-// If public is set, loopback URIs may differ in the port (RFC 8252 section 7.3).
+// Registered reports whether uri is one of the registered redirect URIs. It compares URIs character by character (RFC
+// 9700 section 2.1). For public clients, the ports of loopback URIs may differ (RFC 8252 section 7.3).
 func Registered(registered []string, uri string, public bool) bool {
 	if slices.Contains(registered, uri) {
 		return true

@@ -12,14 +12,14 @@ import (
 // maxTokens is the capacity of each half of the token cache. Together, the halves take about 16 MB.
 const maxTokens = 8192
 
-// tokenCache stores verified tokens by their SHA-256. It has two halves. When the younger half is full, the older one
-// is dropped. This keeps tokens in use without tracking when each was last used.
+// tokenCache caches verified tokens by their SHA-256. It has two halves. When the younger half is full, the older one
+// is dropped. Tokens in use thus stay cached without recording when each was last used.
 type tokenCache struct {
 	mu       sync.RWMutex
 	new, old map[[sha256.Size]byte]*verified
 }
 
-// verified is a token with a valid signature, and its caller as last read from the database.
+// verified is a token whose signature is valid, with its caller as last read from the database.
 type verified struct {
 	claims     AccessClaims
 	caller     core.Caller
@@ -49,10 +49,10 @@ func (c *tokenCache) put(sum [sha256.Size]byte, v *verified) {
 	c.mu.Unlock()
 }
 
-// Bearer returns an access token's caller. Signature and claims are verified once per token. The user, the roles, the
-// client and the session are reread whenever any of them may have changed, so a revoked token is refused immediately.
-// For an invalid token, Bearer returns ErrBadToken; any other error means that the token could not be checked. The
-// caller's slices are shared and must not be changed.
+// Bearer returns the caller that an access token identifies. It verifies signature and claims once per token. It
+// rereads the user, the roles, the client and the session whenever any of them may have changed, so it refuses a
+// revoked token immediately. For an invalid token, Bearer returns ErrBadToken; any other error means that the token
+// could not be checked. The slices in the result are shared and must not be modified.
 func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (core.Caller, error) {
 	sum := sha256.Sum256([]byte(token))
 	v := p.tokens.get(sum)
@@ -83,7 +83,8 @@ func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (
 	return fresh.caller, nil
 }
 
-// checkState reads the current state of the caller that the claims name.
+// checkState reads the current state of the caller that the claims identify, and returns ErrBadToken if the token has
+// ended.
 func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core.Instant) (*verified, error) {
 	st, err := p.stateOf(ctx, claims, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -103,7 +104,7 @@ func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core
 	return &verified{claims: claims, caller: callerOf(st, claims.scopes()), expires: expires}, nil
 }
 
-// stateOf returns the state of the sign-in that a token belongs to. If it doesn't exist, stateOf returns
+// stateOf returns the state of the sign-in that a token was issued for. If the sign-in doesn't exist, stateOf returns
 // core.ErrNotFound.
 func (p *Provider) stateOf(ctx context.Context, claims AccessClaims, now core.Instant) (core.TokenState, error) {
 	if claims.ClientEpoch == 0 {
@@ -112,8 +113,8 @@ func (p *Provider) stateOf(ctx context.Context, claims AccessClaims, now core.In
 	return p.clientState(ctx, claims)
 }
 
-// clientState returns the state of a client's own token. The token ends when it is revoked, or when the client is
-// disabled or deleted.
+// clientState returns the state of a token that a client got for itself. Such a token ends when it is revoked, or when
+// the client is disabled or deleted.
 func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st core.TokenState, err error) {
 	client, err := p.tokenClient(ctx, claims.ClientID)
 	if err != nil {
@@ -132,7 +133,7 @@ func (p *Provider) clientState(ctx context.Context, claims AccessClaims) (st cor
 	}, err
 }
 
-// callerOf returns the caller with the token's scopes that are still allowed.
+// callerOf returns the caller for a token. Its scopes are those of the token that are still allowed.
 func callerOf(st core.TokenState, scopes []string) core.Caller {
 	c := core.Caller{
 		UserID: st.UserID, Email: st.Email, EmailVerified: st.EmailVerified, ClientID: st.ClientID, SessionID: st.ID,

@@ -20,7 +20,7 @@ type AccessClaims struct {
 	ID        string `json:"jti"`
 	AuthTime  int64  `json:"auth_time,omitempty"`
 	SessionID string `json:"sid"`
-	// ClientEpoch is set in a client's own token, which has no family. See core.TokenClient.
+	// ClientEpoch is set in a token that a client got for itself, which has no family. See core.TokenClient.
 	ClientEpoch int64 `json:"client_epoch,omitempty"`
 }
 
@@ -40,8 +40,8 @@ type IDClaims struct {
 	idTokenUser
 }
 
-// idTokenUser holds the claims about the user that the claims parameter requests by name. If the client is registered
-// with id_token_claims, it also holds those of the granted scopes.
+// idTokenUser holds the claims about the user in an id token: those that the claims parameter requests by name and, if
+// the client is registered with id_token_claims, those of the granted scopes.
 type idTokenUser struct {
 	Name          string      `json:"name,omitempty"`
 	Username      string      `json:"preferred_username,omitempty"`
@@ -53,7 +53,7 @@ type idTokenUser struct {
 // leeway is the tolerated clock difference. It is small because this server verifies only its own signatures.
 const leeway = 5 * time.Second
 
-// parsedClaims distinguishes absent claims from zero values.
+// parsedClaims is like AccessClaims, but distinguishes absent claims from zero values.
 type parsedClaims struct {
 	Issuer    *string `json:"iss"`
 	Subject   *string `json:"sub"`

@@ -14,7 +14,7 @@ import (
 // maxClaims is the maximum length of the claims parameter in bytes.
 const maxClaims = 4096
 
-// The authentication context classes of sign-ins.
+// The authentication context classes (acr) of sign-ins.
 const (
 	acrPassword   = "1" // reached by every sign-in
 	acrTwoFactors = "2"
@@ -24,7 +24,7 @@ const (
 // acrValues lists all classes from the weakest to the strongest.
 var acrValues = []string{acrPassword, acrTwoFactors, acrPasskey}
 
-// acrOf returns the class that a sign-in with these methods has reached.
+// acrOf returns the authentication context class of a sign-in with the given methods.
 func acrOf(amr string) string {
 	switch methods := strings.Fields(amr); {
 	case slices.Contains(methods, "hwk"), slices.Contains(methods, "swk"):
@@ -35,8 +35,9 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to report for a sign-in that has reached the class reached: that class or, if the essential
-// values don't contain it, the strongest weaker one among them. If no essential value was reached, ok is false.
+// reaches returns the authentication context class to report for a sign-in of the given class. That is the class itself
+// or, if it is not among the essential values, the strongest weaker one among them. If the sign-in satisfies no
+// essential value, ok is false.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true
@@ -50,7 +51,7 @@ func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 }
 
 // words returns the requested claims in the form that a family stores. If the id token must report a class other than
-// the one reached, they include that class.
+// that of the sign-in, the result includes the class to report.
 func (r *ClaimsRequest) words(reached string) string {
 	words := slices.Clone(r.Claims)
 	if i := slices.Index(words, acrWord); i >= 0 {
@@ -63,7 +64,7 @@ func (r *ClaimsRequest) words(reached string) string {
 
 const acrWord = claimsIDToken + ".acr"
 
-// acrAnswer returns the class for an id token, or an empty string if it wasn't requested.
+// acrAnswer returns the authentication context class for an id token, or an empty string if it wasn't requested.
 func acrAnswer(claims, amr string) string {
 	for _, word := range strings.Fields(claims) {
 		if word == acrWord {
@@ -90,7 +91,7 @@ const (
 	claimsIDToken  = "id_token"
 )
 
-// ClaimsRequest holds the supported part of the claims parameter (OpenID Connect Core section 5.5).
+// ClaimsRequest is a parsed claims parameter (OpenID Connect Core section 5.5), reduced to the supported claims.
 type ClaimsRequest struct {
 	Claims  []string // such as "userinfo.name" and "id_token.email", sorted
 	Subject string   // the required user; empty: any
@@ -124,7 +125,7 @@ func ParseClaims(text string) (r ClaimsRequest, err error) {
 	return r, nil
 }
 
-// add adds one claim: null, or an object with essential, value and values (section 5.5.1).
+// add adds the request for one claim, which is null or an object with essential, value and values (section 5.5.1).
 func (r *ClaimsRequest) add(place, name string, raw json.RawMessage) error {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(raw, &p) != nil {
@@ -171,7 +172,7 @@ func (r *ClaimsRequest) demandACR(value, values json.RawMessage) error {
 }
 
 // singleNames reports whether text is a single JSON value in which no object repeats a name. Parsers disagree about
-// which value of a repeated name counts.
+// which of the values counts.
 func singleNames(text string) bool {
 	d := json.NewDecoder(strings.NewReader(text))
 	if !singleValue(d, 0) {
@@ -211,7 +212,7 @@ func singleValue(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
-// keep removes the requested claims whose scope the client is not registered for.
+// keep removes claims whose scope the client is not registered for.
 func (r *ClaimsRequest) keep(registered []string) {
 	r.Claims = slices.DeleteFunc(r.Claims, func(word string) bool {
 		scope := scopeOfClaim(word)
@@ -219,7 +220,7 @@ func (r *ClaimsRequest) keep(registered []string) {
 	})
 }
 
-// scopes adds the scopes of the claims requested by name, so that the user is asked for all of them.
+// scopes adds the scopes of the claims requested by name, so that the user is asked for consent to all of them.
 func (r *ClaimsRequest) scopes(scopes []string) []string {
 	all := slices.Clone(scopes)
 	for _, word := range r.Claims {
@@ -250,7 +251,7 @@ func asksForUser(claims string) bool {
 	return false
 }
 
-// fill adds to c the claims that were requested by name at place.
+// fill sets the claims in i that were requested by name at place.
 func (i *UserInfo) fill(u *core.User, claims, place string) {
 	if asksFor(claims, place, "name") {
 		i.Name = u.Name

@@ -19,21 +19,21 @@ type ClientCredentials struct {
 	Authorization string // the header with that name, if any
 }
 
-// Basic reports whether the client used HTTP Basic. If so, a refusal names that scheme (RFC 6749 section 5.2).
+// Basic reports whether the client tried to authenticate with HTTP Basic. If so, a refusal must name that scheme (RFC
+// 6749 section 5.2).
 func (c ClientCredentials) Basic() bool {
 	scheme, _, _ := strings.Cut(c.Authorization, " ")
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// builtInClient is the public client for grants without client_id. It is not in the database. Its tokens are limited
-// only by the user's roles.
+// builtInClient is the public client for grants without client_id. It is not in the database. Only the user's roles
+// limit the scopes of its tokens.
 var builtInClient = core.TokenClient{
 	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
 	AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
-// authenticate returns the client of a token request. If the client's tenant is suspended, it returns ErrSuspended. It
-// also returns the errors of identify.
+// authenticate is like identify, but also returns ErrSuspended if the client's tenant is suspended.
 func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	client, err := p.identify(ctx, c, now)
 	if err == nil && client.Suspended {
@@ -42,9 +42,9 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now co
 	return client, err
 }
 
-// identify returns the client of a request. Without a client_id, it returns the built-in client. It returns
-// ErrInvalidClient for an unknown or disabled client, a wrong or missing secret, or an authentication method that the
-// client is not registered for. A request with two methods is an invalid_request error.
+// identify authenticates the client of a request and returns it. Without a client_id, it returns the built-in client.
+// It returns ErrInvalidClient for an unknown or disabled client, a wrong or missing secret, or an authentication method
+// that the client is not registered for. For a request that uses two methods, it returns an invalid_request error.
 func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {
@@ -80,7 +80,8 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.I
 	return client, nil
 }
 
-// proves reports whether a secret sent with a method is correct. A public client must not send one.
+// proves reports whether a client may authenticate with a method, and whether the secret is correct. A public client
+// must not send a secret.
 func proves(c core.TokenClient, method, secret string, now core.Instant) bool {
 	if !c.Confidential {
 		return method == "none"
@@ -94,8 +95,8 @@ func proves(c core.TokenClient, method, secret string, now core.Instant) bool {
 	return newest == 1 || old == 1 && now < c.OldSecretUntil
 }
 
-// basicAuth parses an Authorization header with the Basic scheme, where name and secret are form-urlencoded (RFC 6749
-// section 2.3.1).
+// basicAuth parses an Authorization header with the Basic scheme. Name and secret are form-urlencoded (RFC 6749 section
+// 2.3.1).
 func basicAuth(header string) (user, pass string, ok bool) {
 	scheme, text, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Basic") {

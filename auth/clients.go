@@ -10,7 +10,7 @@ import (
 // maxClients is the maximum number of cached clients.
 const maxClients = 4096
 
-// clientCache caches clients with the Provider's generation at the time they were read. Any change to users, clients or
+// clientCache caches clients with the Provider's generation when they were read. Any change to users, clients or
 // tenants makes all entries stale.
 type clientCache struct {
 	mu         sync.RWMutex
@@ -18,7 +18,8 @@ type clientCache struct {
 	clients    map[string]core.TokenClient
 }
 
-// tokenClient returns a registered client, or the built-in one. The result's slices are shared and must not be changed.
+// tokenClient returns a registered client, or the built-in one. The slices in the result are shared and must not be
+// modified.
 func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	if id == core.BuiltInClientID {
 		return builtInClient, nil

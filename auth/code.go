@@ -31,8 +31,8 @@ func (p *Provider) addCode(
 
 // CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code can be
 // used once. Using it again revokes everything that was issued for it. A request with a wrong redirect_uri or
-// code_verifier is refused, but the code stays valid for its client. Without client_id, the client is the one that the
-// code was issued to, if it is public: only that client has the verifier.
+// code_verifier is refused, but the code stays valid for its client. A request without client_id is accepted if the
+// code was issued to a public client, because only that client has the verifier.
 func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.Client == (ClientCredentials{}) {
 		var err error
@@ -79,8 +79,8 @@ var (
 	}
 )
 
-// redemption returns the family to create for a code. The family has a refresh token if the client is registered for
-// that grant or the user granted offline_access.
+// redemption returns the data for redeeming a code, such as the family to create. The family has a refresh token if the
+// client is registered for that grant or the user granted offline_access.
 func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) identity.Redemption {
 	g.family = core.Family{
 		ID: c.FamilyID, Kind: core.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,

@@ -14,7 +14,7 @@ import (
 //go:embed common.txt.gz
 var packedCommon string
 
-// commonPasswords returns the list, with a newline before and after each password.
+// commonPasswords returns the most common passwords as one string, with a newline before and after each.
 var commonPasswords = sync.OnceValue(func() string {
 	r, err := gzip.NewReader(strings.NewReader(packedCommon))
 	if err != nil {
@@ -27,7 +27,7 @@ var commonPasswords = sync.OnceValue(func() string {
 	return "\n" + string(text)
 })
 
-// isCommon reports whether a password is on the list, ignoring case.
+// isCommon reports whether a password is among the most common ones, ignoring case.
 func isCommon(password string) bool {
 	return !strings.Contains(password, "\n") && strings.Contains(commonPasswords(), "\n"+strings.ToLower(password)+"\n")
 }

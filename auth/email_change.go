@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// EmailChangeRequest is a user's request to change their email address.
+// EmailChangeRequest is a user's request to use a different email address.
 type EmailChangeRequest struct {
 	Email    core.Email // new address
 	Password string     // current password
@@ -17,7 +17,7 @@ type EmailChangeRequest struct {
 	Language string // language of the emails, from core.Languages; empty: the first
 }
 
-// AskEmailChange starts a change of address for a signed-in user who gives the password or has recently used a
+// AskEmailChange starts changing the address of a signed-in user, who must give the password or have recently used a
 // passkey. It emails a link to the new address and a notice to the old one. It doesn't reveal whether the new address
 // already has an account.
 func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailChangeRequest, now core.Instant) error {

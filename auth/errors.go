@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// ErrBadCredentials is returned for a failed login. It is the same whether or not the user exists.
+// ErrBadCredentials is returned for a failed login, whether or not the user exists.
 var ErrBadCredentials = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The email address or password is wrong. Check both and try again.",
@@ -43,7 +43,7 @@ var ErrBadToken = &core.Error{
 	Message: "The access token is not valid or has expired. Get a new one.",
 }
 
-// tooMany returns a 429 error that asks the caller to retry at until.
+// tooMany returns a TooMany error (429) that asks the caller to retry at until.
 func tooMany(message string, now, until core.Instant) error {
 	wait := int(until.Sub(now).Seconds()) + 1
 	return &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: message, RetryAfter: max(wait, 1)}

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// GrantRequest holds the token request parameters that grants use.
+// GrantRequest holds the parameters of a token request, for all grants.
 type GrantRequest struct {
 	Client       ClientCredentials
 	Scope        string // unparsed
@@ -25,7 +25,7 @@ type GrantRequest struct {
 	UserAgent    string
 }
 
-// GrantFunc handles a token request.
+// GrantFunc handles a token request for one grant type.
 type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
 
 // Grant returns the function for a grant_type at the token endpoint. For an unsupported type, that function returns
@@ -88,9 +88,9 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	return p.issue(ctx, grant{family: in.Family, scopes: scopes, client: client, refresh: refresh}, now)
 }
 
-// passwordMethods returns the authentication methods of a password grant with a correct password. A user with a
-// second factor must always use it. If a factor is required and the user has only a passkey, it returns
-// ErrPasskeyNeeded.
+// passwordMethods returns the authentication methods that a password grant with a correct password has used. It checks
+// the second factor, which a user who has one must always use. If a factor is required and the user has only a passkey,
+// it returns ErrPasskeyNeeded.
 func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttempt, otp string,
 	now core.Instant,
 ) (string, error) {
@@ -107,8 +107,8 @@ func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttemp
 }
 
 // CheckPassword verifies a user by address and password, with all throttling, and returns the counted attempt. It
-// doesn't sign the user in: store.AddSignIn does so and resets the count. If the stored hash has another cost, rehashed
-// is the password's hash at the current cost. device is the browser's cookie from earlier sign-ins, if any.
+// doesn't sign the user in; store.AddSignIn does, and resets the count. If the stored hash has a different cost,
+// rehashed is a new hash with the current cost. device is the browser's cookie from earlier sign-ins, if any.
 func (p *Provider) CheckPassword(
 	ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant,
 ) (_ identity.LoginAttempt, rehashed string, err error) {
@@ -152,7 +152,7 @@ func (p *Provider) CheckPassword(
 }
 
 // ClientGrant issues a confidential client a token for itself (RFC 6749 section 4.4). The token has the client's
-// registered scopes for its tenant, and there is no refresh token. It leaves out user scopes, since the client owns no
+// registered scopes for its tenant, and there is no refresh token. User scopes are left out, because the client owns no
 // data. The grant stores nothing. See clientState for what ends such a token.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)

@@ -13,7 +13,7 @@ import (
 var idAlgs = []jose.SignatureAlgorithm{algRS256, algES256}
 
 // readHint verifies an id token that a client sends as id_token_hint (OpenID Connect Core section 3.1.2.1, RP-Initiated
-// Logout section 2). Expired tokens are accepted. For a token that this server didn't issue, it returns zero claims and
+// Logout section 2). It accepts expired tokens. For a token that this server didn't issue, it returns zero claims and
 // no error. An error means that the token could not be checked.
 func (p *Provider) readHint(ctx context.Context, token string, now core.Instant) (IDClaims, error) {
 	if len(token) > maxJWT || strings.Count(token, ".") != 2 {

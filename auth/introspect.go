@@ -28,8 +28,8 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 	return ignoreMissing(p.store.RevokeFamily(ctx, st.ID, now))
 }
 
-// tokenState returns the state of a token's family, or a zero state for an unknown token. claims holds the claims of
-// an access token and is zero for a refresh token.
+// tokenState returns the state of a token's family, or a zero state for an unknown token. For an access token, it also
+// returns the claims.
 func (p *Provider) tokenState(
 	ctx context.Context, token string, now core.Instant,
 ) (st core.TokenState, claims AccessClaims, err error) {

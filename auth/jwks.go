@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// PublicKey is one key in the key set (RFC 7517 section 4, RFC 7518 section 6).
+// PublicKey is a public key in the key set (RFC 7517 section 4, RFC 7518 section 6).
 type PublicKey struct {
 	Kty string `json:"kty" about:"Key type: EC or RSA"`
 	Use string `json:"use" about:"Always sig: the key verifies signatures"`
@@ -31,13 +31,13 @@ type KeySet struct {
 	Keys []PublicKey `json:"keys" about:"Public keys that verify tokens; includes keys that don't sign anymore or yet"`
 }
 
-// madeKeySet is a key set and the keys it was built from.
+// madeKeySet is a cached key set with the keys that it was built from.
 type madeKeySet struct {
 	of  []*signingKey
 	set KeySet
 }
 
-// KeySet returns the public keys for current and future tokens.
+// KeySet returns the public keys that verify current and future tokens.
 func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error) {
 	// Create a missing RSA key, because relying parties would cache a set without it.
 	if _, err := p.keys.signer(ctx, algRS256, now); err != nil {

@@ -33,8 +33,8 @@ const (
 	typID     = "JWT"
 )
 
-// KeysEvery is how often the keys are reread from the database. A running server uses a new key after this time at the
-// latest.
+// KeysEvery is how often the keys are reread from the database. It is also the longest that a running server takes to
+// notice a new key.
 const KeysEvery = time.Minute
 
 // signingKey is a parsed key from the database.
@@ -63,7 +63,8 @@ func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	return string(base64.RawURLEncoding.AppendEncode(append(token, '.'), sig)), err
 }
 
-// fixedWidth encodes the two numbers of an ECDSA signature with 32 bytes each (RFC 7518 section 3.4).
+// fixedWidth converts an ECDSA signature from DER to the form in a JWT: two numbers of 32 bytes each (RFC 7518 section
+// 3.4).
 func fixedWidth(der []byte) ([]byte, error) {
 	var in cryptobyte.String
 	var r, s []byte
@@ -78,7 +79,7 @@ func fixedWidth(der []byte) ([]byte, error) {
 	return sig, nil
 }
 
-// keyring holds the signing keys in memory.
+// keyring caches the signing keys in memory.
 type keyring struct {
 	store *store.Store
 
@@ -87,8 +88,8 @@ type keyring struct {
 	loaded core.Instant
 }
 
-// signer returns an algorithm's current signing key: the one that became active last. An algorithm's first key is
-// generated on demand (an RSA key takes 50 ms, and only id tokens use it).
+// signer returns the current signing key for an algorithm: the one that became active last. If there is none, it
+// generates the first key. That happens on demand because an RSA key takes 50 ms, and only id tokens use it.
 func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {
@@ -113,8 +114,8 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
 }
 
-// active returns the key with the latest active_at before now that is not retired. If there is no such key, it returns
-// the earliest key. This happens if a concurrent request created the key after now, or if the clock was set back.
+// active returns the key with the latest active_at before now that is not retired. If there is none, because a
+// concurrent request created the key after now or the clock was set back, it returns the earliest key.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey
 	for _, k := range keys {
@@ -134,8 +135,8 @@ func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey)
 	return best
 }
 
-// byID returns the key with the id kid, as named by a token. It looks up an unknown kid in the database at most once
-// per second, since anyone can send one.
+// byID returns the key whose id, kid, a token contains. It looks up an unknown kid in the database at most once per
+// second, because anyone can send one.
 func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {
@@ -159,7 +160,7 @@ func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*sign
 	}
 }
 
-// current returns the keys in memory. It rereads them once per minute.
+// current returns the cached keys. It rereads them from the database once per minute.
 func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	r.mu.RLock()
 	keys, age := r.keys, now.Sub(r.loaded)
@@ -170,7 +171,7 @@ func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey,
 	return r.load(ctx, now)
 }
 
-// load reads the keys and parses only new ones.
+// load rereads the keys from the database. It parses only those that are not cached yet.
 func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	rows, err := r.store.SigningKeys(ctx, now)
 	if err != nil {
@@ -197,7 +198,7 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	return keys, nil
 }
 
-// open parses the private key and encodes the header of each type of token.
+// open parses the private key and encodes the header for each type of token.
 func (k *signingKey) open() error {
 	var err error
 	if k.private, err = parsePrivate(k.Private); err != nil {
@@ -230,7 +231,7 @@ func parsePrivate(der []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// algOf returns the only algorithm that a key is used with.
+// algOf returns the algorithm that a key is used with.
 func algOf(public crypto.PublicKey) string {
 	switch k := public.(type) {
 	case *ecdsa.PublicKey:
@@ -245,7 +246,7 @@ func algOf(public crypto.PublicKey) string {
 	return ""
 }
 
-// generate returns a new key that is active from now. Its kid is its thumbprint (RFC 7638).
+// generate returns a new key for an algorithm, which is active immediately. Its kid is its thumbprint (RFC 7638).
 func generate(alg string, now core.Instant) (core.SigningKey, error) {
 	var private crypto.Signer
 	var err error

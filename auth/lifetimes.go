@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// Default lifetimes of tokens, see Config.
+// Lifetimes of tokens. Config can override the defaults.
 const (
 	defaultAccessTTL    = 15 * time.Minute     // access and id tokens
 	defaultRefreshIdle  = 30 * 24 * time.Hour  // an unused refresh token

@@ -14,21 +14,22 @@ const (
 	failuresPeriod = 15 * time.Minute
 )
 
-// loginLimiter counts failed logins by remote address in bounded memory. A period starts with the first failure.
+// loginLimiter counts failed logins by remote address in bounded memory. The period for an address starts with its
+// first failure.
 type loginLimiter struct {
 	mu   sync.Mutex
 	rows map[string]failedLogins
 }
 
-// failedLogins counts failed logins from one remote address in its period.
+// failedLogins is the number of failed logins from one remote address in its current period.
 type failedLogins struct {
 	n     int
 	until core.Instant
 }
 
-// enter counts a login from an address as failed before it is checked, so that concurrent logins count, too. leave
-// reverts this. If the address has failed too often, ok is false and until is the end of its period. An empty key is
-// not counted.
+// enter counts a login as failed before it is checked, so that concurrent logins count, too. leave reverts that. key
+// identifies the remote address; if it is empty, enter does nothing. If too many logins from the address have failed,
+// ok is false and until is the end of its period.
 func (l *loginLimiter) enter(key string, now core.Instant) (until core.Instant, ok bool) {
 	if key == "" {
 		return 0, true
@@ -53,7 +54,7 @@ func (l *loginLimiter) enter(key string, now core.Instant) (until core.Instant, 
 	return 0, true
 }
 
-// leave reverts the count of enter for a successful login.
+// leave reverts a call of enter after a successful login.
 func (l *loginLimiter) leave(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +64,8 @@ func (l *loginLimiter) leave(key string) {
 	}
 }
 
-// makeRoom removes the periods that have ended or, if there are none, an arbitrary eighth of all. The caller must
-// hold the lock.
+// makeRoom forgets the addresses whose periods have ended or, if there are none, an arbitrary eighth of all addresses.
+// The caller must hold the lock.
 func (l *loginLimiter) makeRoom(now core.Instant) {
 	for k, row := range l.rows {
 		if row.until <= now {
@@ -79,9 +80,9 @@ func (l *loginLimiter) makeRoom(now core.Instant) {
 	}
 }
 
-// remoteKey returns the key for counting logins from a remote address: an IPv4 address itself, or the /64 network of an
-// IPv6 address, because one customer usually has a whole /64. Loopback addresses have an empty key, which is never
-// counted, since they belong to a proxy or a test.
+// remoteKey returns the key under which logins from a remote address are counted. For IPv4, it is the address itself.
+// For IPv6, it is the /64 network, because a customer usually has a whole /64. For a loopback address, which belongs to
+// a proxy or a test, the key is empty, and logins are not counted.
 func remoteKey(a netip.Addr) string {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

@@ -8,11 +8,12 @@ import (
 	"newsletterd/core"
 )
 
-// LogoutRequest is a relying party's request to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
+// LogoutRequest is a request by a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section
+// 2).
 type LogoutRequest struct {
 	Query     url.Values
 	BrowserID string
-	Confirmed bool // the user has pressed the button
+	Confirmed bool // the user has confirmed the logout
 }
 
 // LogoutReply is the result of a LogoutRequest.
@@ -23,8 +24,8 @@ type LogoutReply struct {
 	User     core.User    // the signed-in user, if confirmation is needed
 }
 
-// LogoutError is an error in a logout request. It is shown on a page, because the request's redirect URI can't be
-// trusted.
+// LogoutError is the error for a faulty logout request. It is shown on a page, because the redirect URI in the request
+// can't be trusted.
 type LogoutError struct{ Parameter, Description string }
 
 func (e *LogoutError) Error() string { return e.Parameter + ": " + e.Description }
@@ -56,8 +57,8 @@ func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Insta
 	return reply, p.endHinted(ctx, hint, now)
 }
 
-// endHinted ends the hint's sign-in, even if the browser has been signed out since. It doesn't end a sign-in with
-// offline_access, which is meant to outlive the session.
+// endHinted ends the sign-in that the id token in the hint belongs to, even if the browser has been signed out since.
+// It doesn't end a sign-in with offline_access, which is meant to outlive the session.
 func (p *Provider) endHinted(ctx context.Context, hint IDClaims, now core.Instant) error {
 	if hint.SessionID == "" {
 		return nil
@@ -76,7 +77,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// logoutRequest checks the parameters (section 2; section 3 for the redirect URI).
+// logoutRequest checks the parameters of a logout request (section 2; section 3 for the redirect URI).
 func (p *Provider) logoutRequest(
 	ctx context.Context, r LogoutRequest, now core.Instant,
 ) (hint IDClaims, reply LogoutReply, err error) {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// originSet holds the origins of public clients' redirect URIs in a generation.
+// originSet caches the origins of all public clients' redirect URIs for one generation.
 type originSet struct {
 	generation uint64
 	origins    map[string]bool

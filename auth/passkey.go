@@ -100,7 +100,7 @@ func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
 	return p, err
 }
 
-// host returns the host of the passkeys that can sign in, or an empty string if passkeys are not offered.
+// host returns the host whose passkeys can be used to sign in, or an empty string if passkeys are not offered.
 func (k passkeys) host() string {
 	if k.party == nil {
 		return ""
@@ -108,7 +108,7 @@ func (k passkeys) host() string {
 	return k.party.Config.RPID
 }
 
-// PasskeysMissing returns the reason why passkeys are not offered, or an empty string if they are.
+// PasskeysMissing returns the reason why passkeys are not offered on this server, or an empty string if they are.
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 
 // A challenge consists of a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret and the
@@ -223,7 +223,7 @@ func jsonText(v any) (string, error) {
 	return string(b), err
 }
 
-// NewPasskey is a passkey that a user adds.
+// NewPasskey holds the data for adding a passkey.
 type NewPasskey struct {
 	Name     string
 	Browser  string // the browser's secret
@@ -294,7 +294,8 @@ func methodsOf(k core.Passkey) string {
 	return amrDeviceKey
 }
 
-// checkPasskey verifies a response, after counting the attempt. If userID is set, the passkey must belong to that user.
+// checkPasskey counts an attempt to use a passkey and then verifies the browser's response. If userID is set, the
+// passkey must belong to that user.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
 ) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {

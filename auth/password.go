@@ -88,7 +88,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 }
 
 // Verify checks a password against a PHC string. rehash reports whether the password should be hashed again because the
-// cost has changed. An empty phc (unknown user, no password) costs the same work and never matches.
+// configured cost has changed. An empty phc (for an unknown user or one without a password) costs the same work and
+// never matches.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
 	known := phc != ""
 	if !known {
@@ -111,13 +112,13 @@ func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash b
 	return ok, ok && cost != h.cost, nil
 }
 
-// Load returns how many hashes are running and how many are waiting for a core.
+// Load returns how many passwords are being hashed, and how many are waiting for a core.
 func (h *Hasher) Load() (running, waiting int) {
 	running = len(h.cores)
 	return running, max(0, len(h.queue)-running)
 }
 
-// derive waits for a core and runs argon2id.
+// derive waits for a free core and then runs argon2id.
 func (h *Hasher) derive(ctx context.Context, password, salt []byte, cost Argon2, size uint32) ([]byte, error) {
 	select {
 	case h.queue <- struct{}{}:
@@ -149,7 +150,7 @@ func (h *Hasher) encode(salt, key []byte) string {
 		h.cost.Memory, h.cost.Passes, h.cost.Threads, phcText.EncodeToString(salt), phcText.EncodeToString(key))
 }
 
-// parsePHC parses a stored hash. It limits the cost so that a row can't exhaust the memory.
+// parsePHC parses a stored hash. It limits the cost, so that no stored hash can exhaust the memory.
 func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 	bad := fmt.Errorf("password hash: not an argon2id PHC string")
 	part := strings.Split(phc, "$")
@@ -177,11 +178,12 @@ func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 	return Argon2{Memory: uint32(m), Passes: uint32(t), Threads: uint8(p)}, salt, key, nil
 }
 
-// normalize applies NFKC, so that the same characters typed on two systems are the same password. RFC 8265 requires
-// NFC. NFKC also merges compatibility forms, because keyboards for the same script produce different ones.
+// normalize applies NFKC to a password, so that the same characters typed on different systems are the same password.
+// RFC 8265 requires NFC, but NFKC also merges compatibility forms, of which keyboards for the same script produce
+// different ones.
 func normalize(password string) []byte { return norm.NFKC.Bytes([]byte(password)) }
 
-// PasswordRules are the rules for new passwords.
+// PasswordRules holds the configurable rules for new passwords.
 type PasswordRules struct {
 	RefuseCommon bool // refuses the ten thousand most common passwords
 }

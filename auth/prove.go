@@ -14,7 +14,7 @@ type Factors struct {
 	Passkey bool // a passkey of this host
 }
 
-// Factors returns a user's factors. The only error is core.ErrStorage.
+// Factors returns the factors that a user has. The only possible error is core.ErrStorage.
 func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err error) {
 	app, err := p.store.SecondFactor(ctx, userID)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err e
 }
 
 // Proved reports whether the user of a browser has recently reauthenticated well enough to change these factors. A user
-// with a factor must have used it, so a password alone can neither add nor remove one.
+// who has a factor must have used it, so that a password alone isn't enough to add or remove one.
 func (f Factors) Proved(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && (!f.App && !f.Passkey || acrOf(b.AMR) != acrPassword)
 }
@@ -40,7 +40,7 @@ func ProvedByPasskey(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && acrOf(b.AMR) == acrPasskey
 }
 
-// PasswordProof holds the data that a signed-in user enters to reauthenticate.
+// PasswordProof holds what a signed-in user enters to reauthenticate with a password.
 type PasswordProof struct {
 	Password string
 	Code     string // for a user with a second factor

@@ -17,14 +17,14 @@ type Config struct {
 	AccessTTL    time.Duration // lifetime of access and id tokens; default 15 min
 	RefreshIdle  time.Duration // lifetime of an unused refresh token; default 30 days
 	RefreshTotal time.Duration // lifetime of a family; default 180 days
-	// RefreshGrace is how long a used refresh token returns its successor again. With zero, every reuse counts as a
-	// replay. The configuration's default is 10 s.
+	// RefreshGrace is how long a used refresh token can be used again to get the same successor. If it is zero, every
+	// reuse counts as a replay. The configuration's default is 10 s.
 	RefreshGrace time.Duration
 
 	ClosedRegistration bool   // registration is disabled
 	RegisterConflict   bool   // registering an existing address returns 409 already_exists
 	CommonPasswords    string // "auto" (refused if Issuer uses https), "refuse", "allow"
-	SecondFactor       string // users who must have one: FactorOff (default), FactorOperators, FactorStaff, FactorAll
+	SecondFactor       string // users who need one: FactorOff (default), FactorOperators, FactorStaff, FactorAll
 	PasswordCost       Argon2 // zero: DefaultArgon2; a lower cost only in tests
 
 	// SmallHeap keeps the heap small while a password is hashed, until release is called. If it is nil, hashing doesn't
@@ -52,7 +52,7 @@ type Provider struct {
 	generation atomic.Uint64
 }
 
-// New returns a Provider. In a new database it creates the first signing key.
+// New returns a Provider for the database s. In a new database, it creates the first signing key.
 func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Provider, error) {
 	c.defaults()
 	hasher, err := NewHasher(c.PasswordCost)
@@ -97,5 +97,5 @@ func (c *Config) defaults() {
 // HashLoad returns how many passwords are being hashed and how many are waiting for a core.
 func (p *Provider) HashLoad() (running, waiting int) { return p.hasher.Load() }
 
-// Hashes returns the number of passwords hashed since the start.
+// Hashes returns the number of passwords hashed since startup.
 func (p *Provider) Hashes() int64 { return p.hasher.count.Load() }

@@ -11,8 +11,8 @@ import (
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
 // replaces the token. Within the grace period, a used token returns the same successor again if that is unused, so a
-// lost response doesn't end the session. Any other use of a used token ends the family. Without client_id, the client
-// is the one that the token was issued to, if it is public.
+// lost response doesn't end the session. Any other use of a used token ends the family. A request without client_id is
+// accepted if the token was issued to a public client.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")
@@ -66,8 +66,8 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 	return tokens, fault
 }
 
-// refreshScopes returns the family's scopes that are requested and still allowed. If the client or the family may not
-// be used, it returns an error. named means that the request names its client.
+// refreshScopes returns the scopes of the family that are requested and still allowed. If the client or the family can
+// no longer be used, it returns an error. named is true if the request contains a client_id.
 func refreshScopes(st core.TokenState, requested string, named bool) ([]string, error) {
 	switch {
 	case !named && st.Client.Confidential, st.Client.Disabled:
@@ -87,8 +87,8 @@ func refreshScopes(st core.TokenState, requested string, named bool) ([]string, 
 	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), registeredScopes(st.Client, st.Kind)), allowed)
 }
 
-// sealSuccessor encrypts the successor with the used token as the key, so that the database alone doesn't reveal the
-// successor.
+// sealSuccessor encrypts the successor of a refresh token with the token as the key, so that the successor can't be
+// read from the database alone.
 func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
 	s, err := NewSealer([]byte(token))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// RotateKeys creates the next key of each algorithm and returns the new keys. A new key is published immediately and
-// signs after a day. Until then, the previous key signs; it stays published until its last token has expired.
+// RotateKeys creates the next key of each algorithm and returns the new keys. A new key is published immediately, but
+// used only after a day. Until then, the previous key signs. It stays published until its last token has expired.
 // Algorithms that already have a next key are skipped. The audit log names the actor in ctx (db.By).
 func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
@@ -30,8 +30,8 @@ func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []c
 	return made, nil
 }
 
-// TendKeys rotates keys that have been signing for longer than every (0: never) and schedules the removal of keys that
-// no longer sign. It returns the time of the next check.
+// TendKeys rotates keys that have been signing for longer than every (0: never), and schedules the removal of keys that
+// no longer sign. It returns when to call it again.
 func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.Instant) (next core.Instant, err error) {
 	if err := p.store.ExpireSigningKeys(ctx, p.AccessTTL+keyTail, now); err != nil {
 		return now.Add(time.Minute), err

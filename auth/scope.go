@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// registeredScopes returns the scopes that the client's registration allows for a family of this kind. A password
-// entered in a first-party client grants all of the user's scopes, but management scopes must be registered.
+// registeredScopes returns the scopes that a client's registration allows for a family of the given kind. With a
+// password grant, a first-party client gets all user scopes. Management scopes must always be registered.
 func registeredScopes(c core.TokenClient, kind string) []string {
 	if !c.FirstParty || kind != core.FamilyPassword {
 		return c.Scopes
@@ -16,9 +16,9 @@ func registeredScopes(c core.TokenClient, kind string) []string {
 	return append(slices.Clone(core.UserScopes), c.Scopes...)
 }
 
-// grantScopes returns the requested scopes that the client is registered for and the user's roles allow. An empty
-// request means all of these scopes. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is left,
-// the error is invalid_scope.
+// grantScopes returns the requested scopes that the client is registered for and the user's roles allow. If none are
+// requested, it returns all of these. It leaves out unknown scopes, as RFC 6749 section 3.3 permits. If no scope is
+// left, the error is invalid_scope.
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)
 	var granted []string

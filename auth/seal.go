@@ -16,16 +16,16 @@ import (
 	"newsletterd/core"
 )
 
-// Sealer creates stateless tokens: XChaCha20-Poly1305 over a plaintext, in base64url. The nonce is an HMAC of purpose
-// and plaintext under a separate key (as in SIV modes), so the same plaintext always gives the same token. An email
-// that is resent after a crash therefore has the same bytes. An observer can only see whether two tokens are equal. A
-// Sealer is safe for concurrent use.
+// Sealer creates stateless tokens: a plaintext encrypted with XChaCha20-Poly1305, in base64url. The nonce is an HMAC of
+// purpose and plaintext under a separate key (as in SIV modes), so the same plaintext always results in the same token.
+// An email that is resent after a crash therefore has the same bytes. An observer can only see whether two tokens are
+// equal. A Sealer is safe for concurrent use.
 type Sealer struct {
 	aead   cipher.AEAD
 	nonces sync.Pool // of *sealState
 }
 
-// sealState holds the buffers for one Seal. They are reused because a worker seals once per email.
+// sealState holds the buffers for one call of Seal. They are reused, because a worker seals a token for each email.
 type sealState struct {
 	mac   hash.Hash
 	sum   [sha256.Size]byte
@@ -45,7 +45,7 @@ const (
 	purposeRecords     byte = 7
 )
 
-// purposeSuccessor is the purpose of a refresh token's successor. Its key is the used token.
+// purposeSuccessor is the purpose of a refresh token's sealed successor. Its key is the used token.
 const purposeSuccessor byte = 3
 
 const (
@@ -54,7 +54,8 @@ const (
 	maxSealed = 4096
 )
 
-// sealedText is strict: each token has a single spelling, so no variant can bypass a list of used tokens.
+// sealedText is the encoding of sealed tokens. It is strict, so that each token has only one spelling, and no variant
+// can bypass a list of used tokens.
 var sealedText = base64.RawURLEncoding.Strict()
 
 // NewSealer derives the two keys (encryption, nonces) from a purpose key of at least 32 bytes.
@@ -74,7 +75,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return s, nil
 }
 
-// Seal returns a token that contains plain. It can be opened only for the same purpose.
+// Seal returns a token that contains plain. The token can only be opened for the same purpose.
 func (s *Sealer) Seal(purpose byte, plain []byte) string {
 	return string(s.AppendSeal(nil, purpose, plain))
 }

@@ -20,10 +20,10 @@ const (
 	FactorAll       = "all"
 )
 
-// pendingTTL is how long a sign-in waits for its code.
+// pendingTTL is how long a user has to enter the code after the password.
 const pendingTTL = 10 * time.Minute
 
-// The authentication methods of a sign-in (RFC 8176 section 2).
+// The authentication methods (amr) of a sign-in (RFC 8176 section 2).
 const (
 	amrPassword = "pwd"
 	amrTOTP     = "pwd otp mfa"
@@ -48,7 +48,7 @@ var (
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp",
 		Message: "The code is wrong or was already used. Enter a new code.",
 	}
-	// ErrPendingOver is returned if the user took too long after entering the password.
+	// ErrPendingOver is returned if the user took too long to complete a sign-in after entering the password.
 	ErrPendingOver = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in took too long. Start again.",
 	}
@@ -58,8 +58,8 @@ var (
 	}
 )
 
-// PendingSignIn is a browser sign-in with a correct password that still needs a second factor. The browser's session
-// stores it.
+// PendingSignIn is a browser sign-in whose password was correct, but which still needs a second factor. It is stored in
+// the browser's session.
 type PendingSignIn struct {
 	UserID string       `json:"user"`
 	Email  core.Email   `json:"email"`
@@ -78,7 +78,8 @@ func (w PendingSignIn) Text() string {
 	return string(b)
 }
 
-// ParsePendingSignIn parses the result of Text. If it is empty or the sign-in has expired, the error is ErrPendingOver.
+// ParsePendingSignIn parses the result of PendingSignIn.Text. If text is empty or the sign-in has expired, it returns
+// ErrPendingOver.
 func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err error) {
 	if json.Unmarshal([]byte(text), &w) != nil || w.UserID == "" || w.Until <= now {
 		return w, ErrPendingOver
@@ -86,13 +87,13 @@ func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err err
 	return w, nil
 }
 
-// FactorNeeded is SignIn's error if the password is correct and a second factor is required.
+// FactorNeeded is the error that SignIn returns if the password is correct but a second factor is required.
 type FactorNeeded struct{ Pending PendingSignIn }
 
 func (*FactorNeeded) Error() string { return "the sign-in requires a second factor" }
 
-// Demands reports whether a user must have a second factor. It returns false for a user with an unverified address,
-// which may belong to another person.
+// Demands reports whether the configuration requires a user to have a second factor. It returns false for a user with
+// an unverified address, which may belong to another person.
 func (p *Provider) Demands(u *core.User) bool {
 	if !u.EmailVerified {
 		return false
@@ -114,8 +115,8 @@ func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
-// postpone suspends a login with a correct password until FinishSignIn completes it. It returns a *FactorNeeded or
-// another error, never nil.
+// postpone suspends a login with a correct password until FinishSignIn completes it. It always returns an error,
+// usually a *FactorNeeded.
 func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
 		UserID: try.User.ID, Email: try.User.Email, Epoch: try.User.Epoch, Key: try.Key, Until: now.Add(pendingTTL),
@@ -137,9 +138,9 @@ func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, reha
 	return &FactorNeeded{pending}
 }
 
-// FinishSignIn completes a sign-in with a code. r describes the browser. If the user had to set up an app, the code
-// confirms it, and the returned recovery codes must be shown once. The errors are ErrBadCode, ErrPendingOver,
-// identity.ErrSignInStale if the user has changed since, and one of kind TooMany.
+// FinishSignIn completes a sign-in with a code. r describes the browser. If the user had to set up an authenticator
+// app, the code confirms the app, and the returned recovery codes must be shown once. The errors are ErrBadCode,
+// ErrPendingOver, identity.ErrSignInStale if the user has changed since, and one of kind TooMany.
 func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
 	now core.Instant,
 ) (b core.Browser, device string, recovery []string, err error) {
@@ -165,8 +166,8 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	return b, device, recovery, err
 }
 
-// CheckCode accepts a code from a user's authenticator app or a recovery code, each only once. Failures are counted per
-// user before the code is checked. The errors are ErrBadCode and one of kind TooMany.
+// CheckCode checks a code from a user's authenticator app, or a recovery code. It accepts each code only once. Failures
+// are counted per user before the code is checked. The errors are ErrBadCode and one of kind TooMany.
 func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.Instant) error {
 	try, err := p.store.TryFactor(ctx, userID, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -208,7 +209,7 @@ func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant)
 	return p.store.SetTOTP(ctx, u.ID, newTOTPSecret(), now)
 }
 
-// NewTOTP returns the setup that SetUpTOTP created and the user has not confirmed yet. If there is none, it returns
+// NewTOTP returns the setup that SetUpTOTP created, if the user has not confirmed it yet. If there is none, it returns
 // core.ErrNotFound.
 func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email) (TOTPSetup, error) {
 	secret, err := p.store.NewTOTP(ctx, userID)

@@ -13,12 +13,12 @@ import (
 // LookupTXT returns the TXT records of a domain name, like (*net.Resolver).LookupTXT.
 type LookupTXT func(ctx context.Context, name string) ([]string, error)
 
-// domainLookups is the time limit for all lookups of a sender domain's records.
+// domainLookups is the timeout for all lookups of a sender domain's records together.
 const domainLookups = 8 * time.Second
 
-// CheckDomain looks for the TXT record that verifies a sender domain. It also looks under names where people publish
-// the record by mistake. It returns one of the values of core.SenderDomain.Check except core.DomainTaken, and the name
-// of a misplaced record.
+// CheckDomain looks for the TXT record that verifies a sender domain, also under names where people publish it by
+// mistake. It returns one of the values of core.SenderDomain.Check except core.DomainTaken. If the record is misplaced,
+// foundAt is its name.
 func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (result, foundAt string) {
 	ctx, cancel := context.WithTimeout(ctx, domainLookups)
 	defer cancel()
@@ -47,6 +47,6 @@ func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (re
 // servfail is package net's error message for responses such as SERVFAIL and REFUSED.
 const servfail = "server misbehaving"
 
-// absolute returns a name with a trailing dot, which disables the machine's search list. Records in the machine's own
-// domain prove nothing.
+// absolute returns a name with a trailing dot, which disables the machine's DNS search list. Records in the machine's
+// own domain would prove nothing.
 func absolute(name string) string { return name + "." }

@@ -38,7 +38,7 @@ func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, 
 	return setupToken(key, now.Add(SetupTTL)), nil
 }
 
-// setupToken returns the token: its expiry and a MAC.
+// setupToken returns a token that consists of its expiry and a MAC.
 func setupToken(key []byte, until core.Instant) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(until))
 	mac := hmac.New(sha256.New, key)

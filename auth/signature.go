@@ -31,8 +31,8 @@ const (
 	maxSignatures = 4
 )
 
-// Signature holds a webhook's parsed but unverified headers. The caller may look up ClientID and Nonce before it calls
-// VerifySignature, but must not change anything because of them.
+// Signature holds the parsed but unverified signature headers of a webhook. Before calling VerifySignature, a caller
+// may look up ClientID and Nonce, but must not change anything because of them.
 type Signature struct {
 	ClientID  string
 	Nonce     string
@@ -43,9 +43,9 @@ type Signature struct {
 	n    int
 }
 
-// ParseSignature parses a webhook's four headers (header is an http.Header) and compares their timestamp with now.
-// Receivers call it first, before reading the body. If a header is missing, repeated, malformed or too far from now, it
-// returns core.ErrInvalidSignature.
+// ParseSignature parses the four signature headers of a webhook and compares the timestamp with now. header is an
+// http.Header. Receivers call ParseSignature before they read the body. If a header is missing, repeated or malformed,
+// or the timestamp is too far from now, it returns core.ErrInvalidSignature.
 func ParseSignature(header map[string][]string, now core.Instant) (Signature, error) {
 	var s Signature
 	sig, ok1 := single(header, HeaderSignature)
@@ -63,9 +63,9 @@ func ParseSignature(header map[string][]string, now core.Instant) (Signature, er
 	return s, nil
 }
 
-// VerifySignature verifies s over the declared path and the raw body. One signature that matches one of the client's
-// keys suffices (there are two keys while a secret is being replaced). Without keys, for an unknown client, it uses a
-// random key to do the same work. It returns core.ErrInvalidSignature if no signature matches.
+// VerifySignature verifies s over the declared path and the raw body. It suffices that one signature matches one of the
+// client's keys, of which there are two while a secret is being replaced. For an unknown client, which has no keys, it
+// does the same work with a random key. It returns core.ErrInvalidSignature if no signature matches.
 func VerifySignature(s Signature, path string, body []byte, keys ...[]byte) error {
 	if len(keys) == 0 {
 		keys = [][]byte{strangerKey()}
@@ -114,7 +114,7 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// ParseSecret returns the key of a secret, which must have exactly 32 bytes.
+// ParseSecret returns the key in a secret. The key must have exactly 32 bytes.
 func ParseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
@@ -155,7 +155,7 @@ func single(header map[string][]string, name string) (string, bool) {
 	return "", false
 }
 
-// readMACs reads up to 4 signatures, separated only by commas, and reports whether text contains nothing else. Each is
+// readMACs parses up to 4 signatures, separated only by commas, and reports whether text contains nothing else. Each is
 // "v1=" and 64 lower-case hex digits.
 func (s *Signature) readMACs(text string) bool {
 	const size = len(macPrefix) + 2*sha256.Size
@@ -190,7 +190,7 @@ func readTimestamp(text string) (core.Instant, bool) {
 	return core.Instant(sec * 1000), true
 }
 
-// word reports whether text has from shortest to longest characters, all from A-Za-z0-9_-.
+// word reports whether text consists of shortest to longest characters from A-Za-z0-9_-.
 func word(text string, shortest, longest int) bool {
 	if len(text) < shortest || len(text) > longest {
 		return false

@@ -21,10 +21,10 @@ type SignInRequest struct {
 	Language  string // language of emails, from core.Languages; empty: the first
 }
 
-// SignIn signs a user in to a browser session, with the same checks, work and throttling as the password grant. The
-// returned device is the new cookie that identifies the browser. If the user has or must have a second factor, the
-// error is *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a
-// passkey, it returns ErrPasskeyNeeded.
+// SignIn signs a user in to a browser session, with the same checks, work and throttling as the password grant. It
+// returns a new cookie, device, that identifies the browser. If the user has or must have a second factor, the error is
+// *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a passkey, it
+// returns ErrPasskeyNeeded.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b core.Browser, device string, err error) {
@@ -50,7 +50,8 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity
 	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
 }
 
-// newBrowser returns a sign-in's browser, its new cookie, and the data that the store records about the sign-in.
+// newBrowser returns the browser record for a sign-in, the browser's new cookie, and the data that the store records
+// about the sign-in.
 func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
 	in identity.SignIn,
 ) {
@@ -97,7 +98,7 @@ func (p *Provider) CheckPresent(
 	return p.store.ForgiveTry(ctx, try.Key)
 }
 
-// deviceKey returns the stored form of a browser's cookie. The cookie itself isn't stored.
+// deviceKey returns the form in which a browser's cookie is stored. The cookie itself isn't stored.
 func deviceKey(device string) string {
 	if device == "" {
 		return ""

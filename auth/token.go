@@ -70,7 +70,7 @@ func (p *Provider) issueAside(ctx context.Context, g grant, now core.Instant) fu
 
 func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
-// signAccess returns a new access token for a grant.
+// signAccess creates an access token for a grant.
 func (p *Provider) signAccess(
 	ctx context.Context, f core.Family, scopes []string, now, end core.Instant,
 ) (string, error) {
@@ -88,7 +88,7 @@ func (p *Provider) signAccess(
 	return p.sign(ctx, algES256, typAccess, claims, now)
 }
 
-// signID returns the id token for an access token.
+// signID creates the id token that is issued with an access token.
 func (p *Provider) signID(ctx context.Context, g grant, access string, now, end core.Instant) (string, error) {
 	alg := algRS256
 	if g.client.IDTokenAlg == algES256 {
@@ -177,8 +177,8 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	return claims, nil
 }
 
-// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer differs, the message names the
-// cause, a change of listen or public_url, because the caller couldn't know it otherwise.
+// badClaims returns ErrBadToken for invalid claims with a valid signature. If the issuer differs, the message explains
+// that listen or public_url was changed, because the caller couldn't know that otherwise.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`
@@ -190,9 +190,9 @@ func (p *Provider) badClaims(payload []byte) error {
 		p.Issuer)
 }
 
-// AdminToken returns an access token for scripts. It belongs to a user and the built-in client, and has its own
-// lifetime and no refresh token. To revoke it, pass the returned sid to store.RevokeFamily. The user's roles limit its
-// scopes.
+// AdminToken creates an access token for scripts. It belongs to a user and the built-in client. It has the given
+// lifetime and no refresh token. The user's roles limit its scopes. To revoke the token, pass the returned sid to
+// store.RevokeFamily.
 func (p *Provider) AdminToken(
 	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
 ) (TokenResponse, string, error) {
@@ -224,8 +224,8 @@ func (p *Provider) AdminToken(
 	}, f.ID, nil
 }
 
-// OwnToken returns a short-lived access token with one scope. The server uses it to call its own member service on
-// behalf of a tenant. It belongs to the built-in client.
+// OwnToken creates a short-lived access token with one scope, with which the server calls its own member service on
+// behalf of a tenant. The token belongs to the built-in client.
 func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now core.Instant) (string, error) {
 	f := core.Family{
 		ID: core.NewID(), Kind: core.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,

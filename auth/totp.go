@@ -33,10 +33,10 @@ func newTOTPSecret() []byte {
 	return secret
 }
 
-// totpStep returns the number of the period that contains now.
+// totpStep returns the number of the time step that contains now.
 func totpStep(now core.Instant) int64 { return now.Time().Unix() / int64(totpPeriod/time.Second) }
 
-// totpCode returns the code of a step (RFC 4226 section 5.3).
+// totpCode returns the code for a time step (RFC 4226 section 5.3).
 func totpCode(secret []byte, step int64) string {
 	mac := hmac.New(sha1.New, secret)
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
@@ -45,8 +45,8 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// matchTOTP returns the step of a code. ok is true only if that step is close to now and later than last, so each code
-// is accepted only once (RFC 6238 section 5.2).
+// matchTOTP returns the time step that a code belongs to. ok is true only if that step is close to now and later than
+// last, the step of the last accepted code. Each code is thus accepted only once (RFC 6238 section 5.2).
 func matchTOTP(secret []byte, code string, last int64, now core.Instant) (step int64, ok bool) {
 	at := totpStep(now)
 	for s := at - totpWindow; s <= at+totpWindow; s++ {
@@ -72,7 +72,7 @@ const (
 	recoveryGroup = 4 // characters
 )
 
-// newRecoveryCodes returns new codes, to be shown once, and the hashes to store.
+// newRecoveryCodes returns new recovery codes, which must be shown once, and their hashes, which are stored.
 func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	random := make([]byte, recoveryBytes)
 	for range recoveryCodes {

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// UnsubscribeKind says where an unsubscribe token came from.
+// UnsubscribeKind is the kind of an unsubscribe token: where the token comes from, and what it permits.
 type UnsubscribeKind byte
 
 // The kinds. A mailed token is part of an email and never expires. A requested token was requested without proof and
@@ -21,7 +21,7 @@ const (
 	UnsubscribeManage    UnsubscribeKind = 4
 )
 
-// UnsubscribeToken is the entire content of an unsubscribe link. Nothing else is stored.
+// UnsubscribeToken is the content of the token in an unsubscribe link. Nothing about the link is stored.
 type UnsubscribeToken struct {
 	Kind           UnsubscribeKind
 	ListID         string
@@ -58,8 +58,8 @@ func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
 	return string(b), err
 }
 
-// AppendUnsubscribe appends the sealed token to dst. Unlike SealUnsubscribe, it allocates no string, which suits a
-// worker that creates a token for each email.
+// AppendUnsubscribe appends the sealed token to dst. Unlike SealUnsubscribe, it allocates no string, because a worker
+// creates a token for each email.
 func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
 	st := s.nonces.Get().(*sealState)
 	defer s.nonces.Put(st)
@@ -71,7 +71,7 @@ func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, erro
 }
 
 // OpenUnsubscribe opens a mailed or requested token. The caller must check Expired. For an undo token or any other
-// text, it returns core.ErrInvalidToken.
+// string, it returns core.ErrInvalidToken.
 func (s *Sealer) OpenUnsubscribe(token string) (UnsubscribeToken, error) {
 	return s.openUnsubscribe(purposeUnsubscribe, token)
 }

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the token's scopes or its authorization
-// request's claims parameter ask for.
+// UserInfo holds claims about a user (OpenID Connect Core section 5.1): those of the token's scopes, and those that the
+// claims parameter of the authorization request names.
 type UserInfo struct {
 	Subject       string      `json:"sub" about:"ID of the user"`
 	Name          string      `json:"name,omitempty"`
@@ -41,9 +41,10 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 	return info, nil
 }
 
-// ofScopes adds the claims for scopes (OpenID Connect Core section 5.4). preferred_username, which belongs to profile,
-// is the address, since people sign in with it. It is left out without the scope email, which grants access to the
-// address. It is also left out until the address is verified, because anyone can sign up with another person's address.
+// ofScopes sets the claims that belong to scopes (OpenID Connect Core section 5.4). preferred_username, which belongs
+// to profile, is the address, because people sign in with it. It is left out without the scope email, which grants
+// access to the address. It is also left out until the address is verified, because anyone can sign up with another
+// person's address.
 func (i *UserInfo) ofScopes(u *core.User, scopes []string) {
 	profile, email := slices.Contains(scopes, core.ScopeProfile), slices.Contains(scopes, core.ScopeEmail)
 	if profile {

@@ -45,8 +45,8 @@ func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	return t, nil
 }
 
-// PreviewToken identifies a job as rendered for one address, so that the person who tests the job can view it in a
-// browser.
+// PreviewToken identifies the email that a job would send to one address, so that the person who tests the job can view
+// it in a browser.
 type PreviewToken struct {
 	JobNo    int64
 	Email    core.Email // empty: a subscriber with no details
@@ -81,8 +81,8 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	return t, nil
 }
 
-// DraftToken identifies a campaign version as rendered for one address, so that reviewers can view it in a browser.
-// With a digest, it shows only the content with that digest, even if the campaign changes.
+// DraftToken identifies the email of a campaign version for one address, so that reviewers can view it in a browser.
+// With a digest, the token is only valid for content with that digest.
 type DraftToken struct {
 	CampaignID string
 	Version    int64
