@@ -52,7 +52,8 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 	return nil
 }
 
-// liveLists counts the lists whose responses contain the confirmation token, and returns the names of the first ones.
+// liveLists counts the lists whose subscribe responses contain a live confirmation token, and returns the names of the
+// first ones.
 func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
 	lists, err := cli.Pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)
@@ -68,14 +69,14 @@ func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live in
 	return live, names, err
 }
 
-// public reports whether, according to the configuration, other machines can reach the daemon.
+// public reports whether the configuration suggests that other machines can reach the daemon.
 func public(cfg *config.Config) bool {
 	_, host := config.SplitOrigin(cfg.Origin())
 	return !config.IsLoopback(host)
 }
 
-// unlistedProxy reports whether the daemon probably runs behind a proxy but trusts none. It assumes this if the daemon
-// listens only on loopback, or if public_url is https but the listener isn't.
+// unlistedProxy reports whether a proxy probably forwards requests to the daemon, although no proxy is trusted. It
+// assumes so if the daemon listens only on loopback, or if public_url is https but the listener isn't.
 func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false

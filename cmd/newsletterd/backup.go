@@ -79,7 +79,7 @@ another machine serves the database.
 	}
 }
 
-// checkBackup returns an error if a backup that would replace the contents of a replica can't be restored. Without a
+// checkBackup returns an error if a backup can't be restored, before it replaces the contents of a replica. Without a
 // replica, Restore checks the backup.
 func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" {
@@ -92,9 +92,9 @@ func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	return err
 }
 
-// mayRestore returns an error if there is no backup. It also returns one if the backup would replace a replica's
-// contents although --database names a different file than the replicated one: the caller probably only wants to look
-// at the backup.
+// mayRestore returns an error if there is no backup. It also returns one if the backup would replace the contents of a
+// replica, but --database names a file that is not the replicated one: the caller probably only wants to look at the
+// backup.
 func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, err := os.Stat(c.String("from")); err != nil {
 		return err
@@ -108,8 +108,8 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 		cfg.Database.Path)
 }
 
-// settleHome holds the jobs if the database file has been moved, copied or restored since the last start. If any job is
-// held, it logs that.
+// settleHome pauses the jobs if the database file has been moved, copied or restored since the last start, and logs
+// that. If takeOver is set, the jobs continue.
 func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Logger) error {
 	away, err := s.SettleHome(ctx, takeOver, now())
 	if err != nil {
@@ -126,13 +126,13 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 	return err
 }
 
-// checkedFirst is the maximum size in bytes of a database that is checked before the daemon listens. The check takes a
-// few tenths of a second.
+// checkedFirst is the maximum size in bytes of a database that is completely checked before the daemon listens. The
+// check takes a few tenths of a second.
 const checkedFirst = 32 << 20
 
-// checkAfterCrash looks for damage if the previous process did not close the database. It refuses a damaged database of
-// up to first bytes. A larger one is checked while the daemon runs: the log and /healthz show the result, and /healthz
-// returns 503 if there is damage.
+// checkAfterCrash looks for damage if the previous process did not close the database. It checks a database of up to
+// first bytes immediately, and returns an error if it is damaged. It checks a larger one while the daemon runs. The log
+// and /healthz show the result, and /healthz returns 503 if there is damage.
 func checkAfterCrash(ctx context.Context, s *store.Store, first int64, log *slog.Logger) error {
 	if !s.Unclean() {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"newsletterd/worker"
 )
 
-// bounced is the result of processing a bounce message.
+// bounced is the output of the command bounce.
 type bounced struct {
 	Reports int `json:"reports"` // about an email that we sent
 }

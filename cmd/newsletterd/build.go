@@ -32,12 +32,12 @@ import (
 	"newsletterd/worker"
 )
 
-// daemon holds the parts of a daemon that is built but not yet running.
+// daemon holds the parts of the daemon. build creates them, and run starts them.
 type daemon struct {
 	cfg       *config.Config
 	log       *slog.Logger
 	store     *store.Store
-	standby   *standby // until the daemon takes over the listener; nil: no replica
+	standby   *standby // listens until the daemon takes over the listener; nil: no replica
 	listener  net.Listener
 	clients   *connections
 	certs     *certificates // of the listener; nil: plain HTTP
@@ -115,7 +115,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	return d, err
 }
 
-// wire creates handlers and workers on top of the store.
+// wire creates the handlers and workers, which use the store.
 func (d *daemon) wire(ctx context.Context) (err error) {
 	if d.auth, err = auth.New(ctx, d.store, parts.AuthConfig(d.cfg), now()); err != nil {
 		return err
@@ -192,8 +192,8 @@ func storeOptions(cfg *config.Config, log *slog.Logger) (db.Options, error) {
 
 const masterKeyBytes = 32
 
-// masterKey reads the key that seals secrets at rest. It returns nil if no file is named and an error if other users
-// can read the file.
+// masterKey reads the key that seals secrets in the database. If no file is named, it returns nil. If other users can
+// read the file, it returns an error.
 func masterKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -243,7 +243,7 @@ func (d *daemon) listen() (err error) {
 	return err
 }
 
-// proxies parses addresses and ranges, which check has validated, into ranges.
+// proxies parses the configured addresses and CIDR ranges, which config has already validated.
 func proxies(words []string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, w := range words {

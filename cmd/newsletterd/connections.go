@@ -16,14 +16,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ownFiles is how many open files the daemon reserves for everything except client connections, such as the database,
-// relays and webhook endpoints.
+// ownFiles is the number of open files that the daemon reserves for everything except client connections, such as the
+// database, relays and webhook endpoints.
 const ownFiles = 512
 
-// connections limits how many clients are connected at the same time, so that a crowd can't exhaust the memory, or the
-// files that the database and the relay need. At the limit, it closes the connection that has been idle longest, which
+// connections limits how many clients are connected at the same time, so that they can't exhaust memory, or the open
+// files that the database and the relays need. At the limit, it closes the connection that has been idle longest, which
 // RFC 9112 section 9.3 allows at any time. If all connections are busy, new ones wait in the kernel's queue. The limit
-// per address is lower, so that one client can't make all others wait. A connection beyond that limit is closed before
+// per address is lower, so that one client can't make all others wait. Connections above that limit are closed before
 // anything is read.
 type connections struct {
 	most    int
@@ -51,7 +51,8 @@ func newConnections(most int) *connections {
 	return c
 }
 
-// configuredConnections applies the configured limits, lowered in proportion if the open file limit requires it.
+// configuredConnections returns connections with the configured limits. If the process can't open enough files, both
+// limits are lowered in proportion.
 func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	c := newConnections(mostConnections(cfg.MaxConnections, log))
 	c.proxies = proxies(cfg.TrustedProxies)
@@ -65,7 +66,8 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	return c
 }
 
-// mostConnections returns the configured number, or fewer if the open file limit requires it.
+// mostConnections returns the configured maximum number of connections, or a lower one if the process can't open enough
+// files.
 func mostConnections(configured int, log *slog.Logger) int {
 	files := maxFiles()
 	if left := max(files-ownFiles, files/2); left < configured {
@@ -110,7 +112,7 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// count adds n, which is 1 or -1, to the number of open connections in total and for conn's address.
+// count adds n, which is 1 or -1, to the number of open connections, both in total and for the address of conn.
 func (c *connections) count(conn net.Conn, n int) {
 	c.open += n
 	key := c.key(conn)
@@ -122,7 +124,8 @@ func (c *connections) count(conn net.Conn, n int) {
 	}
 }
 
-// key returns the address that a connection is counted under. It is invalid if no per-address limit applies.
+// key returns the address that a connection is counted under. If no per-address limit applies to it, the address is
+// invalid.
 func (c *connections) key(conn net.Conn) netip.Addr {
 	peer, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if c.each == 0 || !ok {
@@ -137,10 +140,10 @@ func (c *connections) key(conn net.Conn) netip.Addr {
 	return web.AddressKey(a)
 }
 
-// toldEvery is how often the log names addresses with too many connections.
+// toldEvery is how often the log names addresses that have too many connections.
 const toldEvery = time.Minute
 
-// admits reports whether the address of a new connection can have one more.
+// admits reports whether a new connection is within the limit for its address.
 func (c *connections) admits(conn net.Conn) bool {
 	key := c.key(conn)
 	if !key.IsValid() {
@@ -161,7 +164,7 @@ func (c *connections) admits(conn net.Conn) bool {
 	return !full
 }
 
-// room waits until there is room for one more connection or done is true.
+// room waits until there is room for one more connection, or until *done is true.
 func (c *connections) room(done *bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ type dnsRecord struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// records returns the DNS records that a new installation needs.
+// records returns the DNS records that a new installation must publish.
 func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store) ([]dnsRecord, error) {
 	keys, err := dkimRecords(ctx, db, s.Domain)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 	), nil
 }
 
-// domainDNS returns the options for looking up the records of sender domains.
+// domainDNS returns the options for checking the DNS records of sender domains.
 func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	r := parts.Resolver(cfg.Mail.DNSServer)
 	o := tenants.DNSOptions{
@@ -75,7 +75,7 @@ func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	return o
 }
 
-// spfRecord names the machines that are allowed to send for the domain (RFC 7208).
+// spfRecord returns the SPF record with the machines that are allowed to send for the domain (RFC 7208).
 func spfRecord(cfg *config.Config) string {
 	host := cfg.Mail.SMTP.Host
 	if cfg.Mail.Transport != "smtp" || config.IsLoopback(host) {
@@ -97,8 +97,8 @@ func spfWhy(cfg *config.Config) string {
 	return "the machines that send for the domain"
 }
 
-// dmarcRecord requests reports if they can be delivered: to an address in the same domain or a parent domain (RFC 7489
-// section 7.1).
+// dmarcRecord returns the DMARC record of a domain. It requests reports only to an address in the same domain or a
+// parent domain, because others require permission (RFC 7489 section 7.1).
 func dmarcRecord(domain string, reports core.Email) string {
 	at := reports.Domain()
 	if at == domain || strings.HasSuffix(domain, "."+at) {
@@ -107,7 +107,7 @@ func dmarcRecord(domain string, reports core.Email) string {
 	return "v=DMARC1; p=none"
 }
 
-// dkimRecords returns the records for the keys that sign a domain's emails.
+// dkimRecords returns the DNS records for the keys that sign emails from a domain.
 func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
 	keys, err := cli.Pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
 		return db.DKIMKeys(ctx, nil, true, page)

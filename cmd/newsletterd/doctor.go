@@ -22,7 +22,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// doctor gathers findings.
+// doctor runs the checks of the command doctor and collects their findings.
 type doctor struct {
 	p        *program
 	ctx      context.Context
@@ -64,7 +64,7 @@ func (d *doctor) add(check, level, advice, format string, args ...any) {
 	d.all = append(d.all, core.NewFinding(check, level, core.Say(format, args...), core.Sentence{Text: advice}))
 }
 
-// advise sets the last finding's advice. Unlike the other functions, it accepts values.
+// advise sets the advice of the last finding. Unlike the functions that add findings, it accepts values.
 func (d *doctor) advise(format string, args ...any) {
 	last := &d.all[len(d.all)-1]
 	text, _ := last.Sentences()
@@ -100,7 +100,7 @@ func (d *doctor) fault(check, advice, format string, args ...any) {
 	d.add(check, core.LevelFault, advice, format, args...)
 }
 
-// examine runs all checks. Without a usable configuration it only checks the configuration.
+// examine runs all checks. If the configuration is unusable, it checks only that.
 func (d *doctor) examine(c *cli.Context) (err error) {
 	if d.cfg, err = d.p.Config(c); err != nil {
 		faults, ok := errors.AsType[config.Faults](err)
@@ -141,7 +141,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	return nil
 }
 
-// look runs all checks that need a usable configuration.
+// look runs the checks that need a usable configuration.
 func (d *doctor) look() {
 	d.permissions()
 	d.clock()
@@ -161,7 +161,7 @@ func (d *doctor) look() {
 	d.senderDomains()
 }
 
-// findings returns what doctor finds about the running daemon.
+// findings runs doctor's checks in the running daemon and returns the findings.
 func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
 	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true, env: os.Getenv}
 	if dns {
@@ -213,5 +213,5 @@ func printFindings(w io.Writer, all []core.Finding) error {
 	return err
 }
 
-// timeLimit limits each request to another machine.
+// timeLimit is the timeout for each request to another machine.
 const timeLimit = 10 * time.Second

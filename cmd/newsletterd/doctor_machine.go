@@ -23,7 +23,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// permissions checks who can read the files with secrets or addresses.
+// permissions checks which users can read the files that contain secrets or addresses.
 func (d *doctor) permissions() {
 	open := []string{}
 	for _, f := range []string{
@@ -53,7 +53,7 @@ func (d *doctor) permissions() {
 	}
 }
 
-// clock asks the kernel whether a time service synchronizes the clock.
+// clock checks whether a time service synchronizes the machine's clock.
 func (d *doctor) clock() {
 	switch synced, known := clockSynced(); {
 	case !known:
@@ -119,7 +119,7 @@ func (d *doctor) database() {
 	d.origins()
 }
 
-// origins looks for an untrusted proxy, whose clients all count as one address.
+// origins checks for a proxy that isn't trusted, because all its clients then count as one address.
 func (d *doctor) origins() {
 	if d.cfg.Limits.SubscribePerAddress == 0 {
 		return
@@ -189,9 +189,9 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// sendCeiling returns the maximum number of emails per second for a window. Sending a window once takes about 2.2
-// commits plus the work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of
-// 0.15, 1.15 and 4.15 ms.
+// sendCeiling estimates the maximum number of emails per second, given the number of unrecorded emails (the window) and
+// the time of an fsync. Sending a window takes about 2.2 commits plus the work on its emails. The two constants fit
+// measurements with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15 ms.
 func sendCeiling(window int, fsync time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail
@@ -232,7 +232,7 @@ func (d *doctor) lists() {
 	}
 }
 
-// ports checks that the daemon responds, or that it could listen.
+// ports checks that the daemon responds or, if it doesn't run, that its ports are free.
 func (d *doctor) ports() {
 	for _, l := range []struct{ key, addr string }{
 		{"server.listen", d.cfg.Server.Listen},
@@ -286,7 +286,7 @@ func (d *doctor) listens(key, addr string) {
 	d.ok("ports", "%s: %s is free", key, addr)
 }
 
-// reachable returns an address for connecting to the daemon, given its listen address.
+// reachable returns the address to connect to for a listen address.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -295,7 +295,7 @@ func reachable(addr string) string {
 	return addr
 }
 
-// health reports the problems that the running daemon reports at /healthz.
+// health adds findings for the problems that the running daemon reports at /healthz.
 func (d *doctor) health() {
 	h, err := askHealth(d.ctx, d.cfg)
 	switch status := fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code)); {
@@ -357,7 +357,8 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 	}
 }
 
-// passkeys looks for passkeys that were created for a host other than public_url's. Browsers no longer offer them.
+// passkeys checks for passkeys that were created for a host other than that of public_url. Browsers no longer offer
+// them.
 func (d *doctor) passkeys() {
 	hosts, err := d.store.PasskeyHosts(d.ctx)
 	if err != nil {

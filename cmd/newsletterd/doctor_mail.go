@@ -42,7 +42,7 @@ func (d *doctor) ownServer() {
 	d.cfg = &cfg
 }
 
-// relay checks that it can sign in to the mail server that sends the emails.
+// relay checks that the daemon can connect and sign in to its mail server.
 func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
@@ -88,7 +88,7 @@ func relayAdvice(err error) string {
 	}
 }
 
-// sendingDomains returns the domains of the sender addresses.
+// sendingDomains returns the domains of all sender addresses in use.
 func (d *doctor) sendingDomains() (domains []string) {
 	add := func(address string) {
 		_, domain, _ := strings.Cut(address, "@")
@@ -103,7 +103,7 @@ func (d *doctor) sendingDomains() (domains []string) {
 	return domains
 }
 
-// tenants returns all tenants. If that fails, it adds a finding named check.
+// tenants returns all tenants. If they can't be read, it adds a finding for the given check.
 func (d *doctor) tenants(check string) []core.Tenant {
 	if d.store == nil {
 		return nil
@@ -117,7 +117,7 @@ func (d *doctor) tenants(check string) []core.Tenant {
 	return tenants
 }
 
-// postal looks for tenants whose newsletters don't state a postal address.
+// postal checks for tenants whose newsletters don't contain a postal address.
 func (d *doctor) postal() {
 	var without []string
 	for _, t := range d.tenants("postal address") {
@@ -133,8 +133,8 @@ func (d *doctor) postal() {
 	}
 }
 
-// senderDomains counts the sender domains of tenants. If DNS is checked, it also looks for the records that verified
-// them. A domain stays verified even if its record is removed.
+// senderDomains counts the sender domains of tenants. If DNS is checked, it also checks that the records that verified
+// them still exist. A domain stays verified even if its record is removed.
 func (d *doctor) senderDomains() {
 	if d.store == nil {
 		return
@@ -171,7 +171,7 @@ func (d *doctor) senderDomains() {
 	}
 }
 
-// proof looks for the record that verified a domain.
+// proof checks that the record that verified a domain still exists.
 func (d *doctor) proof(s core.SenderDomain) {
 	if d.resolver == nil || s.VerifiedBy != core.VerifiedByDNS {
 		return
@@ -211,7 +211,7 @@ func (d *doctor) dns() {
 	d.ptr(ctx)
 }
 
-// texts returns a name's TXT records that start with begin.
+// texts returns the TXT records of name that start with begin.
 func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error) {
 	all, err := d.resolver.LookupTXT(ctx, name)
 	if notFound(err) {
@@ -257,7 +257,7 @@ func (d *doctor) dmarc(ctx context.Context, domain string) {
 	d.advise("add a TXT record at _dmarc.%s: v=DMARC1; p=none", domain)
 }
 
-// dkim compares the keys in the database with those in DNS.
+// dkim compares the DKIM keys in the database with those in DNS.
 func (d *doctor) dkim(ctx context.Context, domain string) {
 	if d.store == nil {
 		return
@@ -345,7 +345,7 @@ func notFound(err error) bool {
 	return ok && fault.IsNotFound
 }
 
-// dnsError is like cause, for a failed lookup. It leaves out the name, which the finding already contains.
+// dnsError is like cause, for a failed DNS lookup. It leaves out the name, because the finding already contains it.
 func dnsError(err error) core.Sentence {
 	fault, ok := errors.AsType[*net.DNSError](err)
 	switch {
@@ -357,8 +357,8 @@ func dnsError(err error) core.Sentence {
 	return core.Say("no name server responded (%s)", fault.Err)
 }
 
-// cause returns the reason for a failure as a translatable sentence. After a common reason, it adds the error in
-// parentheses, because that may name a file, a host or an address.
+// cause returns the reason for a failure as a translatable sentence. It adds the error in parentheses after a common
+// reason, because the error may name a file, a host or an address.
 func cause(err error) core.Sentence {
 	text := terminal.Message(err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)

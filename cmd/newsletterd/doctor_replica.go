@@ -21,7 +21,7 @@ import (
 // drillEvery is the interval between the daemon's restore tests of the replica.
 const drillEvery = 7 * 24 * time.Hour
 
-// replica checks the bucket, its contents, and the daemon's access to it.
+// replica checks the bucket of the replica, its contents, and the access to it.
 func (d *doctor) replica() {
 	address := d.cfg.Replica.URL
 	if address == "" {
@@ -80,7 +80,8 @@ func sharesFolder(cfg *config.Config) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// setAside reports the database files that the replica's contents have replaced. They stay until a person removes them.
+// setAside checks for old database files that a replica's contents have replaced. They stay until a person removes
+// them.
 func (d *doctor) setAside() {
 	files, bytes := filesSetAside(d.cfg.Database.Path)
 	if len(files) == 0 {
@@ -110,7 +111,7 @@ func filesSetAside(path string) (files []string, bytes int64) {
 	return files, bytes
 }
 
-// replicaState reports who holds the lease and what can be restored.
+// replicaState adds findings about who holds the lease and what can be restored.
 func (d *doctor) replicaState(s replica.State) {
 	now := time.Now()
 	row := replicaRowOf(d.cfg.Replica.URL, s, now)
@@ -142,12 +143,12 @@ func (d *doctor) replicaState(s replica.State) {
 }
 
 const (
-	// probedWrites is how many objects of probedSize bytes are written to measure the bucket's speed.
+	// probedWrites is the number of objects of probedSize bytes that are written to measure the speed of the bucket.
 	probedWrites = 9
 	probedSize   = 4096
 )
 
-// replicaSpeed measures how long a write takes and reports the consequences.
+// replicaSpeed measures how long writing to the bucket takes, and adds a finding about the consequences.
 func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	put, err := writeTime(ctx, bucket)
 	if err != nil {
@@ -205,23 +206,23 @@ func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error
 	return took[len(took)/2], nil
 }
 
-// campaignCeiling returns the maximum number of emails per second for a window, by Little's law: its size divided by
-// the time to send it once. That is the time on disk in sendCeiling plus a write to the bucket.
+// campaignCeiling estimates the maximum number of emails per second with a replica, by Little's law: the size of the
+// window, as in sendCeiling, divided by the time to send it once. That time also includes a write to the bucket.
 func campaignCeiling(window int, fsync, put time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail + put
 	return hundreds(float64(window) / turn.Seconds())
 }
 
-// callersCeiling returns the maximum number of operations per second if each caller waits for its response, by Little's
-// law.
+// callersCeiling estimates the maximum number of operations per second, by Little's law, for a number of callers that
+// each wait for the response before the next operation.
 func callersCeiling(callers int, fsync, put time.Duration) int {
 	const perOperation = 80 * time.Microsecond
 	turn := fsync + time.Duration(callers)*perOperation + put
 	return hundreds(float64(callers) / turn.Seconds())
 }
 
-// hundreds rounds a rate down to hundreds, or to tens if it is small.
+// hundreds rounds a rate down to a multiple of 100, or of 10 if the rate is small.
 func hundreds(rate float64) int {
 	if rate < 1000 {
 		return int(rate/10) * 10
@@ -229,13 +230,13 @@ func hundreds(rate float64) int {
 	return int(rate/100) * 100
 }
 
-// idleRequests returns how many writes per month an idle daemon needs to keep its lease.
+// idleRequests returns how many writes to the bucket an idle daemon needs per month to keep its lease.
 func idleRequests(ttl time.Duration) int64 {
 	const month = 30 * 24 * time.Hour
 	return int64(month / (ttl / 3))
 }
 
-// lagLimit is the longest lag of the replica that doctor accepts.
+// lagLimit is the maximum lag of the replica that doctor accepts.
 const lagLimit = 5 * time.Second
 
 // replicaLag checks the lag between this daemon's database and its replica.
@@ -265,7 +266,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 	}
 }
 
-// lastDrill reports the time and result of the last restore test.
+// lastDrill adds a finding about the last restore test.
 func (d *doctor) lastDrill() {
 	const check = "restore test"
 	if d.store == nil {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// healthTimeout limits the request. The daemon responds within a second, even if part of it hangs.
+// healthTimeout is the timeout for the request. The daemon responds within a second, even if part of it hangs.
 const healthTimeout = 5 * time.Second
 
 // health is a daemon's response to GET /healthz.
@@ -60,7 +60,7 @@ containers and cron can run it often:
 	}
 }
 
-// String returns the response in one line: the status, and each part that is not ok.
+// String returns the response on one line: the status, and each part that is not ok.
 func (h health) String() string {
 	line := h.Status
 	if line == "" {
@@ -79,7 +79,7 @@ func (h health) String() string {
 	return line
 }
 
-// askHealth requests the health of the daemon with the given configuration.
+// askHealth requests the health of the daemon that runs with the given configuration.
 func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	scheme := "http://"
 	if cfg.HTTPS() {

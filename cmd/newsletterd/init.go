@@ -40,8 +40,8 @@ type setup struct {
 	Packaged *packagedUnit
 }
 
-// smtpPasswordVariable is the environment variable with the relay's password. A flag would show it to every user of the
-// machine.
+// smtpPasswordVariable is the environment variable with the relay's password. A flag would show the password to every
+// user of the machine.
 const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
@@ -110,7 +110,8 @@ func (p *program) init(c *cli.Context) error {
 	return printSetup(p.Out, s, made)
 }
 
-// replicaUnused returns an error if the replica at url already has a database, which would replace the new one.
+// replicaUnused returns an error if the replica at url already contains a database, because that would replace the new
+// one.
 func (p *program) replicaUnused(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -126,7 +127,7 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 	return nil
 }
 
-// setup collects the answers from flags or by asking.
+// setup collects the settings for a new installation from flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
 	s := &setup{
 		ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff",
@@ -150,7 +151,7 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	return s, ask.all(s)
 }
 
-// place sets the paths of the files. unit is the path at which a package installs its unit.
+// place sets the paths of the files to write. unit is the path at which a package would have installed its unit.
 func (s *setup) place(c *cli.Context, unit string) (err error) {
 	packaged, err := readPackagedUnit(unit)
 	if err != nil {
@@ -281,14 +282,14 @@ func (s *setup) readSecondFactor(word string) error {
 	return fmt.Errorf("%q is not allowed. Use off, operators, staff or all", word)
 }
 
-// asker asks for the settings that init needs.
+// asker asks a person for the settings of a new installation.
 type asker struct {
 	*cli.Asker
 	p *program
 	c *cli.Context
 }
 
-// all asks for all settings that no flag sets.
+// all asks for every setting that no flag sets.
 func (a *asker) all(s *setup) error {
 	err := a.Answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
 		"newsletterd)",
@@ -311,7 +312,7 @@ func (a *asker) account(s *setup) error {
 		s.readEmail)
 }
 
-// https asks where the certificate comes from, and decides which address to listen on.
+// https asks where the certificate comes from, and sets the address to listen on accordingly.
 func (a *asker) https(s *setup) (err error) {
 	switch {
 	case s.ACME && s.Domain == "localhost":
@@ -348,7 +349,7 @@ func certifiable(domain string) bool {
 	return !slices.Contains(localNames, domain[strings.LastIndexByte(domain, '.')+1:])
 }
 
-// rules asks who can have an account, and how people sign in.
+// rules asks who can create an account, and how people must sign in.
 func (a *asker) rules(s *setup) error {
 	err := a.Answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
 		"[closed]",

@@ -29,12 +29,12 @@ var initText string
 
 var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": config.Quote}).Parse(initText))
 
-// setupResult is the result that init prints.
+// setupResult is the output of the command init.
 type setupResult struct {
 	Config   string      `json:"config"`
 	Database string      `json:"database"`
 	KeyFile  string      `json:"key_file"`
-	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
+	Unit     string      `json:"unit"` // path of the systemd unit, written by init or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
 	Link     string      `json:"setup_link,omitempty"` // for the first administrator; only if Operator is nil
 	Password string      `json:"password,omitempty"`   // only if init generated it
@@ -53,17 +53,17 @@ func (s *setup) Origin() string {
 	return "https://" + s.Domain
 }
 
-// From returns the daemon's own sender address.
+// From returns the sender address of the daemon's own emails.
 func (s *setup) From() string { return "newsletter@" + s.Domain }
 
-// Bounces returns an example domain for bounce messages.
+// Bounces returns a domain for bounce messages, as an example.
 func (s *setup) Bounces() string { return "bounces." + s.Domain }
 
-// Password returns the relay's password. Only the configuration file contains it.
+// Password returns the relay's password, for the configuration file.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes all files or none: if a later step fails, it removes what it has written. It doesn't touch files
-// that another process created after free checked them.
+// makeSetup writes all files or none: if a step fails, it removes the files that it has written. It doesn't remove
+// files that another process created after free checked their names.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	var written []string
 	defer func() {
@@ -189,7 +189,7 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	return db.AddDKIMKey(c.Context, k, private, cli.Actor())
 }
 
-// handOver makes the unit's user the owner of the files if root created them and that user exists.
+// handOver makes the unit's user the owner of the files if root has created them and the user exists.
 func (s *setup) handOver(name string) error {
 	if os.Geteuid() != 0 || name == "root" {
 		return nil
@@ -211,7 +211,7 @@ func (s *setup) handOver(name string) error {
 	return nil
 }
 
-// writeNew writes a file. It returns an error if the file exists.
+// writeNew writes a new file. If the file already exists, it returns an error.
 func writeNew(name string, text []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 // noRelay is the answer that postpones setting up the mail server.
 const noRelay = "none"
 
-// mailServerLater explains how to set up a mail server after init.
+// mailServerLater is a message that explains how to set up a mail server after init.
 const mailServerLater = "Set up a mail server in the console under Server, or in %s with transport = \"smtp\" and [mail.smtp]. " +
 	"Until then, emails are saved to %s."
 
-// parseRelay parses [smtp://|smtps://][USER@]HOST[:PORT] or none. For none the result has no host.
+// parseRelay parses [smtp://|smtps://][USER@]HOST[:PORT] or none. For none, the result has no host.
 func parseRelay(word string) (config.SMTP, error) {
 	c := config.SMTP{TLS: "starttls", Port: 587}
 	if word == noRelay {
@@ -114,8 +114,8 @@ func (a *asker) relay(s *setup) error {
 	return err
 }
 
-// testAddress asks for the recipient of the test email; empty: no test. Without a person at a terminal, a test is sent
-// only if the flag for it is set.
+// testAddress asks for the recipient of the test email, and returns an empty string for no test. Without a person at a
+// terminal, a test email is sent only if its flag is set.
 func (a *asker) testAddress(s *setup) (to string, err error) {
 	if !a.c.IsSet("test-email") && !a.Person() {
 		return "", nil
@@ -171,7 +171,7 @@ func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	return false, a.askRelayPassword(s)
 }
 
-// relayPassword gets the password if the relay has a user.
+// relayPassword sets the relay's password if the relay has a user: from the environment or by asking.
 func (a *asker) relayPassword(s *setup) error {
 	if s.Relay.Username == "" {
 		return nil
@@ -225,7 +225,7 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	return &t
 }
 
-// relayFault explains why a mail server refused the test email, in the server's own words, and what to check.
+// relayFault explains why a mail server refused the test email, quotes its reply, and says what to check.
 func relayFault(t *core.RelayTest, r *config.SMTP, to string) string {
 	addr, said := net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), t.Answer
 	if t.Code != 0 {

@@ -49,7 +49,7 @@ newsletterd config.`
 		"tokens", Subcommands: []*cli.Command{show, rotate}}
 }
 
-// keyRow is a key as `keys` prints it.
+// keyRow is a signing key as `keys` prints it.
 type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
@@ -71,7 +71,7 @@ func keyRows(keys []core.SigningKey, now core.Instant) []keyRow {
 	return rows
 }
 
-// keysLoop rotates the keys on schedule, and removes those whose last token has expired.
+// keysLoop returns the loop that rotates the signing keys on schedule, and removes keys whose last token has expired.
 func keysLoop(p *auth.Provider, every time.Duration, log *slog.Logger) *worker.Loop {
 	return &worker.Loop{Name: "keys", Step: func(ctx context.Context, at time.Time) time.Time {
 		next, err := p.TendKeys(ctx, every, core.At(at))

@@ -26,8 +26,8 @@ func newLog(c config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// masker filters every log line. The program doesn't log tokens, passwords or secrets; masker also catches any that end
-// up in an error message.
+// masker masks secrets in every log line. The program doesn't log tokens, passwords or secrets, but they could be part
+// of an error message.
 type masker struct{ pii bool }
 
 var secretNames = map[string]bool{

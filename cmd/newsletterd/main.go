@@ -24,7 +24,8 @@ func main() {
 	os.Exit(p.run(context.Background(), os.Args))
 }
 
-// program is one run of the command line, with the commands that work on this machine.
+// program is one run of the command line. It adds the commands that are not about records, such as serve and backup, to
+// cli.Program.
 type program struct {
 	*cli.Program
 	unit string // the package's unit file; empty: packagedUnitFile
@@ -39,5 +40,5 @@ func newProgram(in io.Reader, out, errs io.Writer, env []string) *program {
 	return &program{Program: p}
 }
 
-// run executes the command that args name and returns the exit code.
+// run executes the command in args and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int { return p.Run(ctx, p.app(), args) }

@@ -60,7 +60,7 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	return reg
 }
 
-// registerSelfCheck adds metrics for the self-check, which compares both sides of the lists.
+// registerSelfCheck adds metrics about the self-check, which compares both sides of each list.
 func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -77,7 +77,7 @@ func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	)
 }
 
-// metricsServer is the second listener; nil if it is off.
+// metricsServer is the second listener, for metrics and profiles. It is nil if it is off.
 type metricsServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -125,7 +125,8 @@ func (m *metricsServer) start(log *slog.Logger) {
 	}
 }
 
-// serveSecond serves a second listener. If the listener fails, the daemon continues without it.
+// serveSecond serves an additional listener, named after its configuration key. If the listener fails, the daemon
+// continues without it.
 func serveSecond(key string, s *http.Server, l net.Listener, log *slog.Logger) {
 	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.Error("listener", slog.String("of", key), slog.Any("error", err))

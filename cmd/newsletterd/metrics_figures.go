@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// batchCollector collects the size and duration of the writer's transactions.
+// batchCollector collects metrics about the size and duration of the writer's transactions.
 type batchCollector struct{ store *store.Store }
 
 var (
@@ -48,13 +48,14 @@ func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum fl
 	return prometheus.MustNewConstHistogram(desc, all, sum, below)
 }
 
-// figuresCollector reads the database once for each scrape. It leaves out figures that it can't read.
+// figuresCollector collects metrics by reading the database once for each scrape. It leaves out figures that it can't
+// read.
 type figuresCollector struct {
 	store *store.Store
 	cfg   *config.Config
 }
 
-// figureDescs holds the metrics by name. Recipient counts are sums over the stored jobs.
+// figureDescs holds the descriptions of the metrics by name. Recipient counts are sums over the stored jobs.
 var figureDescs = map[string]*prometheus.Desc{}
 
 func figure(name, help string, labels ...string) string {
@@ -156,8 +157,8 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// currentSnapshot returns the latest time, up to now, at which the snapshot had all changes, or 0 if there is no
-// snapshot.
+// currentSnapshot returns the latest time at which the snapshot contained all changes, or 0 if there is no snapshot. If
+// it is up to date, that is now.
 func currentSnapshot(cfg *config.Config, now core.Instant) core.Instant {
 	s := snapshotOf(cfg)
 	if s.At > 0 && !changedSince(cfg.Database.Path, s.At) {
@@ -166,7 +167,7 @@ func currentSnapshot(cfg *config.Config, now core.Instant) core.Instant {
 	return s.At
 }
 
-// secondsSince returns 0 for a zero instant.
+// secondsSince returns the time since an instant in seconds, or 0 for the zero instant.
 func secondsSince(at core.Instant) float64 {
 	if at == 0 {
 		return 0
@@ -174,7 +175,7 @@ func secondsSince(at core.Instant) float64 {
 	return max(0, now().Sub(at).Seconds())
 }
 
-// registerHashes adds metrics for the passwords that are being hashed or waiting for it.
+// registerHashes adds metrics about passwords that are being hashed, or are waiting to be hashed.
 func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
 	reg.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

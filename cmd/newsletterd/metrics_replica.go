@@ -9,7 +9,7 @@ import (
 	"newsletterd/store"
 )
 
-// replicaCollector collects the state of the replica and the result of the last restore test.
+// replicaCollector collects metrics about the state of the replica and the last restore test.
 type replicaCollector struct{ store *store.Store }
 
 var (
@@ -40,7 +40,7 @@ func (r replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the metrics, with a timeout of a second for the restore test.
+// Collect implements prometheus.Collector. Reading the last restore test has a timeout of a second.
 func (r replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)

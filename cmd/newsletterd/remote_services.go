@@ -29,7 +29,8 @@ func (d *daemon) poster() (*worker.Poster, error) {
 	return p, nil
 }
 
-// disabler returns the options for reporting addresses to the member service, in this daemon or a remote one.
+// disabler returns the options for the worker that blocks addresses at the member service, in this daemon or a remote
+// one.
 func (d *daemon) disabler() worker.DisablerOptions {
 	o := worker.DisablerOptions{
 		Store: d.store, Base: d.ownURL(), Transport: d.loopTransport(true), Log: d.log,
@@ -45,7 +46,7 @@ func (d *daemon) disabler() worker.DisablerOptions {
 	return o
 }
 
-// memberTimeout limits a request for a token.
+// memberTimeout is the timeout for requesting a token from the member service.
 const memberTimeout = 15 * time.Second
 
 // memberTokens returns a function that requests access tokens from a remote member service and caches them until they

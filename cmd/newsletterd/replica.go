@@ -108,7 +108,7 @@ type holeRow struct {
 	To   core.Instant `json:"to"`
 }
 
-// replicaRowOf converts the state of a replica, read at now.
+// replicaRowOf converts the state of a replica, as read at now, for output.
 func replicaRowOf(url string, s replica.State, now time.Time) replicaRow {
 	r := replicaRow{
 		URL: url, State: "unused", TXID: s.TXID, NewestAt: instantOf(s.Newest), OldestAt: instantOf(s.Oldest),
@@ -202,7 +202,7 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	return err
 }
 
-// leaseText describes who can write to the replica.
+// leaseText describes who holds the lease, and so can write to the replica.
 func leaseText(r replicaRow, now time.Time) string {
 	who := fmt.Sprintf("%s (%s), generation %d", cli.Printable(r.Host), cli.Printable(nodeEnd(r.Node)), r.Generation)
 	switch r.State {
@@ -263,7 +263,7 @@ func (p *program) replicaRestore(c *cli.Context) error {
 	return err
 }
 
-// restoredRow is the result of `replica restore`.
+// restoredRow is the output of `replica restore`.
 type restoredRow struct {
 	File string       `json:"file"`
 	TXID uint64       `json:"txid"`
@@ -271,7 +271,7 @@ type restoredRow struct {
 	Gap  string       `json:"gap,omitempty"`
 }
 
-// restoreAdvice adds advice to an error from Copy.
+// restoreAdvice adds advice to an error from replica.Copy.
 func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
 	switch {
 	case errors.Is(err, replica.ErrGap):
@@ -351,8 +351,9 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	return p.Done(c, "The replica now has this machine's database.")
 }
 
-// drillHere runs a restore test. If a daemon on this machine serves the database, the test compares the replica with
-// the database and stores the result. Otherwise it only checks the replica, which needs no lease.
+// drillHere runs a restore test for a command. If a daemon on this machine serves the database, the test compares the
+// replica with the database and stores the result. Otherwise, the test only checks the replica, for which no lease is
+// needed.
 func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
 	r := &drill{cfg: cfg, env: p.Lookup}
 	if r.serves, err = servedHere(c.Context, cfg, p.Lookup); err != nil || !r.serves {
@@ -369,10 +370,10 @@ func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, e
 	return d, err
 }
 
-// seenLimit is how long `status` waits for the bucket.
+// seenLimit is the timeout for reading the replica's state in `status`.
 const seenLimit = 5 * time.Second
 
-// replicaSeen returns the state of the replica as seen by a process other than its daemon. If there is no replica, it
+// replicaSeen returns the state of the replica as a process other than the daemon sees it. If there is no replica, it
 // returns nil. If the replica can't be reached, the state is not fresh.
 func replicaSeen(
 	ctx context.Context, cfg *config.Config, env func(string) string, s *store.Store,
@@ -433,6 +434,6 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	return text
 }
 
-// nodeEnd returns the last part of a node's name, which distinguishes the node from others. The first part is its
-// creation time.
+// nodeEnd returns the last part of a node's name, which distinguishes the node from others. The name starts with the
+// time at which the node was created.
 func nodeEnd(node string) string { return node[max(0, len(node)-8):] }

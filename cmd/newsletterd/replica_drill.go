@@ -20,17 +20,18 @@ import (
 )
 
 const (
-	// drillReaches is how long a restore test tries to reach the bucket.
+	// drillReaches is how long a restore test tries to reach the bucket before it gives up.
 	drillReaches = 10 * time.Second
 	// drillArrives is how long a restore test waits for its own writes to reach the replica.
 	drillArrives = 20 * time.Second
-	// drillRoom is the number of bytes that must stay free on the disk besides the restored file.
+	// drillRoom is the number of bytes that must stay free on the disk in addition to the restored file.
 	drillRoom = 256 << 20
 	// drillLeft is the age at which a killed restore test's folder is removed.
 	drillLeft = 24 * time.Hour
 )
 
-// drill restores the replica to a temporary file next to the database, checks it, and compares it with the database.
+// drill is a restore test. It restores the replica to a temporary file next to the database, checks that file, and
+// compares it with the database.
 type drill struct {
 	cfg     *config.Config
 	env     func(string) string
@@ -53,8 +54,8 @@ func servedHere(ctx context.Context, cfg *config.Config, env func(string) string
 	return node != "" && node == s.Holder.Node, err
 }
 
-// run runs the test and returns its findings. It records them if the database is served here. If the test could not
-// run, it returns an error, which is not a finding.
+// run runs the restore test and returns the findings. If the database is served here, it also records them. If the test
+// could not run, it returns an error, which is not a finding.
 func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	begin := time.Now()
 	d = core.Drill{At: core.At(begin), Findings: []string{}}
@@ -90,7 +91,7 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	return d, err
 }
 
-// try restores the replica once and adds the findings to d. If the test could not run, it returns an error.
+// try restores and checks the replica once, and adds the findings to d. If the test could not run, it returns an error.
 func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	path := filepath.Join(folder, "drill.db")
 	err := r.restoreInto(ctx, path, d)
@@ -109,7 +110,7 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 // errNotMade is returned if the replica could not be tested. It is not a finding.
 var errNotMade = errors.New("the restore test could not run")
 
-// mend ships the whole database again if it is undamaged, and tests the replica again.
+// mend ships the whole database to the replica again if the database is undamaged, and repeats the test.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	faults, err := r.store.Check(ctx)
 	if err != nil {
@@ -129,7 +130,8 @@ func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	return r.try(ctx, folder, d)
 }
 
-// restoreInto restores the database to path, checks it and compares it. If ctx isn't done, an error is a finding.
+// restoreInto restores the database to path, checks it, and compares it with the one in use. Unless ctx is done, its
+// errors are findings.
 func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (err error) {
 	var text string
 	var before core.DrillCounts
@@ -179,7 +181,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	return errors.Join(err, s.Close())
 }
 
-// wait waits until the replica has everything that was committed before the call.
+// wait waits until the replica contains everything that was committed before the call.
 func (r *drill) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drillArrives)
 	defer cancel()
@@ -190,7 +192,7 @@ func (r *drill) wait(ctx context.Context) error {
 	return err
 }
 
-// compare checks the restored database s, and compares it with the daemon's database.
+// compare checks the restored database s and compares it with the database in use.
 func (r *drill) compare(ctx context.Context, s *store.Store, text string, before core.DrillCounts) ([]string, error) {
 	findings, err := s.Check(ctx)
 	if err != nil || !r.serves {
@@ -211,7 +213,7 @@ func (r *drill) compare(ctx context.Context, s *store.Store, text string, before
 	return append(findings, counts.Differ(before, after)...), err
 }
 
-// replicaKeepers returns the loops that maintain the replica. If there is no replica, it returns none.
+// replicaKeepers returns the loops that maintain the replica, or none if there is no replica.
 func (d *daemon) replicaKeepers() []*worker.Loop {
 	if d.cfg.Replica.URL == "" {
 		return nil

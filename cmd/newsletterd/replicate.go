@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/replica"
 )
 
-// replicate sets the store options that keep the database in the configured replica, if there is one. It calls waiting
-// while another machine serves the database; an error from waiting ends the wait.
+// replicate sets the store options that keep the database in the configured replica, if there is one. While another
+// machine serves the database, the store waits and calls waiting, whose error ends the wait.
 func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
 	change ...func(*replica.Options),
 ) error {
@@ -42,7 +42,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 	return nil
 }
 
-// madeAt returns a function that returns when the database in a file was created, or the zero time if there is no
+// madeAt returns a function that returns the creation time of the database in a file, or the zero time if there is no
 // database.
 func madeAt(path string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (at time.Time, err error) {
@@ -60,14 +60,15 @@ func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
 	return name != "" && name == replica.Name(cfg.Replica.URL), err
 }
 
-// servedError means that another machine currently serves the database.
+// servedError is returned if another machine currently serves the database.
 type servedError struct{ host string }
 
 func (e servedError) Error() string {
 	return e.host + " serves this database. Run the command there, or stop newsletterd there first"
 }
 
-// unlessServed ends the wait for a lease that its holder renews. A lease that isn't renewed expires.
+// unlessServed ends the wait for a lease that its holder still renews. It lets the wait for any other lease continue
+// until that expires.
 func unlessServed(host string, alive bool) error {
 	if alive {
 		return servedError{host}
@@ -75,20 +76,20 @@ func unlessServed(host string, alive bool) error {
 	return nil
 }
 
-// errStandby means that this machine's daemon does not serve the database.
+// errStandby is returned if the daemon on this machine does not serve the database.
 var errStandby = errors.New("the daemon on this machine is a standby or starting. Run the command on the machine " +
 	"that serves the database")
 
 var errLooks = errors.New("this command can only read the database")
 
-// errNotKept means that a database file may be a copy: the replica has a database, but this machine has never
+// errNotKept is returned if a database file may be a copy: the replica contains a database, but this machine has never
 // replicated a file with this name to it.
 var errNotKept = errors.New("this file was never replicated, so it may be a copy and can't be changed. If " +
 	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
 	"" + config.EnvPrefix + "REPLICA_URL to an empty value. newsletterd serve continues with the replica's " +
 	"database")
 
-// leaseWait limits how long a command tries to reach the replica and waits for a dead machine's lease.
+// leaseWait is the maximum time that a command tries to reach the replica and waits for the lease of a dead machine.
 const leaseWait = 90 * time.Second
 
 // openForCommand opens the database for a command. With a replica, the command changes the database that this machine's
@@ -137,11 +138,11 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	return openWithLease(ctx, cfg, log)
 }
 
-// usedLimit is how long a command waits to find out whether a replica has a database.
+// usedLimit is the timeout for finding out whether a replica contains a database.
 const usedLimit = 10 * time.Second
 
-// mayBeCopy reports whether there is a database file that this machine has never kept in the replica, and the replica
-// has a database or can't be reached. Taking the lease would replace such a copy with the replica's contents.
+// mayBeCopy reports whether the database file may be a copy: this machine has never replicated it, and the replica
+// contains a database or can't be reached. Taking the lease would replace such a file with the replica's contents.
 func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	fi, err := os.Stat(cfg.Database.Path)
 	if err != nil || fi.Size() == 0 || replica.Noted(cfg.Database.Path) {
@@ -153,8 +154,8 @@ func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	return used || err != nil
 }
 
-// openWithLease takes the lease and opens the replica's database. If another machine serves it, openWithLease opens
-// this machine's file read-only.
+// openWithLease takes the lease and opens the replica's database. If another machine serves the database, openWithLease
+// opens this machine's file read-only.
 func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -180,8 +181,8 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 	return s, err
 }
 
-// bringNewest replaces the database file with the replica's contents, so that a restore sets the newest version aside.
-// If the replica can't be restored, a backup can still be.
+// bringNewest replaces the database file with the replica's contents, so that restoring a backup sets the newest
+// version aside. If that fails, the backup can still be restored.
 func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" || db.DaemonRuns(cfg.Database.Path) {
 		return nil // Restore reports that the daemon runs
@@ -204,7 +205,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 	return nil
 }
 
-// supersede ships the restored database file to the replica under the next generation, so all machines continue from
+// supersede ships the restored database file to the replica as the next generation, so that all machines continue from
 // it.
 func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	err := giveReplica(ctx, cfg, log, func(r *replica.Options) { r.Supersede = true })
@@ -214,7 +215,7 @@ func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error 
 	return nil
 }
 
-// giveReplica ships the database file with the options that change sets.
+// giveReplica ships the database file to the replica with the options that change sets.
 func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, change func(*replica.Options)) error {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -233,5 +234,5 @@ func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, chan
 	return s.Close()
 }
 
-// supersedeWait is how long the upload of a database may take.
+// supersedeWait is the timeout for uploading a database.
 const supersedeWait = 6 * time.Hour

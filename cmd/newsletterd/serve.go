@@ -90,11 +90,12 @@ prints a link to create the first account.
 	}
 }
 
-// sameSignal is the time in which a second signal counts as the first one: timeout(1) and some supervisors signal both
-// the process and its group.
+// sameSignal is the time within which a second signal counts as part of the first one, because timeout(1) and some
+// supervisors signal both the process and its group.
 const sameSignal = 500 * time.Millisecond
 
-// run starts the daemon that build returned, serves until stop is closed, and then stops in the documented order.
+// run starts a daemon that build has created. It serves until stop is closed, and then stops the parts in the
+// documented order.
 func (d *daemon) run(stop <-chan struct{}) error {
 	d.workers.Start()
 	d.keepers.Start()
@@ -116,7 +117,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	return d.stop()
 }
 
-// reload rereads the certificate on each SIGHUP. Nothing else in the configuration changes while the daemon runs.
+// reload rereads the certificate on each SIGHUP. The rest of the configuration can't change while the daemon runs.
 func (d *daemon) reload(hangup <-chan os.Signal) {
 	for range hangup {
 		if d.certWatch == nil || d.certs.manager != nil {
@@ -170,14 +171,15 @@ func (d *daemon) closeListener() error {
 	return nil
 }
 
-// drainClients lets requests and bounce messages finish in parallel, so that both have their full time limit.
+// drainClients waits for requests and bounce messages in flight at the same time, so that both have their full time
+// limit.
 func (d *daemon) drainClients() error {
 	bounces := make(chan error, 1)
 	go func() { bounces <- d.bounces.stop() }()
 	return errors.Join(d.drainHTTP(), <-bounces)
 }
 
-// drainHTTP lets requests in flight finish. If some take too long, it cuts their connections and logs that, but returns
+// drainHTTP waits for requests in flight. If some take too long, it closes their connections and logs that, but returns
 // no error.
 func (d *daemon) drainHTTP() error {
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)

@@ -20,9 +20,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby responds at the daemon's address until the daemon can serve. It responds to every request, even for /healthz,
-// with 503, so that a load balancer sends no requests to this machine. When it ends, it closes its connections and
-// hands the listener to the daemon.
+// standby listens on the daemon's address until the daemon can serve. It responds to every request with 503, even for
+// /healthz, so that a load balancer sends no requests to this machine. When it ends, it closes its connections and
+// hands the listener over to the daemon.
 type standby struct {
 	listener *net.TCPListener
 	server   *http.Server
@@ -34,7 +34,8 @@ type standby struct {
 	status string // starting, standby
 }
 
-// newStandby listens. If certificates come from ACME, it uses plain HTTP, because they are in the database.
+// newStandby starts listening. If certificates come from ACME, it uses plain HTTP, because the certificates are in the
+// database.
 func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 	certs := &certificates{cert: cfg.Server.TLSCert, key: cfg.Server.TLSKey, log: log}
 	if certs.cert != "" {
@@ -68,13 +69,13 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 	return s, nil
 }
 
-// kept is a listener that stays open when a server closes it.
+// kept is a listener that stays open when the server that uses it closes it.
 type kept struct{ *net.TCPListener }
 
 // Close ends a waiting Accept. The listener stays open.
 func (k kept) Close() error { return k.SetDeadline(time.Now()) }
 
-// waiting records that another machine, named host, serves the database.
+// waiting records that another machine, called host, serves the database.
 func (s *standby) waiting(host string, _ bool) error {
 	s.mu.Lock()
 	first := s.status != "standby"
@@ -122,7 +123,7 @@ func (s *standby) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(replicaFresh, prometheus.GaugeValue, 0)
 }
 
-// leave stops responding and returns the listener.
+// leave ends the standby and returns its listener.
 func (s *standby) leave() (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -134,7 +135,7 @@ func (s *standby) leave() (net.Listener, error) {
 	return s.listener, s.listener.SetDeadline(time.Time{})
 }
 
-// abandon is like leave, but closes the listener. On a nil standby it does nothing.
+// abandon is like leave, but also closes the listener. On a nil standby it does nothing.
 func (s *standby) abandon() {
 	if s == nil {
 		return

@@ -53,7 +53,7 @@ func snapshotOf(cfg *config.Config) (s handlers.SnapshotState) {
 	return s
 }
 
-// changedSince reports whether a database was written to after an instant, so that it needs a new snapshot.
+// changedSince reports whether a database file was written after an instant, so that a new snapshot is needed.
 func changedSince(path string, at core.Instant) bool {
 	for _, end := range []string{"", "-wal"} {
 		if fi, err := os.Stat(path + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {
@@ -143,7 +143,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	return err
 }
 
-// unlisted returns how many running or waiting jobs the report counts but doesn't list.
+// unlisted returns the number of running or waiting jobs that the report counts but doesn't list.
 func (r *statusReport) unlisted() int64 {
 	n := -int64(len(r.Jobs))
 	for _, c := range r.JobCounts {
@@ -172,7 +172,7 @@ func oldest(at core.Instant, now time.Time) string {
 	return fmt.Sprintf(" (the oldest for %s)", age(at, now))
 }
 
-// age formats the time since an instant, with at most two units.
+// age formats the time that has passed since an instant, with at most two units.
 func age(at core.Instant, now time.Time) string {
 	d := max(0, now.Sub(at.Time()))
 	const day = 24 * time.Hour

@@ -27,11 +27,12 @@ import (
 	"newsletterd/worker"
 )
 
-// loopName is the server name for the daemon's requests to its own HTTPS listener. No certificate authority would issue
-// a certificate for this name, so the daemon creates its own and compares it byte for byte.
+// loopName is the server name in the daemon's requests to its own HTTPS listener. No certificate authority would issue
+// a certificate for this name, so the daemon creates one itself and compares it byte for byte.
 const loopName = "loop.newsletterd.invalid"
 
-// certificates provides the listener's certificates: from files, which are reread when they change, or from ACME.
+// certificates provides the certificates for the listener. They come from files, which are reread when they change, or
+// from ACME.
 type certificates struct {
 	cert, key string
 	loop      *tls.Certificate
@@ -42,7 +43,7 @@ type certificates struct {
 	log       *slog.Logger
 }
 
-// newCertificates reads the files or prepares ACME. It returns nil if the listener uses plain HTTP.
+// newCertificates reads the certificate files or prepares ACME. If the listener uses plain HTTP, it returns nil.
 func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*certificates, error) {
 	if !cfg.HTTPS() {
 		return nil, nil
@@ -66,7 +67,7 @@ func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*cer
 	return c, c.load()
 }
 
-// load reads the files. If they can't be used, the current certificate is kept.
+// load rereads the certificate files. If they can't be used, it keeps the current certificate and returns an error.
 func (c *certificates) load() error {
 	changed := c.changedAt()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
@@ -78,7 +79,7 @@ func (c *certificates) load() error {
 	return nil
 }
 
-// changedAt returns when the files were last changed.
+// changedAt returns when one of the certificate files was last changed.
 func (c *certificates) changedAt() (at time.Time) {
 	for _, name := range []string{c.cert, c.key} {
 		if fi, err := os.Stat(name); err == nil && fi.ModTime().After(at) {
@@ -88,10 +89,10 @@ func (c *certificates) changedAt() (at time.Time) {
 	return at
 }
 
-// certificateEvery is the interval between checks of the files.
+// certificateEvery is the interval at which the certificate files are checked for changes.
 const certificateEvery = time.Minute
 
-// watch rereads the files when they change or a reload is requested.
+// watch returns the loop that rereads the certificate files when they change or when a reload is requested.
 func (c *certificates) watch() *worker.Loop {
 	return &worker.Loop{Name: "certificate", Step: func(_ context.Context, at time.Time) time.Time {
 		if c.manager == nil && (c.again.Swap(false) || !c.changedAt().Equal(c.read)) {
@@ -163,7 +164,7 @@ func (a acmeCache) Delete(ctx context.Context, name string) error {
 	return a.store.DeleteACMEData(ctx, name)
 }
 
-// redirector is the plain HTTP listener that ACME needs. It responds to http-01 challenges (RFC 8555 section 8.3) and
+// redirector is the plain HTTP listener for ACME. It responds to http-01 challenges (RFC 8555 section 8.3) and
 // redirects all other requests to HTTPS. It is nil if it is off.
 type redirector struct {
 	listener net.Listener

@@ -21,13 +21,14 @@ import (
 //go:embed unit.service.tmpl
 var unitText string
 
-// unitTemplate is the unit file. A test passes its output to systemd-analyze if that is installed.
+// unitTemplate is the template for the systemd unit file. If systemd-analyze is installed, a test checks the output
+// with it.
 var unitTemplate = template.Must(template.New("unit").Parse(unitText))
 
-// stateRoot is the folder where systemd creates each StateDirectory.
+// stateRoot is the folder in which systemd creates each StateDirectory.
 const stateRoot = "/var/lib/"
 
-// unit holds the values for the unit file's template.
+// unit holds the values for unitTemplate.
 type unit struct {
 	Binary, Config, User string
 	WorkingDirectory     string
@@ -70,7 +71,7 @@ func unitBinaryFlag() cli.Flag {
 	return cli.String("binary", "newsletterd binary `FILE` (default: this one)")
 }
 
-// unitOf returns the unit file for a configuration.
+// unitOf returns the systemd unit file for a configuration.
 func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	u := unit{User: unitUser(name), Binary: binary}
 	var err error
@@ -119,7 +120,7 @@ func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// acmeHTTP returns the address of ACME's plain HTTP listener; empty if there is none.
+// acmeHTTP returns the address of the plain HTTP listener for ACME, or an empty string if there is none.
 func acmeHTTP(cfg *config.Config) string {
 	if len(cfg.Server.ACMEDomains) == 0 {
 		return ""
@@ -127,7 +128,7 @@ func acmeHTTP(cfg *config.Config) string {
 	return cfg.Server.ACMEHTTP
 }
 
-// place separates the folders that systemd creates from those that must already exist.
+// place sorts folders into the StateDirectory, which systemd creates, and those that must already exist.
 func (u *unit) place(folders []string) {
 	for _, f := range folders {
 		under, ok := strings.CutPrefix(f, stateRoot)
@@ -142,7 +143,7 @@ func (u *unit) place(folders []string) {
 	}
 }
 
-// writableFolders returns the folders that the daemon writes to, except those inside another one.
+// writableFolders returns the folders that the daemon writes to. It leaves out folders inside other ones.
 func writableFolders(cfg *config.Config) ([]string, error) {
 	files := []string{filepath.Dir(cfg.Database.Path)}
 	if cfg.Backup.Every != 0 {
@@ -184,7 +185,8 @@ func allAbsolute(cfg *config.Config) bool {
 	return true
 }
 
-// unitUser returns the user of the unit: name if it is set, otherwise the calling user, or newsletterd if that is root.
+// unitUser returns the user that the unit runs as: name or, if that is empty, the calling user. Instead of root, it
+// returns newsletterd.
 func unitUser(name string) string {
 	if name != "" {
 		return name
@@ -204,7 +206,7 @@ func unitQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `$$`).Replace(s) + `"`
 }
 
-// Command returns the command line that systemd runs.
+// Command returns the command line in the unit file.
 func (u unit) Command() string {
 	s := unitQuote(u.Binary) + " serve"
 	if u.Config != "" {
@@ -213,7 +215,7 @@ func (u unit) Command() string {
 	return s
 }
 
-// Paths returns the folders outside the state directory, in one line.
+// Paths returns the writable folders outside of the state directory, on one line.
 func (u unit) Paths() string {
 	words := make([]string, len(u.Writable))
 	for i, w := range u.Writable {
@@ -222,7 +224,8 @@ func (u unit) Paths() string {
 	return strings.Join(words, " ")
 }
 
-// Folder returns the working directory without quotes, which are not allowed in a setting with a single path.
+// Folder returns the working directory, without quotes because systemd doesn't allow them in a setting with a single
+// path.
 func (u unit) Folder() string { return strings.ReplaceAll(u.WorkingDirectory, "%", "%%") }
 
 // installSteps returns the commands that install and start a unit.
@@ -248,13 +251,13 @@ func installSteps(unitFile, userName, folder string) []string {
 // packagedUnitFile is the path at which the .deb and .rpm packages install their unit.
 const packagedUnitFile = "/usr/lib/systemd/system/newsletterd.service"
 
-// packagedUnit is the unit that a package installed.
+// packagedUnit describes the unit that a package installed.
 type packagedUnit struct {
 	File         string
 	Config, User string // the unit's configuration file and user
 }
 
-// start returns the command that starts the unit, now and after each reboot.
+// start returns the command that starts the unit immediately and after each reboot.
 func (u *packagedUnit) start() string {
 	if os.Geteuid() == 0 {
 		return "systemctl enable --now newsletterd"
@@ -262,7 +265,8 @@ func (u *packagedUnit) start() string {
 	return "sudo systemctl enable --now newsletterd"
 }
 
-// readPackagedUnit reads a package's unit. It returns nil if the file doesn't exist or doesn't name a configuration.
+// readPackagedUnit reads the unit that a package installed. It returns nil if the file doesn't exist or doesn't name a
+// configuration.
 func readPackagedUnit(file string) (*packagedUnit, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,8 @@ import (
 	"newsletterd/handlers"
 )
 
-// release is the version of a released binary, set by the linker; empty: built from a working copy.
+// release is the version of a released binary, which the linker sets. It is empty in a binary built from a working
+// copy.
 var release string
 
 // versionInfo is the output of `newsletterd version`.

@@ -98,8 +98,8 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
-// picturesAllow lists the private addresses from which images may be copied. It is empty except in tests: posts come
-// from tenants, and [webhooks] allow is for the server administrator's own services.
+// picturesAllow lists the private addresses from which images may be copied. It is empty except in tests. [webhooks]
+// allow doesn't apply: it is for the server administrator's own services, but posts come from tenants.
 var picturesAllow []string
 
 // picturesLoop creates the loop that copies the images in imported issues.
@@ -113,7 +113,7 @@ func (d *daemon) picturesLoop() *worker.Loop {
 	})
 }
 
-// wireKeepers creates the loops that maintain the installation.
+// wireKeepers creates the loops that maintain the installation, such as housekeeping.
 func (d *daemon) wireKeepers() {
 	cfg, s, log := d.cfg, d.store, d.log
 	keepers := []*worker.Loop{
@@ -143,7 +143,8 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// relayProvider returns the kind of mail provider whose relay sends the emails, or an empty string if there is none.
+// relayProvider returns the kind of email provider that the daemon's relay belongs to, or an empty string if there is
+// none.
 func relayProvider(cfg *config.Config) string {
 	switch c := cfg.Mail.SMTP; {
 	case cfg.Mail.Transport != "smtp" || c.Provider == "none":
@@ -155,7 +156,7 @@ func relayProvider(cfg *config.Config) string {
 	}
 }
 
-// sendURL returns where events are posted: the configured service, or this daemon's own listener.
+// sendURL returns the URL that events are posted to: that of the configured service, or of this daemon's own listener.
 func (d *daemon) sendURL() string {
 	if d.cfg.Webhooks.SendURL != "" {
 		return d.cfg.Webhooks.SendURL
@@ -163,7 +164,7 @@ func (d *daemon) sendURL() string {
 	return d.ownURL()
 }
 
-// ownURL is the address of this daemon's own listener.
+// ownURL returns the URL of this daemon's own listener.
 func (d *daemon) ownURL() string {
 	addr := d.listener.Addr().String()
 	if host, port, err := net.SplitHostPort(addr); err == nil {
@@ -199,7 +200,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	}
 }
 
-// snapshotPath returns the configured path, or backup/newsletterd.db next to the database.
+// snapshotPath returns the path of the snapshot: the configured one, or backup/newsletterd.db next to the database.
 func snapshotPath(cfg *config.Config) string {
 	if cfg.Backup.Path != "" {
 		return cfg.Backup.Path

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// newWebhookClient is a webhook client with its secret, which is shown only once.
+// newWebhookClient is the output for a new webhook client, with its secret, which is shown only once.
 type newWebhookClient struct {
 	core.WebhookClient
 	Secret string `json:"secret,omitempty"`
@@ -112,7 +112,7 @@ func (p commands) printWebhookClient(c *cli.Context, s *store.Store, secret stri
 	return p.Printer(c).Record(newWebhookClient{w, secret})
 }
 
-// newToken is an access token for scripts. Use its id to revoke it.
+// newToken is the output for a new access token for scripts. Its id is needed to revoke it.
 type newToken struct {
 	ID          string       `json:"id"`
 	AccessToken string       `json:"access_token"`
@@ -192,9 +192,9 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	return err
 }
 
-// daemonIssuer returns the issuer of the daemon's current or last run, because the daemon accepts only that issuer's
-// tokens. Before the daemon's first start, it returns own. If the issuer differs from own, daemonIssuer reports that on
-// standard error.
+// daemonIssuer returns the issuer that the daemon used when it last started, because the daemon accepts only tokens
+// from that issuer. Before the first start, it returns own, the issuer in this command's configuration. If the two
+// differ, it prints a note on standard error.
 func (p commands) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
 	issuer, err := s.Issuer(c.Context)
 	if err != nil || issuer == "" || issuer == own {

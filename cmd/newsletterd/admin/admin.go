@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// commands creates and runs the commands. Two areas have their own types: accounts and belongings.
+// commands creates and runs the admin commands. Those for accounts and belongings have their own types.
 type commands struct{ *cli.Program }
 
 const adminHelp = `Works on the database with the same operations as the HTTP API, even while
@@ -43,7 +43,7 @@ func Commands(program *cli.Program) *cli.Command {
 	}
 }
 
-// deleteCommand returns a command that deletes a record by ID. The message starts with subject.
+// deleteCommand returns a command that deletes a record by ID. subject is the start of the message that it prints.
 func (p commands) deleteCommand(usage string, noun people.Noun, subject string,
 	del func(s *store.Store, ctx context.Context, id, actor string, now core.Instant) error,
 ) *cli.Command {

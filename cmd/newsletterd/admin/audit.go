@@ -9,7 +9,8 @@ import (
 	"newsletterd/store"
 )
 
-// mostAudited is the maximum number of entries that one command lists. auditPage is the number of entries per read.
+// mostAudited is the maximum number of audit log entries that a command lists. auditPage is the number of entries per
+// read.
 const (
 	mostAudited = 100000
 	auditPage   = 1000
@@ -47,7 +48,7 @@ are masked.
 	return &cli.Command{Name: "audit", Usage: "view the audit log", Subcommands: []*cli.Command{all}}
 }
 
-// auditFilter returns the filter that the flags describe.
+// auditFilter returns the audit log filter that the flags describe.
 func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error) {
 	if n := c.Int("limit"); n < 1 || n > mostAudited {
 		return f, cli.UsageErrorf(c, "--limit must be from 1 to %d", mostAudited)
@@ -65,7 +66,7 @@ func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error)
 	return f, err
 }
 
-// auditEntries returns the newest entries in chronological order, at most --limit.
+// auditEntries returns the newest audit log entries, at most --limit, in chronological order.
 func auditEntries(c *cli.Context, s *store.Store, f core.AuditFilter) (rows []core.AuditEntry, err error) {
 	page := core.Page{}
 	for {

@@ -141,8 +141,8 @@ func startBulk(p commands, c *cli.Context, s *store.Store) error {
 	return p.printBulk(c, s, a)
 }
 
-// matchingOf sets the rule of r and the number of people who match it. about is "about " if that number is an estimate,
-// and otherwise empty.
+// matchingOf sets the rule in r, and the number of people who match the rule. If that number is an estimate, it returns
+// "about ", otherwise an empty string.
 func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bulk.Request) (about string, err error) {
 	q, err := questionOf(p, c, s, l, c.String("segment"))
 	if err != nil {
@@ -160,7 +160,7 @@ func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bul
 	return "about ", nil
 }
 
-// bulkQuestion returns the confirmation question for a bulk action. about precedes the number of people.
+// bulkQuestion returns the confirmation question for a bulk action. It contains about before the number of people.
 func bulkQuestion(r *bulk.Request, about, list string) string {
 	many := about + "1 person"
 	if r.Of != 1 {
@@ -178,7 +178,7 @@ func bulkQuestion(r *bulk.Request, about, list string) string {
 	return "You can undo this for a week. " + question
 }
 
-// readIDs reads subscriber IDs from the file name, and sets them and their number in r.
+// readIDs reads subscriber IDs from the file called name, and sets them and their number in r.
 func readIDs(p commands, name string, r *bulk.Request) error {
 	in, err := p.openInput(name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// campaignStates are the values of --state.
+// campaignStates lists the values of --state.
 var campaignStates = []string{
 	string(core.CampaignDraft), string(core.CampaignInReview), string(core.CampaignApproved),
 	string(core.CampaignScheduled), string(core.CampaignSending), string(core.CampaignSent),
@@ -113,13 +113,13 @@ func (p commands) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 	return cli.List(p.Printer(c), rows, campaignColumns...)
 }
 
-// campaignColumns are the columns of the campaign list.
+// campaignColumns lists the columns of the campaign list.
 var campaignColumns = []string{"id", "state", "transport", "subject", "version", "updated_by", "updated_at"}
 
 // campaignRow is a row of the campaign list.
 type campaignRow struct {
 	core.CampaignView
-	// Transport is where the campaign's emails went, as in core.SendJob. Emails in a folder reached no one.
+	// Transport is where the campaign's emails went, as in core.SendJob. Emails saved to a folder reached no one.
 	Transport string `json:"transport,omitempty"`
 }
 
@@ -141,13 +141,13 @@ func campaignRowOf(ctx context.Context, s *store.Store, found *core.Campaign) (r
 	return row, err
 }
 
-// draftsOf returns Drafts that check campaigns the same way as the API.
+// draftsOf returns Drafts that check campaigns in the same way as the API.
 func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts, error) {
 	keys, err := parts.NewMailKeys(c.Context, s)
 	return drafts.Drafts{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin(), Checks: parts.CampaignChecks(cfg)}, err
 }
 
-// compiled uses by, a method of Drafts, to compile the campaign in --id, and prints warnings about probable mistakes.
+// compiled compiles the campaign in --id with by, a method of Drafts, and prints warnings about probable mistakes.
 func (p commands) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
@@ -232,8 +232,8 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	return to, nil
 }
 
-// queueTests queues a draft's test emails and returns their addresses: to or, if that is empty, the campaign's test
-// group.
+// queueTests queues test emails of a draft and returns the addresses that they go to: to or, if that is empty, the
+// campaign's test group.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
 		d := drafts.Drafts{Store: s}
@@ -244,7 +244,7 @@ func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []cor
 	return to, s.AddCampaignTests(c.Context, draft, to, now())
 }
 
-// testsTo describes the number of test emails and their addresses.
+// testsTo describes how many test emails are sent, and to which addresses.
 func testsTo(to []core.Email) string {
 	words := make([]string, len(to))
 	for i, email := range to {
@@ -314,7 +314,7 @@ func firstFewFlag() cli.Flag {
 		"than 2,000 (default: the tenant's setting)")
 }
 
-// sending returns the request to approve or send a compiled draft.
+// sending returns the request to approve or send a compiled draft, according to the flags.
 func sending(c *cli.Context, draft *campaigns.Draft) campaigns.CampaignSending {
 	e := campaignEdit(c)
 	e.ID, e.Revision, e.Seen = draft.Campaign.ID, draft.Campaign.Revision, draft.Digest
@@ -365,7 +365,7 @@ func (p commands) sendCampaignCommand() *cli.Command {
 	return send
 }
 
-// testingFlag returns the flag that allows a campaign to be written to a folder.
+// testingFlag returns the flag that allows a campaign to be saved to a folder instead of sent.
 func testingFlag() cli.Flag {
 	return cli.Bool("testing", "send even if no mail server is set up; emails are saved to a folder")
 }
@@ -405,8 +405,8 @@ func timeZoneFlag() cli.Flag {
 			"tenant's, then this machine's)")
 }
 
-// notPast reads a flag with a time that is not in the past. The time zone is the named one or, without a name, the
-// tenant's or this machine's.
+// notPast reads a flag with a time, which must not be in the past. The time zone is the named one. Without a name, it
+// is the tenant's or, if that has none, this machine's.
 func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instant, err error) {
 	zone, err := t.ZoneOf(named)
 	if err == nil {

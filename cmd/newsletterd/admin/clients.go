@@ -43,7 +43,7 @@ func clientInput(c *cli.Context) core.ClientInput {
 	}
 }
 
-// newClient is a client with its secret, which is shown only once.
+// newClient is the output for a client with a new secret, which is shown only once.
 type newClient struct {
 	core.Client
 	ClientSecret string   `json:"client_secret,omitempty"`

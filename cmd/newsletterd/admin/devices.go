@@ -17,14 +17,14 @@ import (
 	"newsletterd/store/people"
 )
 
-// belongings has the commands for the devices, agents and models that users own.
+// belongings creates the commands for the devices, agents and models that users own.
 type belongings struct{ commands }
 
 func ownerFlag() cli.Flag {
 	return cli.Reference("owner", people.NounUser, "owner: `USER` by email address, ID or name")
 }
 
-// ofOwner returns a command about one user's records.
+// ofOwner returns a command about the records that a user owns.
 func (p belongings) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
 ) *cli.Command {
@@ -38,7 +38,7 @@ func (p belongings) ofOwner(name, usage string, flags []cli.Flag, needed []strin
 		})
 }
 
-// owned returns a command about a device or model of any owner.
+// owned returns a command about one device or model of any owner.
 func (p belongings) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error),
 	flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error,
 ) *cli.Command {
@@ -194,13 +194,13 @@ type modelRow struct {
 	Owner string `json:"owner"`
 }
 
-// asOwner reads a model with its owner's permissions, because commands may read everything.
+// asOwner reads a model with the permissions of its owner, because commands may read every model.
 func asOwner(c *cli.Context, s *store.Store, id, owner string) (modelRow, error) {
 	m, err := s.Model(c.Context, core.Caller{UserID: owner}, id)
 	return modelRow{m.Model, m.OwnerName}, err
 }
 
-// visibilities are the values of --visibility.
+// visibilities lists the values of --visibility.
 var visibilities = []string{string(core.Private), string(core.TenantVisible), string(core.PublicVisible)}
 
 // oneModel returns a command about one model.

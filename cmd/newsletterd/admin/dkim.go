@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// dkimRow is a key as commands print it, with the DNS record that it needs.
+// dkimRow is a DKIM key as commands print it, with the DNS record that it needs.
 type dkimRow struct {
 	core.DKIMKey
 	RecordName  string `json:"record_name"`

@@ -14,7 +14,8 @@ import (
 	"newsletterd/worker"
 )
 
-// endpointRow is an endpoint with its secret, which is shown only once.
+// endpointRow is a webhook endpoint as commands print it. Secret is set only for a new secret, which is shown only
+// once.
 type endpointRow struct {
 	core.Endpoint
 	Secret string `json:"secret,omitempty"`

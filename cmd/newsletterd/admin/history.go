@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// mailedRecord is the result of one job's email to an address.
+// mailedRecord is a job's email to an address in the output of why, with its result.
 type mailedRecord struct {
 	JobID      string       `json:"job_id"`
 	TenantID   string       `json:"tenant_id"`
@@ -52,7 +52,7 @@ func (p commands) subscriberHistory() *cli.Command {
 	return history
 }
 
-// mailColumns are the columns of transactional emails in tables.
+// mailColumns lists the columns of tables with transactional emails.
 var mailColumns = []string{"created_at", "kind", "state", "tries", "due_at", "last_error"}
 
 // whyRecord is the JSON output of why.

@@ -8,12 +8,12 @@ import (
 	"newsletterd/store/people"
 )
 
-// monthsFlag returns the flag for the minimum length of inactivity.
+// monthsFlag returns the flag for how many months a subscriber must have been inactive.
 func monthsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "months", Value: core.MaxSilence, Usage: "inactive for this many `MONTHS`, 3 to 12"}
 }
 
-// monthsOf reads monthsFlag.
+// monthsOf returns the value of the flag from monthsFlag.
 func monthsOf(c *cli.Context) (int, error) {
 	n := c.Int("months")
 	if n < core.MinSilence || n > core.MaxSilence {

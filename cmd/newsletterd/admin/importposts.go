@@ -51,7 +51,7 @@ the console can add them again.
 	return []*cli.Command{posts, remove}
 }
 
-// postsRow is the output of an import of posts.
+// postsRow is the output of the command that imports posts.
 type postsRow struct {
 	ID      string `json:"id"`
 	Tool    string `json:"tool"`
@@ -63,11 +63,12 @@ type postsRow struct {
 	Present int64  `json:"present"` // in the archive from an earlier import
 	Skipped int64  `json:"skipped"` // without displayable content
 
-	Relative int64        `json:"relative"` // with links or images that lack the site's address
+	Relative int64        `json:"relative"` // with relative links or images, because the site's address is unknown
 	Site     core.OldSite `json:"site"`
 }
 
-// count counts a post by the import's outcome.
+// count counts a post under its outcome. wanted is true if the flags select the post, and in if this import adds it to
+// the archive.
 func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
 	r.Posts++
 	switch {
@@ -84,7 +85,7 @@ func (r *postsRow) count(post *core.ImportedPost, wanted, in bool) {
 	}
 }
 
-// postsInput returns the posts that the flags select, and the address of their site.
+// postsInput returns the selection of posts and the address of their site, according to the flags.
 func postsInput(c *cli.Context) (in core.PostsInput, err error) {
 	in = core.PostsInput{Drafts: c.Bool("drafts"), Paid: c.Bool("paid"), Site: core.OldSite(c.String("site"))}
 	if numbers := c.StringSlice("post"); len(numbers) > 0 {
@@ -134,7 +135,7 @@ type dryPost struct {
 	Import bool `json:"import"` // it would be imported
 }
 
-// listPosts prints what an import would do.
+// listPosts prints what importing an export's posts would do.
 func (p commands) listPosts(c *cli.Context, e *exports.Export, in core.PostsInput) error {
 	rows, sum := []dryPost{}, postsRow{}
 	skipped, err := drafts.EachPost(c.Context, e, now(), func(post *exports.Post, _ string) error {
@@ -175,7 +176,7 @@ func hasAll[P any](in core.PostsInput, posts []P, number func(P) int64) error {
 	return nil
 }
 
-// askSite asks for the address of the posts' site if it is unknown. do says how to use the flag.
+// askSite prints that the address of the posts' site is unknown and needed. do says how to pass the flag.
 func (p commands) askSite(posts int64, site core.OldSite, do string) {
 	if posts > 0 && site == "" {
 		fmt.Fprintf(p.Err, "%s: links or images lack the URL of your old site, so they are left out. To import them, "+
@@ -183,7 +184,7 @@ func (p commands) askSite(posts int64, site core.OldSite, do string) {
 	}
 }
 
-// publishPosts stores an export's posts and adds them to the archive.
+// publishPosts stores an export's posts and adds the selected ones to the archive.
 func (p commands) publishPosts(c *cli.Context, s *store.Store, e *exports.Export, in core.PostsInput) error {
 	up, err := s.NewImportUpload(c.Context, core.ImportJob{
 		ID: core.NewID(), ListID: c.String("list"), Name: filepath.Base(c.String("file")), CreatedBy: cli.Actor(),

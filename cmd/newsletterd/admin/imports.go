@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// importCommands returns the commands for uploaded files. `admin subscriber import` reads its file directly.
+// importCommands returns the commands for files that were uploaded. `admin subscriber import` reads a file directly.
 func (p commands) importCommands() *cli.Command {
 	id := cli.ID(people.NounImport)
 	all := p.Command("list", "list imports, newest first", []cli.Flag{
@@ -97,8 +97,8 @@ Imports by newsletterd admin subscriber import can't be undone.
 	return c
 }
 
-// undoQuestion returns the confirmation question for an undo. If the plan checked only a sample of the people, the
-// number is the maximum.
+// undoQuestion returns the confirmation question for undoing an import. If the plan covers only a sample of the people,
+// the question names the maximum number.
 func undoQuestion(plan *core.ImportUndoPlan) string {
 	many := "up to " + cli.Grouped(plan.Brought)
 	if plan.Looked >= plan.Brought {
@@ -107,7 +107,7 @@ func undoQuestion(plan *core.ImportUndoPlan) string {
 	return fmt.Sprintf("Undo the import? This removes %s of the people that it added. You can't reverse this.", many)
 }
 
-// importImages returns the command that lists the images in posts.
+// importImages returns the command that lists the images in imported posts.
 func (p commands) importImages() *cli.Command {
 	c := p.Command("images", "list the images in the posts of an import", []cli.Flag{
 		cli.ID(people.NounImport),

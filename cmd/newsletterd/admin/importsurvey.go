@@ -20,7 +20,7 @@ import (
 const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status, tags, full_name or a custom field " +
 	"(empty: skip the column; repeatable)"
 
-// surveyed opens the file in --file, scans it, and returns it rewound to the beginning.
+// surveyed opens the file in --file, scans it, and returns it, rewound to the beginning, with the result of the scan.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
 	dir := filepath.Dir(s.Path())
 	var sources []subscribercsv.Source
@@ -55,8 +55,8 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// peopleOf converts an export, or a list without a header, to an unnamed CSV file of people in dir, and returns it with
-// the sources of its lines. If f is neither, it returns f; otherwise it closes f.
+// peopleOf converts an export, or a list without a header, to a CSV file of people. It returns an unnamed file in dir
+// with the source of each line, and closes f. If f is neither, it returns f.
 func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -83,7 +83,7 @@ func peopleOf(ctx context.Context, f *os.File, dir string) (*os.File, []subscrib
 	return made, e.Sources(), nil
 }
 
-// listedPeople is peopleOf for a file that is not an export.
+// listedPeople is like peopleOf, for a file that is not an export.
 func listedPeople(f *os.File, dir string) (*os.File, []subscribercsv.Source, error) {
 	list, _, err := subscribercsv.ReadPeople(f)
 	if err == nil && list == nil {
@@ -102,8 +102,8 @@ func listedPeople(f *os.File, dir string) (*os.File, []subscribercsv.Source, err
 	return made, list.Sources(), nil
 }
 
-// openTwice opens a file that can be read twice. For standard input and other streams, it returns an unnamed copy in
-// dir.
+// openTwice opens a file so that it can be read twice. For standard input and other streams, it opens an unnamed copy
+// in dir.
 func (p commands) openTwice(name, dir string) (*os.File, error) {
 	in := p.In
 	if name != "-" {
@@ -143,7 +143,7 @@ func unnamed(in io.Reader, dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unasked returns the error for an import with undeclared columns that may show which people unsubscribed.
+// unasked returns the error for an import if the caller has not said what columns mean that may show who unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
 	return fmt.Errorf("nothing was imported: %s. If the column contains the subscription status, pass --map "+
 		"\"NAME=status\"; "+

@@ -200,8 +200,8 @@ func (p commands) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	return p.printJob(c, s, j.ID)
 }
 
-// confirmJob asks for confirmation at a terminal before creating a job with more than one recipient. It returns an
-// error if the answer is no.
+// confirmJob asks for confirmation at a terminal before a job with more than one recipient is created. If the answer is
+// no, it returns an error.
 func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	l, err := s.CountedList(c.Context, n.ListID)
 	if core.KindOf(err) == core.NotFound {
@@ -223,7 +223,7 @@ func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 		n.Subject, cli.Counted(readers, "subscriber"), l.Name, whenSent(n)))
 }
 
-// confirmCampaign is like confirmJob, for a campaign. It shows the total of the campaign's audience.
+// confirmCampaign is like confirmJob, for a campaign. The question contains the size of the campaign's audience.
 func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaigns.Draft, a *core.Audience,
 	n *core.NewJob,
 ) error {
@@ -249,8 +249,8 @@ func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 		cli.Counted(a.Recipients, "recipient"), of, sum, whenSent(n)))
 }
 
-// confirm asks for confirmation at a terminal before emailing more than one recipient. It returns an error if the
-// answer is no.
+// confirm asks a question at a terminal before more than one recipient is emailed. If the answer is no, it returns an
+// error.
 func (p commands) confirm(c *cli.Context, readers int64, question string) error {
 	if readers <= 1 {
 		return nil
@@ -262,7 +262,7 @@ func (p commands) confirm(c *cli.Context, readers int64, question string) error 
 	return err
 }
 
-// whenSent describes when a new job starts sending.
+// whenSent describes when a new job starts, as part of a sentence.
 func whenSent(n *core.NewJob) string {
 	when := "now"
 	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
@@ -305,7 +305,7 @@ func newJob(c *cli.Context) (n core.NewJob, err error) {
 	return n, err
 }
 
-// readBody reads part of an email from a file of limited size.
+// readBody reads the body of an email from a file of limited size.
 func readBody(name string, to *string) error {
 	if name == "" {
 		return nil

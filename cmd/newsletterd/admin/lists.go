@@ -124,8 +124,8 @@ To see what can be restored:
 // errNotDeleted is returned if the answer to the confirmation question isn't yes.
 var errNotDeleted = errors.New("canceled; nothing was deleted")
 
-// confirmDelete asks for confirmation before a record is deleted, and lists what else is deleted. The question ends
-// with end, for example canRestore.
+// confirmDelete asks for confirmation before a record is deleted. It lists what else is deleted. end is the end of the
+// question, for example canRestore.
 func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
 	a, err := s.Affected(c.Context, noun, id, now())
 	if err != nil {
@@ -161,10 +161,10 @@ func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun,
 	return err
 }
 
-// canRestore ends the question about a record that can be restored.
+// canRestore ends the question before deleting a record that can be restored.
 const canRestore = "You can restore it for 30 days."
 
-// leftOutWords describes part of a record that was not restored.
+// leftOutWords describes a value that was not restored with a record.
 func leftOutWords(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:

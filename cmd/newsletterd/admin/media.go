@@ -23,7 +23,7 @@ func mediaFlags() []cli.Flag {
 	}
 }
 
-// mediaInput returns the fields that the flags set.
+// mediaInput returns the fields of an image that the flags set.
 func mediaInput(c *cli.Context) core.MediaInput {
 	return core.MediaInput{
 		Name: cli.Given(c, "name"), Alt: cli.Given(c, "alt"), Decorative: cli.GivenBool(c, "decorative"),
@@ -125,7 +125,7 @@ With --video, the image gets a play mark.
 	return add
 }
 
-// addedMedia returns the fields and files of the image that the flags name.
+// addedMedia returns the fields and stored files for the new image that the flags describe.
 func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, full, mail core.MediaFile, err error) {
 	in = mediaInput(c)
 	path, video := c.String("file"), c.String("video")
@@ -157,7 +157,7 @@ func addedMedia(c *cli.Context, limits core.MediaLimits) (in core.MediaInput, fu
 	return in, full, mail, err
 }
 
-// thumbnail fetches a video's thumbnail. title is the video's title.
+// thumbnail fetches the thumbnail and title of a video.
 func thumbnail(ctx context.Context, video string, limits core.MediaLimits) (data []byte, title string, err error) {
 	body, title, err := parts.Videos().Thumbnail(ctx, video)
 	if err != nil {
@@ -168,7 +168,7 @@ func thumbnail(ctx context.Context, video string, limits core.MediaLimits) (data
 	return data, title, err
 }
 
-// videoMedia is like mediaIn, for a video's thumbnail, and adds a play button.
+// videoMedia is like mediaIn, for the thumbnail of a video. It adds a play button.
 func videoMedia(ctx context.Context, data []byte, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	if int64(len(data)) > limits.Bytes {
 		return full, mail, limits.TooLarge()
@@ -183,7 +183,7 @@ func videoMedia(ctx context.Context, data []byte, limits core.MediaLimits) (full
 	return opened.Make(ctx, int(limits.Bytes))
 }
 
-// readMedia converts an image or document file to its stored form.
+// readMedia reads an image or document file and converts it to the form in which it is stored.
 func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	file, err := os.Open(path)
 	if err != nil {

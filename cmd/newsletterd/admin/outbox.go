@@ -15,7 +15,7 @@ import (
 type outboxRow struct {
 	core.OutboxEvent
 	State string `json:"state"`
-	// Event is the posted event. It is set only by the command show.
+	// Event is the event as it is posted. Only the command show sets it.
 	Event json.RawMessage `json:"event,omitempty"`
 }
 
@@ -137,7 +137,7 @@ func (p commands) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 }
 
-// retried holds the number of events to resend.
+// retried is the output of a command that resends events: their number.
 type retried struct {
 	Retried int64 `json:"retried"`
 }

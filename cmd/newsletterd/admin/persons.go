@@ -17,7 +17,7 @@ func personFlag() cli.Flag {
 		"user", "email")
 }
 
-// personOf returns the person that the flag names, including the account.
+// personOf returns the person whom personFlag names, including their account.
 func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	if word := c.String("id"); strings.Contains(word, "@") {
 		email, err := core.ParseEmail(word)
@@ -27,7 +27,7 @@ func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	return core.Person{Email: u.Email, Account: true}, err
 }
 
-// subscriberOf returns the person with the address in --email, as known to tenants' lists.
+// subscriberOf returns the person with the address in --email, limited to the data that tenants have.
 func subscriberOf(c *cli.Context) (core.Person, error) {
 	email, err := cli.GivenEmail(c)
 	return core.Person{Email: email, TenantID: c.String("tenant")}, err

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// pollRow is an option in a poll. Answers is absent before the campaign is sent.
+// pollRow is one option of a poll as commands print it. Answers is absent before the campaign is sent.
 type pollRow struct {
 	Number   int    `json:"number"`
 	Question string `json:"question"`

@@ -68,7 +68,7 @@ func (p commands) testJobCommand() *cli.Command {
 	})
 }
 
-// trial returns a Trial that tests jobs the same way as the API.
+// trial returns a Trial that tests jobs in the same way as the API.
 func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t drafts.Trial, err error) {
 	keys, err := parts.NewMailKeys(c.Context, s)
 	return drafts.Trial{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin()}, err
@@ -100,7 +100,7 @@ func (p commands) previewTemplateCommand() *cli.Command {
 		})
 }
 
-// printPreview shows an email in the requested form.
+// printPreview prints a rendered email in the requested form, or opens it in a browser.
 func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) error {
 	if c.Bool("open") {
 		return p.openPage(c, bulk, r)
@@ -160,8 +160,8 @@ func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) e
 	return err
 }
 
-// opener returns the program that opens files in the browser, or "" if there is none. On Linux, env must name a
-// display.
+// opener returns the program that opens files in the browser, or "" if there is none. On Linux, the environment must
+// name a display.
 func opener(env []string) string {
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {

@@ -125,7 +125,7 @@ func newProviderRow(cfg *config.Config, p core.Provider, source string) provider
 	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
 }
 
-// oneProvider returns a command that takes a provider. --name and --id are the same because the name is the ID.
+// oneProvider returns a command about one provider. --name and --id mean the same, because the name is the ID.
 func (p commands) oneProvider(
 	name, usage string, flags []cli.Flag, run func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error,
 ) *cli.Command {
@@ -144,13 +144,13 @@ func (p commands) oneProvider(
 	})
 }
 
-// keptProviders returns the providers in the database.
+// keptProviders returns the providers that are stored in the database, not those from the configuration.
 func keptProviders(c *cli.Context, s *store.Store) ([]core.Provider, error) {
 	return cli.Pages(func(p core.Provider) string { return p.Name },
 		func(page core.Page) ([]core.Provider, error) { return s.Providers(c.Context, page) })
 }
 
-// findProvider returns the name of the provider that word refers to: by its name, in any case, or by a prefix. It
+// findProvider returns the name of the provider that word refers to by its name or a prefix, in upper or lower case. It
 // searches the configuration and the database.
 func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
 	kept, err := keptProviders(c, s)
@@ -195,7 +195,7 @@ func (p commands) providerShowCommand() *cli.Command {
 		})
 }
 
-// printProvider prints the effective provider. secret is a new secret, which is shown only once.
+// printProvider prints the provider as it is in effect. secret is a new secret, which is shown only once.
 func (p commands) printProvider(c *cli.Context, cfg *config.Config, s *store.Store, name, secret string) error {
 	record, source := parts.Providers(cfg)[name], "configuration"
 	if record == nil {

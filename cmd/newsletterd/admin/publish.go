@@ -21,7 +21,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// publisher sends a newsletter from a file.
+// publisher runs the command publish.
 type publisher struct{ commands }
 
 // Publish returns the command that sends a newsletter from a file.
@@ -78,7 +78,7 @@ list.`
 	return publish
 }
 
-// issueSegmentFlag returns the flag for a file's segment, or everyone.
+// issueSegmentFlag returns the flag that names the segment to send to, or everyone.
 func issueSegmentFlag() cli.Flag {
 	f := cli.Reference("segment", people.NounSegment,
 		"only send to subscribers in this segment (`ID` or name); everyone means the whole list")
@@ -86,10 +86,10 @@ func issueSegmentFlag() cli.Flag {
 	return f
 }
 
-// listsOfHead is a context key. It marks a file whose lists come from its front matter.
+// listsOfHead is a context key that is set if the lists come from the file's front matter.
 type listsOfHead struct{}
 
-// readIssue reads a newsletter's file.
+// readIssue reads the file of a newsletter and parses its front matter.
 func readIssue(name string) (m frontmatter.Matter, err error) {
 	var source string
 	if err := readBody(name, &source); err != nil {
@@ -191,8 +191,8 @@ func (p publisher) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Dr
 		testsTo(to), draft.Campaign.ID)
 }
 
-// keptIssue returns the campaign that was previously saved from a file. If there is none, it returns a campaign with
-// only its id and no number. It returns an error if the file was already sent.
+// keptIssue returns the campaign that was saved from a file earlier. If there is none, it returns a campaign that has
+// only an id. If the campaign was already sent, it returns an error.
 func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (core.Campaign, error) {
 	kept, err := s.Campaign(c.Context, issueID(l, file, id))
 	switch {
@@ -208,8 +208,8 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 		kept.ID)
 }
 
-// saveIssue saves a file as a campaign: the same one as before, or a new one. If the file names neither a segment nor
-// everyone, a draft keeps its segment, which may come from an earlier run's flag.
+// saveIssue saves a file as a campaign: the one that was saved from it earlier, or a new one. If the file names neither
+// a segment nor everyone, an existing draft keeps its segment, which may come from the flag of an earlier run.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
@@ -266,7 +266,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	return made, inFile(file, issue, err)
 }
 
-// setZone sets the time zone from the front matter if no flag names one.
+// setZone sets the time zone flag from the front matter if the flag is not set.
 func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	zone := issue.Values["time_zone"]
 	if zone == "" || c.IsSet("time-zone") {
@@ -278,19 +278,19 @@ func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	return c.Set("time-zone", zone)
 }
 
-// readers are a file's recipients.
+// readers holds the recipients that a file names.
 type readers struct {
 	lists    []string
 	everyone bool // all subscribers of the lists, even if the campaign has a segment
 	core.Narrowing
 }
 
-// everyone is the segment in a file that removes the campaign's segment. An absent or empty segment doesn't, because it
-// could be a mistake.
+// everyone is the value of segment in a file that makes a campaign go to everyone. An empty or missing segment doesn't,
+// because it could be a mistake.
 const everyone = "everyone"
 
-// noneIsEveryone returns an error if the tenant has a segment named everyone, because the file or flag could mean that
-// segment.
+// noneIsEveryone returns an error if the tenant has a segment called everyone, because a file or flag with that value
+// could mean the segment.
 func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
 	for i := range all {
@@ -301,7 +301,7 @@ func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	return err
 }
 
-// readersOf looks up the lists and campaigns in a file's front matter. The first list is l.
+// readersOf looks up the lists, segments and campaigns that a file's front matter names. The first list is l.
 func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue *frontmatter.Matter) (r readers,
 	err error,
 ) {
@@ -369,8 +369,8 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	return r, err
 }
 
-// issueID returns the ID of a file's campaign. It is derived from the ID in the front matter or, without one, from the
-// list and the file name.
+// issueID returns the ID of the campaign for a file. It derives the ID from the one in the front matter or, without
+// one, from the list and the file name.
 func issueID(l *core.List, file, id string) string {
 	name := "file:" + l.ID + "/" + filepath.Base(file)
 	if id != "" {
@@ -379,7 +379,7 @@ func issueID(l *core.List, file, id string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("newsletterd:"+l.TenantID+":"+name)).String()
 }
 
-// inFile adds the file name to an error about its content.
+// inFile adds the file name to an error about the content of a file.
 func inFile(file string, issue *frontmatter.Matter, err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -398,7 +398,7 @@ func inFile(file string, issue *frontmatter.Matter, err error) error {
 	return err
 }
 
-// keyOf returns the front matter key that sets a campaign field.
+// keyOf returns the front matter key that sets the given campaign field.
 func keyOf(issue *frontmatter.Matter, field string) string {
 	switch field {
 	case "list_ids":

@@ -19,8 +19,8 @@ import (
 	"newsletterd/store"
 )
 
-// keepPictures stores the images that a source refers to by path. It returns the source with URLs in place of the
-// paths.
+// keepPictures stores the images that a source refers to by path. It returns the source with the paths replaced by
+// URLs.
 func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (source string, err error) {
@@ -76,11 +76,11 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 	return keepFile(c, cfg, s, tenantID, file, path, pic.Alt)
 }
 
-// errOutside is returned if a newsletter names a file outside its folder, even through a symbolic link. Otherwise a
-// newsletter written by another person could send a private file.
+// errOutside is returned if a newsletter names a file outside of its folder, even through a symbolic link. Otherwise, a
+// newsletter that another person wrote could contain a private file.
 var errOutside = errors.New("it is outside the newsletter's folder. To allow this, pass --allow-outside")
 
-// openNextTo opens a file by its path relative to the newsletter's file.
+// openNextTo opens a file by its path relative to the folder of the newsletter's file.
 func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	folder, name := filepath.Dir(file), filepath.Join(".", filepath.FromSlash(name))
 	if c.Bool("allow-outside") {
@@ -101,7 +101,8 @@ func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	return opened, err
 }
 
-// keepFile stores a file that a newsletter names as media, or returns the stored one.
+// keepFile stores a file that a newsletter names, and returns it. If the file was already stored, it returns the
+// existing media.
 func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file, name, alt string) (m core.Media, err error) {
 	in := core.MediaInput{Name: new(filepath.Base(filepath.FromSlash(name))), Alt: &alt}
 	if m, err = core.NewMedia(tenantID, cli.Actor(), in, now()); err != nil {

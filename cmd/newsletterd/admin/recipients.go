@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// recipientRecord is the result for one of a job's recipients.
+// recipientRecord is a recipient of a job as commands print it, with the result.
 type recipientRecord struct {
 	Seq           int64        `json:"seq"`
 	Email         string       `json:"email"`

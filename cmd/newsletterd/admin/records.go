@@ -16,7 +16,7 @@ func knownID() cli.Flag {
 	return cli.String("id", "`ID` that another service uses for this record (default: a new one)")
 }
 
-// newID returns the ID for a new record: the given one or, without one, fresh.
+// newID returns the ID for a new record: the value of the flag or, if it isn't set, fresh.
 func newID(c *cli.Context, fresh string) (string, error) {
 	if !c.IsSet("id") {
 		return fresh, nil
@@ -153,7 +153,7 @@ func (p commands) tenantCommands() *cli.Command {
 	}
 }
 
-// listText is a list with its counts, for a table. In JSON, the counts are a separate record, as in the API.
+// listText is a list with its counts as a table shows it. In JSON, the counts are a separate record, as in the API.
 type listText struct {
 	core.List
 	core.ListCounts

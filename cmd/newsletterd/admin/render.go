@@ -16,7 +16,7 @@ import (
 	"newsletterd/store"
 )
 
-// sourceFlags returns the flags for an email's source and theme.
+// sourceFlags returns the flags that name an email's source and theme.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("markdown", "Markdown `FILE` to generate both parts from"),
@@ -63,7 +63,7 @@ func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	return nil
 }
 
-// looks returns the design options for a tenant's emails with the theme in --theme.
+// looks returns the compiler options for a tenant's emails with the theme in --theme.
 func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, err error) {
 	own, err := s.ThemeNamed(c.Context, t.ID, c.String("theme"))
 	if err != nil {
@@ -123,7 +123,7 @@ func sourceOf(c *cli.Context) (kind, source string, err error) {
 	return kind, strings.Repeat("\n", m.Before) + m.Body, err // lines keep their numbers
 }
 
-// Render returns the command that prints an email.
+// Render returns the command that compiles an email and prints it.
 func Render(program *cli.Program) *cli.Command {
 	p := commands{program}
 	return &cli.Command{

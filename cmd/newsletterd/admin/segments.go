@@ -111,10 +111,11 @@ func segmentCommands(p commands) *cli.Command {
 	}
 }
 
-// segmentListFlag returns the flag for the list whose subscribers are matched against a segment.
+// segmentListFlag returns the flag that names the list whose subscribers are matched against a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
-// segmentQuestion returns the question about the segment in --id or the rule in --rule, and the list in --list.
+// segmentQuestion returns the question of which subscribers on the list in --list match the segment in --id or the rule
+// in --rule.
 func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
@@ -123,7 +124,8 @@ func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Que
 	return questionOf(p, c, s, &l, c.String("id"))
 }
 
-// matchingQuestion returns the question about the segment in --segment or the rule in --rule, and a list.
+// matchingQuestion returns the question of which subscribers on list l match the segment in --segment or the rule in
+// --rule.
 func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) (q audience.Question, err error) {
 	if c.IsSet("segment") && c.IsSet("rule") {
 		return q, cli.UsageError(c, "pass either --segment or --rule")
@@ -131,7 +133,8 @@ func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) 
 	return questionOf(p, c, s, l, c.String("segment"))
 }
 
-// questionOf returns the question about a segment or the rule in --rule, and a list.
+// questionOf returns the question of which subscribers on list l match the segment with the given id or, if id is
+// empty, the rule in --rule.
 func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id string) (q audience.Question, err error) {
 	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
 	if id == "" {
@@ -186,7 +189,7 @@ func countSegmentCommand(p commands) *cli.Command {
 	return count
 }
 
-// segmentPerson is a subscriber in the output of people.
+// segmentPerson is a subscriber in the output of the command people.
 type segmentPerson struct {
 	ID          string           `json:"id"`
 	Email       core.Email       `json:"email"`
@@ -217,7 +220,7 @@ func segmentPeopleCommand(p commands) *cli.Command {
 	})
 }
 
-// explainedCondition is a row of why: a condition with its result in words.
+// explainedCondition is a row in the output of the command why: a condition with its result in words.
 type explainedCondition struct {
 	Path  string     `json:"path"`
 	Rule  *core.Rule `json:"rule"`
@@ -273,7 +276,7 @@ func segmentWhyCommand(p commands) *cli.Command {
 	})
 }
 
-// unreached explains, for each status in core.SegmentMembership, why campaigns don't reach a person.
+// unreached maps statuses in core.SegmentMembership to explanations of why campaigns don't reach a person.
 var unreached = map[string]string{
 	string(core.StatusRemoved):   "isn't on this list",
 	core.SubscriptionPending:     "hasn't confirmed the subscription",

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	maxShownErrors = 10 // on a terminal; the file of --errors has all errors
+	maxShownErrors = 10 // on a terminal; the file in --errors contains all errors
 )
 
 func (p commands) subscriberCommands() *cli.Command {
@@ -215,7 +215,7 @@ func openFaulty(name, source string) (*os.File, error) {
 	return f, nil
 }
 
-// importRow is the output of an import.
+// importRow is the output of the command that imports subscribers.
 type importRow struct {
 	DryRun bool  `json:"dry_run"` // nothing was imported
 	Rows   int64 `json:"rows"`
@@ -223,7 +223,7 @@ type importRow struct {
 	Typos core.DomainTypos `json:"typos"`
 }
 
-// hintAtFile prints hints about a file that was read.
+// hintAtFile prints hints about how an imported file was understood.
 func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
 		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so "+
@@ -238,8 +238,8 @@ func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	}
 }
 
-// hintAtFirstName explains how to import a name column as the preference that templates use for the greeting. It prints
-// nothing if the list has its own name field.
+// hintAtFirstName explains how to split a column with full names, so that templates can greet people by their first
+// names. If the list has a field for the column, it prints nothing.
 func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
 	column, preference := r.NameColumn()
 	if column == "" {
@@ -288,7 +288,7 @@ func (p commands) openInput(name string) (io.ReadCloser, error) {
 	}{io.TeeReader(f, bar), f}, nil
 }
 
-// all reads the whole file and writes its rows in sorted order. In file order, each row would touch different database
+// all reads the whole file and imports its rows in sorted order. In file order, each row would touch different database
 // pages.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
@@ -304,7 +304,7 @@ func (run *importing) all(c *cli.Context) error {
 	return unfinished(run.flushed(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) })))
 }
 
-// flushed writes the remaining lines with errors to their file, and joins err with any error from that.
+// flushed writes the remaining faulty lines to their file. If that fails, it joins the error with err.
 func (run *importing) flushed(err error) error {
 	if run.faulty == nil {
 		return err
@@ -312,7 +312,7 @@ func (run *importing) flushed(err error) error {
 	return errors.Join(err, run.faulty.Flush())
 }
 
-// unfinished adds to an import's error how to continue.
+// unfinished wraps an error that interrupted an import, and adds how to continue.
 func unfinished(err error) error {
 	if err == nil {
 		return nil
@@ -351,13 +351,13 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	})
 }
 
-// exportFile returns the flag that names an export's file.
+// exportFile returns the flag that names the file to export to.
 func exportFile() cli.Flag {
 	return &cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"}
 }
 
-// exportTo calls write with the file from exportFile or with standard output. write returns the number of rows; noun
-// says what they are. The file is CSV; standard output is JSON with --json.
+// exportTo calls write with the file in the flag from exportFile, or with standard output. The file is CSV; standard
+// output is JSON if --json is set. write returns the number of rows, which exportTo reports with the given noun.
 func exportTo(p commands, c *cli.Context, noun string,
 	write func(out io.Writer, asJSON bool) (int, error),
 ) (err error) {

@@ -17,7 +17,8 @@ import (
 	"newsletterd/store/people"
 )
 
-// shownStatuses lists a subscription's states, and the reasons why an active subscriber gets no email.
+// shownStatuses lists the values of --status: the states of a subscription, and the reasons why an active subscriber
+// gets no email.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
 	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),
@@ -72,12 +73,13 @@ that: newsletterd admin suppression create --email ADDRESS`
 	return []*cli.Command{all, show, add, end}
 }
 
-// matchingFlag returns the flag that filters by a segment.
+// matchingFlag returns the flag that names a segment to filter by.
 func matchingFlag() cli.Flag {
 	return cli.Reference("segment", people.NounSegment, "only subscribers in this segment (`ID` or name)")
 }
 
-// subscriptionReader passes subscriptions to take, page by page, because a list can have millions.
+// subscriptionReader calls take with each of a list's subscriptions. It reads page by page, because a list can have
+// millions.
 type subscriptionReader func(take func(*core.Subscription) error) error
 
 // subscriptionRows returns a reader for a list's subscriptions, filtered by --status, and by --segment or --rule.
@@ -118,7 +120,7 @@ func subscriptionRows(p commands, c *cli.Context, s *store.Store, listID string)
 	}, nil
 }
 
-// allSubscriptions calls take with a list's subscriptions that have the given status. An empty status means all.
+// allSubscriptions calls take with each subscription of a list that has the given status. An empty status means all.
 func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
 	take func(*core.Subscription) error,
 ) error {
@@ -148,7 +150,7 @@ func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
 	}
 }
 
-// listSubscribers prints each row as soon as it is read.
+// listSubscribers prints the subscriptions of a list, each as soon as it is read.
 func (p commands) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
 	prefix := core.Email(strings.TrimSpace(c.String("email"))).Key()
 	rows, err := subscriptionRows(p, c, s, c.String("list"))
@@ -267,7 +269,7 @@ func (p commands) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 	return shown.print(out)
 }
 
-// onList returns a list's rows, or all rows if listID is empty.
+// onList returns the rows that belong to a list, or all rows if listID is empty.
 func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	found := []T{}
 	for i := range rows {
@@ -278,7 +280,7 @@ func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	return found
 }
 
-// print writes a table for each non-empty kind of row.
+// print prints a table for each kind of row that isn't empty.
 func (d *shownSubscriber) print(out cli.Printer) error {
 	var consents []core.Consent
 	for i := range d.Subscriptions {
@@ -299,7 +301,7 @@ func (d *shownSubscriber) print(out cli.Printer) error {
 		section(out, "transactional emails", d.Mails, mailColumns...))
 }
 
-// section writes a table under a title. If there are no rows, it writes nothing.
+// section prints a title and a table. If there are no rows, it prints nothing.
 func section[T any](out cli.Printer, title string, rows []T, columns ...string) error {
 	if len(rows) == 0 {
 		return nil

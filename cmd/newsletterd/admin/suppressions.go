@@ -14,7 +14,7 @@ import (
 
 var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reason", "disabled_by", "occurred_at"}
 
-// suppressionKinds are the values of the field kind.
+// suppressionKinds lists the values of the field kind.
 var suppressionKinds = []string{
 	core.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint),
 	string(core.StatusSuppressed),
@@ -121,7 +121,7 @@ func (p commands) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 	return p.Printer(c).Record(suppressionRow{email, true, n})
 }
 
-// suppressionRow is also the HTTP operation's response.
+// suppressionRow is a blocked address as commands print it. The HTTP operation returns the same object.
 type suppressionRow struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// syncRow is a requested full sync.
+// syncRow is the output for a full sync that was requested.
 type syncRow struct {
 	SyncID string `json:"sync_id"`
 }

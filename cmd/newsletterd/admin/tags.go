@@ -69,7 +69,7 @@ func tagCommands(p commands) *cli.Command {
 	}
 }
 
-// tagFlags returns the flags --id and --tenant for a command about one tag, followed by those in more.
+// tagFlags returns the flags for a command about one tag: --id, --tenant, and those in more.
 func tagFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		cli.ID(people.NounTag), cli.Tenant("tenant (`ID` or name), if several tenants have a tag with this name"),
@@ -88,7 +88,7 @@ func tagOf(c *cli.Context, s *store.Store) (core.Tag, error) {
 	return t, err
 }
 
-// personTag is the output of add and remove.
+// personTag is the output of the commands add and remove.
 type personTag struct {
 	Email core.Email `json:"email"`
 	Tags  tagNames   `json:"tags"`
@@ -97,7 +97,7 @@ type personTag struct {
 // tagNames holds the names of a person's tags.
 type tagNames []string
 
-// Words returns the names on one line.
+// Words returns the names joined to one line.
 func (n tagNames) Words() string {
 	if len(n) == 0 {
 		return "none"
@@ -105,7 +105,7 @@ func (n tagNames) Words() string {
 	return cli.Printable(strings.Join(n, ","))
 }
 
-// personTagCommand returns a command that tags a person or removes a tag.
+// personTagCommand returns a command that adds a tag to a person, or removes one if adds is false.
 func personTagCommand(p commands, name, usage string, adds bool) *cli.Command {
 	flags := tagFlags(cli.String("email", "email `ADDRESS` of the person"))
 	return p.Command(name, usage, flags, []string{"id", "email"}, func(c *cli.Context, _ *config.Config,

@@ -20,7 +20,7 @@ func templateFlags() []cli.Flag {
 	}
 }
 
-// templateInput returns the fields set by the flags and the files that they name.
+// templateInput returns the fields of a template, from the flags and the files that they name.
 func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
 	in = core.TemplateInput{Name: cli.Given(c, "name"), Layout: cli.Given(c, "layout")}
 	for flag, body := range map[string]**string{"html": &in.BodyHTML, "text": &in.BodyText} {

@@ -21,7 +21,7 @@ func themeFlags() []cli.Flag {
 	return []cli.Flag{cli.String("name", "`NAME` of the theme"), cli.JSON("values", "colors, fonts, sizes and footer")}
 }
 
-// themeInput returns the fields that the flags set.
+// themeInput returns the fields of a theme that the flags set.
 func themeInput(c *cli.Context) (in core.ThemeInput, err error) {
 	values, err := cli.GivenJSON[core.ThemeInput](c, "values")
 	if values != nil {

@@ -38,10 +38,11 @@ func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error
 	return u, cli.Missing(err, "user", word)
 }
 
-// accounts has the commands for users.
+// accounts creates the commands for users.
 type accounts struct{ commands }
 
-// passwordOf reads a password from standard input and hashes it. It returns an empty string without --password-stdin.
+// passwordOf reads a password from standard input and returns its hash. Without --password-stdin, it returns an empty
+// string.
 func (p accounts) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
 	if !c.Bool("password-stdin") {
 		return "", nil
@@ -323,8 +324,8 @@ func (p accounts) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	return p.printUser(c, u)
 }
 
-// tellUnproved reports that a change has removed the user's password, if epoch, from before the change, differs from
-// the current one.
+// tellUnproved prints a note if a change has removed the user's password. It has if the epoch before the change differs
+// from the user's current one.
 func (p accounts) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
 		fmt.Fprintf(p.Err,
@@ -375,19 +376,19 @@ func (p accounts) printUser(c *cli.Context, u core.User) error {
 		return out.Value(u)
 	}
 	row := userRow{u, roleWords(u.Roles)}
-	row.Roles = nil // shown as text
+	row.Roles = nil // shown as one string
 	return out.Record(row)
 }
 
-// disableClients returns a flag for commands that end a user's sessions. It also disables the user's clients and
-// webhook endpoints, which otherwise stay active.
+// disableClients returns a flag for commands that end a user's sessions. With the flag, they also disable the user's
+// clients and webhook endpoints, which otherwise stay active.
 func disableClients() cli.Flag {
 	return cli.Bool("disable-clients", "also disable OAuth clients and webhook endpoints that the user created or "+
 		"changed")
 }
 
-// endClients disables the clients and endpoints that a user created or changed in a tenant; an empty
-// tenantID means all tenants. Without the flag, it prints those that stay active.
+// endClients disables the clients and endpoints that a user created or changed in a tenant. An empty tenantID means all
+// tenants. Without the flag from disableClients, it only prints which ones stay active.
 func (p commands) endClients(c *cli.Context, s *store.Store, u core.User, tenantID string) error {
 	client := func(client *core.Client) bool { return tenantID == "" || client.TenantID == tenantID }
 	endpoint := func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID }

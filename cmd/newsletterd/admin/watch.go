@@ -62,7 +62,8 @@ func (p commands) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 	}
 }
 
-// waitsForPerson reports whether a job is paused until a person resumes or cancels it. Other waits end automatically.
+// waitsForPerson reports whether a job is paused until a person resumes or cancels it. All other waits end
+// automatically.
 func waitsForPerson(j *core.JobView) bool { return !j.Status.Final() && j.PausedAt != 0 }
 
 func pausedError(j *core.JobView) error {
@@ -75,7 +76,7 @@ func onlyDeferred(j *core.JobView) bool {
 	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
 }
 
-// Deferral describes how many recipients are waiting for a retry, and until when.
+// Deferral describes how many recipients are waiting for a retry, and how long they are retried.
 func Deferral(s *core.Stats) string {
 	line := fmt.Sprintf("%d deferred", s.Deferred)
 	if s.NextAttemptAt > 0 {
@@ -106,7 +107,7 @@ func unlessCompleted(j *core.JobView) error {
 	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
 }
 
-// watch holds the recent progress, from which the rate is calculated.
+// watch holds the recent progress of a job, from which the rate is calculated.
 type watch struct {
 	seen []progress // oldest first
 }
@@ -126,7 +127,7 @@ func (w *watch) look(j *core.JobView, at time.Time) {
 // done counts the recipients with a result.
 func done(j *core.JobView) int64 { return j.Sent + j.Failed + j.Skipped }
 
-// rate returns the number of results per second.
+// rate returns the number of recipients per second that got a result.
 func (w *watch) rate() float64 {
 	first, last := w.seen[0], w.seen[len(w.seen)-1]
 	if span := last.at.Sub(first.at).Seconds(); span > 0 {

@@ -11,7 +11,7 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Asker gets answers from flags or from a person.
+// Asker gets the values of settings from flags or by asking a person.
 type Asker struct {
 	p     *Program
 	c     *Context
@@ -21,15 +21,15 @@ type Asker struct {
 // Asker returns an Asker for a command. There must be only one reader of the program's standard input.
 func (p *Program) Asker(c *Context) *Asker { return &Asker{p, c, bufio.NewReader(p.In)} }
 
-// Person reports whether a person can be asked. That is the case at a terminal, unless the first line of input is a
-// password or --json is set.
+// Person reports whether a person can be asked: standard input is a terminal, the first line of input is not a
+// password, and --json is not set.
 func (a *Asker) Person() bool {
 	return a.p.atTerminal() && !a.c.Bool("password-stdin") && !JSONWanted(a.c)
 }
 
-// Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. If the
-// answer is empty or no person can be asked, it calls read with otherwise. If otherwise is also empty and no person can
-// be asked, it returns a usage error that asks for the flag.
+// Answer calls read with the value of the flag or, if it isn't set, with a person's answer to the question. The
+// default, otherwise, is used if the answer is empty or no person can be asked. If there is no default and no person
+// can be asked, Answer returns a usage error that asks for the flag.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
@@ -45,7 +45,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	return read(otherwise)
 }
 
-// Ask passes a person's answers to read until read accepts one. It replaces an empty answer with otherwise.
+// Ask repeats the question until read accepts the answer. It replaces an empty answer with otherwise.
 func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.Err, "%s: ", question)
@@ -105,8 +105,8 @@ func (p *Program) Hidden(ctx context.Context, question string) (string, error) {
 	return string(b), err
 }
 
-// Password reads a password from the first line of standard input. At a terminal it prompts for the password; what
-// names it.
+// Password reads a password from the first line of standard input. At a terminal, it prompts for the password, which
+// the prompt calls what.
 func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	if !p.atTerminal() {
 		return oneLine(p.In)
@@ -114,7 +114,7 @@ func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	return p.Hidden(ctx, what)
 }
 
-// oneLine reads one line. Passwords are read this way to keep them out of process lists.
+// oneLine reads a single line. Passwords are read from standard input to keep them out of process lists.
 func oneLine(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// CommandPath is a command in the tree with the words that can follow it.
+// CommandPath is a command with its full name and the words that can follow it.
 type CommandPath struct {
 	Path  string // such as "newsletterd admin tenant"
 	Words []Word // subcommands
@@ -21,7 +21,7 @@ type Word struct {
 	File, Value bool // the next word is a file; the next word is any other value
 }
 
-// CompletionCommand returns the command that prints a shell's completion script. tree returns the command tree.
+// CompletionCommand returns the command that prints a completion script for a shell. tree returns the command tree.
 func (p *Program) CompletionCommand(tree func() *App) *Command {
 	c := &Command{
 		Name: "completion", Usage: "print a completion script for a shell",
@@ -45,7 +45,7 @@ func (p *Program) CompletionCommand(tree func() *App) *Command {
 	return c
 }
 
-// Paths returns the command tree as a list, parents first.
+// Paths returns all commands in the tree as a list, parents first.
 func Paths(a *App) []CommandPath {
 	top := CommandPath{Path: a.Name, Flags: flagWords(a.Flags)}
 	var below []CommandPath
@@ -82,7 +82,8 @@ func flagWords(flags []Flag) []Word {
 	return append(out, Word{Name: "help", Usage: "show help"})
 }
 
-// unquoted removes the placeholder, the first word in backquotes, from a usage text.
+// unquoted returns the placeholder in a usage text, which is the first word in backquotes, and the text without the
+// backquotes.
 func unquoted(usage string) (placeholder, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -102,7 +103,7 @@ func names(words []Word, prefix string, keep func(Word) bool) string {
 	return strings.Join(out, " ")
 }
 
-// fileFlags returns the flags of all commands that take a file, and those that take any other value.
+// fileFlags returns the flags, of all commands, that take a file, and those that take any other value.
 func fileFlags(paths []CommandPath) (files, values []string) {
 	for _, p := range paths {
 		for _, f := range p.Flags {

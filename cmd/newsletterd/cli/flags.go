@@ -28,7 +28,7 @@ func Bool(name, usage string) Flag {
 	return &urfave.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
 }
 
-// JSON returns a flag that takes a value in the API's format, or @FILE that contains one.
+// JSON returns a flag that takes a JSON value in the format of the API, or @FILE to read it from a file.
 func JSON(name, usage string) Flag {
 	return &StringFlag{Name: name, Usage: usage + ", as `JSON` in the API's format, or @FILE"}
 }
@@ -56,7 +56,7 @@ func GivenJSON[T any](c *Context, flag string) (*T, error) {
 	return v, nil
 }
 
-// jsonFault describes an error in a value without Go's terms.
+// jsonFault describes an error in a JSON value without terms from Go.
 func jsonFault(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("has a JSON %s where %s needs another type", wrong.Value, cmp.Or(wrong.Field, "the value"))
@@ -79,7 +79,7 @@ func Given(c *Context, flag string) *string {
 	return &v
 }
 
-// GivenEmail returns the address in --email.
+// GivenEmail parses the address in --email.
 func GivenEmail(c *Context) (core.Email, error) { return AddressIn(c, "email", c.String("email")) }
 
 // AddressIn parses address, the value of a flag. Its error names the flag.
@@ -123,7 +123,7 @@ func GivenWords(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenInstant returns the value of a flag with an RFC 3339 time, or 0 if it isn't set.
+// GivenInstant parses the RFC 3339 time in a flag. If the flag isn't set, it returns 0.
 func GivenInstant(c *Context, flag string) (core.Instant, error) {
 	if c.String(flag) == "" {
 		return 0, nil
@@ -168,8 +168,7 @@ func areNeeded(flags ...string) string {
 	return strings.Join(flags, ", ") + verb
 }
 
-// Missing adds the name of the record to a NotFound error. It returns other errors
-// unchanged.
+// Missing adds the noun and id of the missing record to a NotFound error. It returns other errors unchanged.
 func Missing(err error, noun, id string) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("%s %s not found", noun, id)
@@ -177,8 +176,8 @@ func Missing(err error, noun, id string) error {
 	return err
 }
 
-// TenantOf returns the tenant that --tenant names. Without the flag, all is true. It returns an error for an unknown
-// tenant, because an empty result would look like a tenant without records.
+// TenantOf returns the tenant that --tenant names. Without the flag, all is true. For an unknown tenant it returns an
+// error, because an empty result would look like a tenant without records.
 func TenantOf(c *Context, s *store.Store) (ids []string, all bool, err error) {
 	id := c.String("tenant")
 	if id == "" {

@@ -11,7 +11,7 @@ import (
 const (
 	helpWidth  = 80 // columns of a help text
 	helpIndent = "  "
-	nameWidth  = 28 // columns of names next to their descriptions; the description of a longer name starts below it
+	nameWidth  = 28 // columns for names; the description of a longer name starts below it
 )
 
 // These are the command groups in the help for the program and for admin. The help shows them in the order of their
@@ -36,8 +36,8 @@ func InGroup(name string, commands ...*Command) []*Command {
 	return commands
 }
 
-// PrintHelp replaces the library's templates for the help of the program or a command. It groups commands and wraps
-// lines to helpWidth.
+// PrintHelp prints the help for the program or a command, instead of the library's templates. It groups commands and
+// wraps lines to helpWidth.
 func PrintHelp(w io.Writer, _ string, data any) {
 	var b strings.Builder
 	switch c := data.(type) {

@@ -16,8 +16,7 @@ type (
 	IntFlag    = urfave.IntFlag
 )
 
-// helpFlag is --help. All command trees of a process share the library's flag, and a run writes to it, so each run uses
-// a copy.
+// helpFlag is a copy of the library's flag --help. Each run needs its own copy, because a run writes to the flag.
 type helpFlag struct{ *urfave.BoolFlag }
 
 func (f helpFlag) Apply(set *flag.FlagSet) error {

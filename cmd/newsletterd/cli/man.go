@@ -20,7 +20,7 @@ func (p *Program) ManCommand(tree func() *App) *Command {
 	}
 }
 
-// manual returns the manual page, generated from the same command tree that runs (man(7)).
+// manual generates the manual page (man(7)) from the command tree.
 func manual(a *App) string {
 	var b strings.Builder
 	b.WriteString(".TH NEWSLETTERD 1\n.SH NAME\nnewsletterd \\- " + roff(a.Usage) +
@@ -78,7 +78,7 @@ func manCommand(b *strings.Builder, parent string, c *Command) {
 	manFlags(b, c.Flags, commonFlags())
 }
 
-// manFlags lists flags, except the common ones in without.
+// manFlags writes a list of flags, except those in without.
 func manFlags(b *strings.Builder, flags, without []Flag) {
 	for _, f := range flags {
 		d, ok := f.(urfave.DocGenerationFlag)
@@ -97,7 +97,7 @@ func manFlags(b *strings.Builder, flags, without []Flag) {
 	}
 }
 
-// paragraphs writes a help text. Indented lines stay unchanged, others are wrapped.
+// paragraphs writes a help text as roff. Indented lines stay unchanged; others may be wrapped.
 func paragraphs(b *strings.Builder, text string) {
 	literal, open := false, true // open: a paragraph has started and is empty
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -123,7 +123,7 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes characters that the formatter would read as a request or an escape.
+// roff escapes characters that the formatter would interpret as a request or an escape.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "→", `\(->`, "…", "...").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

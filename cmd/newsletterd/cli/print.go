@@ -20,7 +20,7 @@ type Printer struct {
 	JSON bool
 }
 
-// Printer returns a Printer for the records of a command.
+// Printer returns a Printer for the output of a command.
 func (p *Program) Printer(c *Context) Printer { return Printer{Out: p.Out, JSON: JSONWanted(c)} }
 
 // Value writes v as indented JSON.
@@ -55,7 +55,7 @@ func (p Printer) Record(v any) error {
 	return err
 }
 
-// Counted returns a number with its noun, such as "1 list" or "2 lists". thing is the singular.
+// Counted returns a number with a noun, such as "1 list" or "2 lists". thing is the singular of the noun.
 func Counted[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -136,7 +136,7 @@ func columnsOfValue(rv reflect.Value) []column {
 	return out
 }
 
-// cell returns a value as one line: its JSON without quotes and brackets.
+// cell returns a value as a table shows it: as JSON without quotes and brackets, on one line.
 func cell(v reflect.Value) string {
 	if w, ok := v.Interface().(interface{ Words() string }); ok {
 		if v.Kind() == reflect.Pointer && v.IsNil() {
@@ -162,7 +162,7 @@ func cell(v reflect.Value) string {
 	return Printable(string(b))
 }
 
-// Printable replaces control characters, which must not reach a terminal.
+// Printable replaces the control characters in s, which must not reach a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || 0x80 <= r && r < 0xa0 {

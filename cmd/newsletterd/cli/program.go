@@ -23,11 +23,11 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      []string
-	// Open opens the database for a command. look is true for a command that only reads this machine's file.
+	// Open opens the database for a command. look is true if the command only reads the file on this machine.
 	Open func(ctx context.Context, cfg *config.Config, look bool) (*store.Store, error)
 }
 
-// configFlags are the flags that set a configuration key. They override the file and the environment.
+// configFlags maps the flags that set a configuration key to the key. They override the file and the environment.
 var configFlags = map[string]string{
 	"database":   "database.path",
 	"listen":     "server.listen",
@@ -51,7 +51,7 @@ func (p *Program) Config(c *Context) (*config.Config, error) {
 	return config.Load(src)
 }
 
-// Nearest returns the value of a flag that exists at several levels. The innermost one wins.
+// Nearest returns the value of a flag that may be set at several levels of the command. The innermost one wins.
 func Nearest(c *Context, name string) (string, bool) {
 	for _, at := range c.Lineage() {
 		if at.Command != nil && slices.Contains(at.LocalFlagNames(), name) {
@@ -98,8 +98,8 @@ func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) er
 	return err
 }
 
-// Command returns a command that requires some flags and the store. Before it runs, it replaces references in its flags
-// with IDs.
+// Command returns a command that requires some flags and uses the store. References in its flags are replaced with IDs
+// before run is called.
 func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	do func(*Context, *config.Config, *store.Store) error,
 ) *Command {
@@ -122,7 +122,7 @@ func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	}
 }
 
-// Actor returns the name in the audit log for the person who runs a command.
+// Actor returns the audit log's name for the person who runs the command.
 func Actor() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "command:" + u.Username
@@ -130,14 +130,14 @@ func Actor() string {
 	return "command"
 }
 
-// Once prints a reminder that a secret can't be shown again.
+// Once prints a reminder that a secret is shown only once.
 func (p *Program) Once(c *Context, what string) {
 	if !JSONWanted(c) {
 		fmt.Fprintf(p.Err, "Save the %s now. It is not shown again.\n", what)
 	}
 }
 
-// Done reports the result of a command that returns no record.
+// Done prints the result of a command that outputs no record.
 func (p *Program) Done(c *Context, format string, args ...any) error {
 	if JSONWanted(c) {
 		return p.Printer(c).Value(map[string]bool{"done": true})
@@ -146,7 +146,7 @@ func (p *Program) Done(c *Context, format string, args ...any) error {
 	return err
 }
 
-// PageSize is the number of rows per read.
+// PageSize is the number of rows that commands read at a time.
 const PageSize = 500
 
 // Pages reads all rows, page by page.

@@ -17,11 +17,11 @@ import (
 type ReferenceFlag struct {
 	*StringFlag
 	noun people.Noun
-	// byName is set if the command needs the record's name, and accepts one that no record has yet.
+	// byName is set if the command needs the name of the record, which may not exist yet.
 	byName bool
-	// Also is a value that is left unchanged and doesn't refer to a record; empty: none.
+	// Also is a special value that doesn't refer to a record and is left unchanged; empty: none.
 	Also string
-	// Whole reports whether an absent flag means the only tenant, even if the command doesn't require the flag. It may
+	// Whole reports whether a missing flag means the only tenant, even if the command doesn't require the flag. It may
 	// be nil.
 	Whole func(*Context) bool
 }
@@ -38,12 +38,12 @@ func Name(name string, noun people.Noun, usage string) Flag {
 	return f
 }
 
-// ID returns the flag that names the record of a command.
+// ID returns the flag --id, which names the record that a command is about.
 func ID(noun people.Noun) Flag {
 	return Reference("id", noun, "`ID` of the "+string(noun)+" (or its first characters), or its name")
 }
 
-// Tenant returns the flag that names a tenant.
+// Tenant returns the flag --tenant, which names a tenant.
 func Tenant(usage string) ReferenceFlag { return Reference("tenant", people.NounTenant, usage) }
 
 // ChoiceFlag is a flag that accepts only certain words.
@@ -63,7 +63,7 @@ func (f ChoiceFlag) ByDefault(value string) ChoiceFlag {
 	return f
 }
 
-// Optional returns words with the empty value added.
+// Optional returns words with the empty value added, for OneOf.
 func Optional(words []string) []string { return append([]string{""}, words...) }
 
 // choiceListFlag is a repeatable flag that accepts only certain words.
@@ -156,7 +156,7 @@ func Resolve(c *Context, s *store.Store, needed []string) error {
 	return nil
 }
 
-// rank returns the position of a noun in the order of resolution: nouns that narrow others come first.
+// rank returns the position of a noun in the order in which flags are resolved. Nouns that narrow others come first.
 func rank(noun people.Noun) int {
 	switch noun {
 	case people.NounTenant:
@@ -202,7 +202,7 @@ func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (pe
 	return people.Reference{}, Missing(core.ErrNotFound, string(f.noun), word)
 }
 
-// onlyTenant returns the only tenant. If there are none or several, the flag is required.
+// onlyTenant returns the only tenant. If there are none or several, it returns an error that asks for the flag.
 func onlyTenant(c *Context, s *store.Store) (people.Reference, error) {
 	found, err := s.References(c.Context, people.NounTenant, "", "", maxCandidates+1)
 	switch {
@@ -242,7 +242,7 @@ func Candidates(noun people.Noun, found []people.Reference) string {
 	return b.String() + more
 }
 
-// withoutTenant returns the flags in needed that Resolve can't set.
+// withoutTenant returns needed without --tenant, which Resolve can set.
 func withoutTenant(needed []string) []string {
 	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
 }

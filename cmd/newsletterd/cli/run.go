@@ -25,8 +25,8 @@ const (
 	ExitBehind = 4 // the change was made, but is not in the replica yet
 )
 
-// Run executes the command that args name and returns the exit code. Commands other than serve end at the first SIGINT
-// or SIGTERM, after the current transaction.
+// Run executes the command in args and returns the exit code. Commands other than serve end at the first SIGINT or
+// SIGTERM, after the current transaction.
 func (p *Program) Run(ctx context.Context, app *App, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -61,7 +61,7 @@ type usageError struct {
 
 func (e usageError) Error() string { return e.text }
 
-// UsageError returns an error for a mistake in a command's flags.
+// UsageError returns an error for a mistake in the flags or arguments of a command.
 func UsageError(c *Context, text string) error { return usageError{c.Command.HelpName, text} }
 
 // UsageErrorf is like UsageError, with a format and arguments.
@@ -110,10 +110,10 @@ func flagsFirst(known []Flag, words []string) []string {
 	return append(flags, files...)
 }
 
-// isFlag reports whether a word is a flag. A single dash is a file: standard input.
+// isFlag reports whether a word is a flag. A single dash is not; it means standard input.
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 
-// takesValue reports whether the next word is the value of a flag. Unknown flags have no value.
+// takesValue reports whether the word after a flag is the flag's value. Unknown flags have no value.
 func takesValue(known []Flag, word string) bool {
 	name := strings.TrimLeft(word, "-")
 	return slices.ContainsFunc(known, func(f Flag) bool {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Tree adds the parts that all commands share to the command tree: the common flags, --version, our usage errors, and
-// the program's streams.
+// Tree adds to a command tree what all commands share: common flags, --version, usage errors, and the program's
+// streams.
 func (p *Program) Tree(a *App, printVersion urfave.ActionFunc) *App {
 	a.HideVersion, a.HideHelpCommand = true, true
 	a.Writer, a.ErrWriter, a.Reader = p.Out, p.Err, p.In
@@ -64,7 +64,7 @@ func finish(parent string, c *Command) {
 	}
 }
 
-// groupAction runs if the subcommand is missing or unknown.
+// groupAction returns the action of a command group, which runs if the subcommand is missing or unknown.
 func groupAction(full string, commands []*Command) urfave.ActionFunc {
 	return func(c *Context) error {
 		if !c.Args().Present() {
@@ -85,7 +85,7 @@ func groupAction(full string, commands []*Command) urfave.ActionFunc {
 	}
 }
 
-// usageFault replaces the library's errors about flags with ours.
+// usageFault returns a function that replaces the library's errors about flags with usage errors.
 func usageFault(full string) urfave.OnUsageErrorFunc {
 	return func(c *Context, err error, _ bool) error {
 		text := err.Error()

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// check checks every value, and combinations of values.
+// check checks each value and some combinations of values, and records a fault for each error.
 func (r *loader) check() {
 	c := r.cfg
 	r.that("server.listen", CheckAddress(c.Server.Listen))
@@ -138,7 +138,7 @@ func (r *loader) checkACME() {
 	}
 }
 
-// RatesOfDomains returns the emails per second for each domain. The key * applies to all other domains.
+// RatesOfDomains returns the maximum number of emails per second for each domain. The key * is for all other domains.
 func (s *Send) RatesOfDomains() (map[string]float64, error) {
 	rates := map[string]float64{}
 	for _, w := range s.DomainRates {
@@ -190,7 +190,8 @@ func (r *loader) checkMail() {
 	}
 }
 
-// that records an error for a key, with the source that set the key. Only the first error for each key is recorded.
+// that records an error for a key together with the source that set the key. It records only the first error for each
+// key.
 func (r *loader) that(key string, err error) {
 	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
 		return
@@ -207,7 +208,7 @@ func (r *loader) pair(keyA, a, keyB, b string) {
 	}
 }
 
-// origin checks an origin, scheme://host[:port], and removes a trailing slash.
+// origin validates an origin, scheme://host[:port], and removes a trailing slash.
 func (r *loader) origin(p *string) error {
 	if *p == "" {
 		return nil
@@ -292,7 +293,7 @@ func filled(s string) error {
 	return nil
 }
 
-// relayHost checks the name or address of a relay. The port is a separate setting.
+// relayHost validates the host name or IP address of a relay. The port is a separate setting.
 func relayHost(s string) error {
 	if err := filled(s); err != nil {
 		return err
@@ -314,7 +315,7 @@ func relayHost(s string) error {
 	return nil
 }
 
-// sender checks a sender address. It permits newsletterd@localhost, the default.
+// sender validates a sender address. It also permits the default, newsletterd@localhost.
 func sender(s string) error {
 	if local, ok := strings.CutSuffix(s, "@localhost"); ok {
 		s = local + "@localhost.localdomain"
@@ -345,7 +346,8 @@ func IsLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// SelfCheckAt returns the self-check's time of day as a duration since midnight. If the self-check is off, ok is false.
+// SelfCheckAt returns the time of day of the self-check as the duration since midnight. If the self-check is off, ok is
+// false.
 func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	if w.SelfCheck == "" {
 		return 0, false, nil
@@ -357,7 +359,7 @@ func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true, nil
 }
 
-// checkRemoteServices checks the keys for a send or member service in another daemon.
+// checkRemoteServices checks the keys for a send service or member service that runs in a different daemon.
 func (r *loader) checkRemoteServices() {
 	c := r.cfg
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))

@@ -28,7 +28,7 @@ type Config struct {
 	Log        Log        `toml:"log"`
 	Metrics    Metrics    `toml:"metrics"`
 
-	// Providers are the email providers [providers.NAME].
+	// Providers holds the email providers from [providers.NAME], by name.
 	Providers map[string]*Provider `toml:"-"`
 
 	// File is the configuration file; empty: only defaults, environment and flags.
@@ -37,7 +37,7 @@ type Config struct {
 	Searched []string `toml:"-"`
 	// From maps each key that was set to its source: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
-	// TakeOver is the serve flag that resumes the jobs of a restored or copied database.
+	// TakeOver is the value of the flag that makes serve resume the jobs of a restored or copied database.
 	TakeOver bool `toml:"-"`
 }
 
@@ -69,7 +69,7 @@ type Backup struct {
 	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
 }
 
-// Replica configures the copy of the database that survives the loss of this machine.
+// Replica configures the replica: a copy of the database that survives the loss of this machine.
 type Replica struct {
 	URL         string   `toml:"url"` // bucket or folder; empty: off
 	TTL         Duration `toml:"ttl"` // lifetime of the lease
@@ -95,8 +95,8 @@ type DKIM struct {
 	Enabled bool `toml:"enabled"` // sign if there is a key
 }
 
-// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server. It returns
-// true if any key of [mail.smtp] is set, or if the transport is smtp.
+// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server: a key of
+// [mail.smtp] is set, or the transport is smtp.
 func (c *Config) ServerInFile() bool {
 	for key := range c.From {
 		if strings.HasPrefix(key, "mail.smtp.") {
@@ -107,10 +107,10 @@ func (c *Config) ServerInFile() bool {
 }
 
 // ServerInDatabase reports whether the mail server comes from the database, where server administrators set it in the
-// console. If Mail.Console is false, an existing setting stays in effect and can only be removed.
+// console. If Mail.Console is false, an existing setting stays in effect, but can only be removed.
 func (c *Config) ServerInDatabase() bool { return !c.ServerInFile() }
 
-// SMTP configures the relay.
+// SMTP configures the daemon's own relay.
 type SMTP struct {
 	Host          string `toml:"host"`
 	Port          int    `toml:"port"`
@@ -185,7 +185,7 @@ type Newsletter struct {
 	PendingTTL           Duration `toml:"pending_ttl"`
 }
 
-// Limits configures the limits for users' data.
+// Limits configures the limits for uploaded files and subscribe requests.
 type Limits struct {
 	ModelBytes         Size `toml:"model_bytes"`           // one model's file
 	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // all models of one user
@@ -209,13 +209,13 @@ type Log struct {
 	ClientAddresses string `toml:"client_addresses"` // none, failures or all
 }
 
-// Metrics configures the second, local listener.
+// Metrics configures the second listener, for metrics and profiles.
 type Metrics struct {
 	Listen string `toml:"listen"` // host:port; empty: off
 	Pprof  bool   `toml:"pprof"`
 }
 
-// Default returns the configuration used without a file, environment variable or flag.
+// Default returns the configuration with all defaults.
 func Default() *Config {
 	return &Config{
 		Server: Server{
@@ -288,7 +288,7 @@ func (c *Config) Origin() string {
 // HTTPS reports whether the listener itself uses HTTPS.
 func (c *Config) HTTPS() bool { return c.Server.TLSCert != "" || len(c.Server.ACMEDomains) > 0 }
 
-// SecretInFile reports whether the configuration file sets a secret.
+// SecretInFile reports whether the configuration file contains a secret.
 func (c *Config) SecretInFile() bool {
 	found := false
 	walk(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
@@ -302,7 +302,7 @@ func (c *Config) SecretInFile() bool {
 	return found
 }
 
-// SplitOrigin returns the scheme of an origin, and its host without the port.
+// SplitOrigin returns the scheme of an origin and the host without the port.
 func SplitOrigin(origin string) (scheme, host string) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	if h, _, err := net.SplitHostPort(rest); err == nil {

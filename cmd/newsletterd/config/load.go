@@ -19,14 +19,14 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// DefaultFile is read if it exists and no other file is named.
+// DefaultFile is the configuration file that is read if it exists and no other one is named.
 const DefaultFile = "./newsletterd.toml"
 
 // InstalledFiles lists the paths where installations keep the configuration file. Commands try them in this order if
 // DefaultFile does not exist and neither a flag nor the environment names a configuration or database.
 var InstalledFiles = []string{"/etc/newsletterd/newsletterd.toml", "/var/lib/newsletterd/newsletterd.toml"}
 
-// EnvFile names the configuration file if no flag does.
+// EnvFile is the environment variable that names the configuration file if no flag does.
 const EnvFile = EnvPrefix + "CONFIG"
 
 // EnvPrefix is the prefix of all environment variables.
@@ -50,7 +50,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Faults holds all errors in the configuration, so that they are reported together.
+// Faults is an error with all faults of the configuration, so that they are reported together.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -74,7 +74,7 @@ type Sources struct {
 	Installed []string
 }
 
-// files returns the configuration files to try. must reports whether the first one has to exist.
+// files returns the names of the configuration files to try. If must is true, the first one has to exist.
 func (s *Sources) files() (names []string, must bool) {
 	_, err := os.Stat(Default().Database.Path)
 	name, set := s.File, err == nil || s.Flags["database.path"] != ""
@@ -96,7 +96,7 @@ func (s *Sources) files() (names []string, must bool) {
 	return append([]string{DefaultFile}, s.Installed...), false
 }
 
-// Load merges all sources with the defaults and checks the result. If the file can be read, any error is of type
+// Load merges all sources with the defaults and checks the result. If the file can be read, all errors are of type
 // Faults.
 func Load(src Sources) (*Config, error) {
 	names, must := src.files()
@@ -125,7 +125,8 @@ func Load(src Sources) (*Config, error) {
 	return r.cfg, nil
 }
 
-// readFirst reads the first existing file. If none exists, it returns empty strings, or an error if must is true.
+// readFirst reads the first of the named files that exists. If none exists, it returns empty strings or, if must is
+// true, an error.
 func readFirst(names []string, must bool) (name, text string, err error) {
 	for _, name := range names {
 		b, err := os.ReadFile(name)
@@ -140,7 +141,7 @@ func readFirst(names []string, must bool) (name, text string, err error) {
 	return "", "", nil
 }
 
-// loader sets values in a Config by path, and collects faults.
+// loader sets values in a Config by the paths of their keys, and collects faults.
 type loader struct {
 	cfg    *Config
 	keys   map[string]reflect.Value
@@ -158,7 +159,7 @@ func newLoader() *loader {
 	return r
 }
 
-// walk calls fn for every key of a struct, in field order.
+// walk calls fn for every key in a section and its subsections, in the order of the fields.
 func walk(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("toml")
@@ -229,8 +230,8 @@ func (r *loader) sections() []string {
 	return out
 }
 
-// env reads the variables with EnvPrefix. It ignores variables whose second word is not a section, because container
-// platforms set variables such as NEWSLETTERD_SERVICE_HOST.
+// env reads the environment variables that start with EnvPrefix. It ignores those whose second word is not a section,
+// because container platforms set variables such as NEWSLETTERD_SERVICE_HOST.
 func (r *loader) env(environ []string) {
 	byName := map[string]string{}
 	for _, key := range r.order {
@@ -260,7 +261,7 @@ func envName(key string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// text sets a key from an environment variable or a flag. Lists are separated by commas.
+// text sets a key from the text in an environment variable or a flag. The elements of a list are separated by commas.
 func (r *loader) text(key, value, kind, from string) {
 	v, ok := r.keys[key]
 	if !ok {
@@ -294,7 +295,7 @@ func splitList(value string) any {
 	return list
 }
 
-// set stores a value in its TOML type: string, int64, bool, or a list of strings.
+// set sets a key to a value that has its TOML type: string, int64, bool, or a list of strings.
 func (r *loader) set(key string, value any, kind, from string) {
 	v := r.keys[key]
 	if err := assign(v, value); err != nil {

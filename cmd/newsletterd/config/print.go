@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WriteTOML writes the effective configuration as valid TOML, with masked secrets and a comment on each key that was
-// set.
+// WriteTOML writes the effective configuration as valid TOML. Secrets are masked, and a comment follows each key that
+// was set.
 func (c *Config) WriteTOML(w io.Writer) error {
 	var b bytes.Buffer
 	if c.File != "" {
@@ -44,7 +44,7 @@ func remark(c *Config, path string) string {
 	}
 }
 
-// tomlValue returns the TOML literal of a value. The String method of secrets masks them.
+// tomlValue returns the TOML literal for a value. Secrets are masked, because it uses their String method.
 func tomlValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case bool, int:
@@ -60,7 +60,7 @@ func tomlValue(v reflect.Value) string {
 	}
 }
 
-// Quote returns a TOML string literal. Its escapes of control characters differ from Go's.
+// Quote returns s as a TOML string literal, in which control characters are escaped differently than in Go.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -14,7 +14,7 @@ import (
 	"newsletterd/mail/report"
 )
 
-// Provider is an email provider [providers.NAME]. It overrides the provider with the same name in the database.
+// Provider is an email provider from [providers.NAME]. It overrides a provider in the database that has the same name.
 type Provider struct {
 	Kind    string   // one of report.Kinds
 	Secrets []Secret // newest first, at most two
@@ -23,7 +23,7 @@ type Provider struct {
 	Enabled bool
 }
 
-// providersSection is the only section whose tables have user-defined names.
+// providersSection is the name of the only section whose tables have user-defined names.
 const providersSection = "providers"
 
 const maxProviderSecrets = 2
@@ -102,8 +102,8 @@ func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	r.source[path], r.cfg.From[path] = from, kind
 }
 
-// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, in which _ also represents a dash in the name. It reports
-// whether name is such a variable.
+// providerEnv reads a variable NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, in which _ also represents a dash in the name. For
+// any other variable, it returns false.
 func (r *loader) providerEnv(name, value string) bool {
 	rest, ok := strings.CutPrefix(name, EnvPrefix+strings.ToUpper(providersSection)+"_")
 	cut := strings.LastIndexByte(rest, '_')
@@ -191,7 +191,7 @@ func (c *Config) writeProviders(w io.Writer) {
 	}
 }
 
-// providersTree returns the part of Tree for the providers.
+// providersTree returns the part of the result of Tree that describes the providers.
 func (c *Config) providersTree() map[string]any {
 	out := map[string]any{}
 	for name, p := range c.Providers {

@@ -57,7 +57,7 @@ func (d Duration) Std() time.Duration { return time.Duration(d) }
 // Size is a number of bytes in the configuration: "512MiB", "4GiB", "100MB", or a plain number.
 type Size int64
 
-// sizeUnits is sorted from the largest unit. String uses the first unit that divides the size.
+// sizeUnits lists the units of sizes, largest first. String uses the first unit that divides the size.
 var sizeUnits = []struct {
 	name string
 	n    int64
@@ -125,7 +125,7 @@ func (p Percent) String() string {
 // Share returns the percentage as a number between 0 and 1.
 func (p Percent) Share() float64 { return float64(p) / 100 }
 
-// Secret is a value that is never shown. Printing it in any way shows Mask.
+// Secret is a string that is never shown. Whatever way it is printed, Mask appears instead.
 type Secret string
 
 // Mask is shown instead of a secret.

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// checks holds the demo's figures, each with its expected value.
+// checks holds the figures that the demo counts, each with its expected value.
 type checks []check
 
 type check struct {
@@ -15,7 +15,7 @@ type check struct {
 	got, want int
 }
 
-// equal adds a figure. It replaces an earlier figure with the same name and expected value.
+// equal adds a figure with its expected value. It replaces an earlier figure that has the same name and expected value.
 func (c *checks) equal(what string, got, want int) {
 	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }),
 		check{what, got, want})

@@ -66,7 +66,7 @@ func startDaemon(ctx context.Context, env []string, dir, relay string) (*daemon,
 	return d, d.start(ctx)
 }
 
-// freePorts returns free loopback addresses.
+// freePorts returns n loopback addresses with free ports.
 func freePorts(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -144,7 +144,7 @@ func (d *daemon) stop() error {
 	}
 }
 
-// command runs a command on the same database and decodes its output.
+// command runs a command on the daemon's database and decodes its JSON output into out.
 func (d *daemon) command(ctx context.Context, out any, stdin string, args ...string) error {
 	cmd := d.run(ctx, append(args, "--config", d.config, "--json")...)
 	var stdout, stderr bytes.Buffer
@@ -187,7 +187,7 @@ func (d *daemon) do(req *http.Request, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// page fetches a URL like a browser, or posts a form to it, without a token or cookie.
+// page fetches a page like a browser without a token or cookie. If form is not nil, it posts the form instead.
 func (d *daemon) page(ctx context.Context, link string, form url.Values) (string, error) {
 	method, body := http.MethodGet, ""
 	if form != nil {
@@ -218,7 +218,7 @@ func (d *daemon) answer(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// outboxGauge holds the numbers of waiting and undeliverable events.
+// outboxGauge holds the numbers of waiting and undeliverable events from the daemon's metrics.
 type outboxGauge struct{ waiting, dead float64 }
 
 func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {

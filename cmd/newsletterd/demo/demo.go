@@ -28,7 +28,7 @@ type Options struct {
 	Stay bool     // keep the daemon running until the context ends
 }
 
-// Run starts a daemon and a mail server in a temporary folder, uses them like an administrator and a subscriber, and
+// Run starts a daemon and a mail server in a temporary folder, acts like an administrator and subscribers, and
 // describes each step on o.Out. It returns an error if a step fails or a figure differs from its expected value.
 func Run(ctx context.Context, o Options) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -78,7 +78,7 @@ func newRun(o Options) (*run, error) {
 	return d, nil
 }
 
-// steps runs the steps in order. Their counts go to checks.
+// steps runs the steps in order and adds their figures to checks.
 func (d *run) steps(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.startDaemon, d.setUp, d.importReaders, d.subscribeReaders, d.firstJob, d.leave, d.secondJob, d.inspect,
@@ -190,7 +190,7 @@ var (
 func importedReader(i int) string   { return fmt.Sprintf("reader%04d@readers.example", i) }
 func subscribedReader(i int) string { return fmt.Sprintf("visitor%d@visitors.example", i+1) }
 
-// settle waits until every event has reached the send service.
+// settle waits until the send service has received every event.
 func (d *run) settle(ctx context.Context) error {
 	var last outboxGauge
 	err := until(ctx, func() (bool, error) {
@@ -261,7 +261,7 @@ func (d *run) close() error {
 	return errors.Join(err, d.keeper.Close())
 }
 
-// verdict prints the table of figures. It returns an error if a figure differs from its expected value.
+// verdict prints a table of the figures. It returns an error if a figure differs from its expected value.
 func (d *run) verdict(failed error) error {
 	d.checks.print(d.out)
 	fmt.Fprintf(d.out, "\n   emails    %s\n", d.mailbox.dir)
@@ -294,7 +294,7 @@ func until(ctx context.Context, try func() (ok bool, err error)) error {
 	}
 }
 
-// without returns all addresses except one.
+// without returns all except the address one.
 func without(all []string, one string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
 }

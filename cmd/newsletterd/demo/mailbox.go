@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// mailbox is the folder that the mail server writes to.
+// mailbox reads the folder to which the mail server saves emails.
 type mailbox struct {
 	dir  string
 	read map[string]message // by file name; files don't change, so each is read once
@@ -51,7 +51,7 @@ func (b *mailbox) all() ([]message, error) {
 	return mails, nil
 }
 
-// of returns the emails to one address, in the order of arrival.
+// of returns the emails to one address, in order of arrival.
 func (b *mailbox) of(to string) ([]message, error) {
 	all, err := b.all()
 	var mine []message

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// subscribeReaders acts like visitors of a website: it submits the form, follows the link in the email and presses the
+// subscribeReaders acts like visitors to a website: it submits the form, follows the link in the email and presses the
 // button.
 func (d *run) subscribeReaders(ctx context.Context) error {
 	d.head(fmt.Sprintf("%d visitors sign up over HTTP and confirm with the link in their email", subscribed))
@@ -99,7 +99,7 @@ func (d *run) firstJob(ctx context.Context) error {
 	return d.sendJob(ctx, "First issue", d.subscribers())
 }
 
-// leave unsubscribes one subscriber with one click, like an email program (RFC 8058).
+// leave unsubscribes one subscriber with a one-click request, like an email program (RFC 8058).
 func (d *run) leave(ctx context.Context) error {
 	reader := importedReader(7)
 	d.head("A subscriber unsubscribes with one click")
@@ -127,7 +127,7 @@ func (d *run) secondJob(ctx context.Context) error {
 	return d.sendJob(ctx, "Second issue", without(d.subscribers(), importedReader(7)))
 }
 
-// sendJob creates a job, waits for it to end, and compares its emails with the addresses that must get one.
+// sendJob creates a job, waits for it to end, and checks that the right addresses got its email.
 func (d *run) sendJob(ctx context.Context, subject string, want []string) error {
 	var job struct {
 		ID string `json:"send_job_id"`
@@ -167,7 +167,7 @@ type jobState struct {
 	Stats         struct{ Recipients, Sent, Skipped, Failed int }
 }
 
-// compare reads every email in a job like its recipient, and records how many are correct.
+// compare reads every email of a job as its recipient would, and records how many are correct.
 func (d *run) compare(subject string, want []string) error {
 	mails, err := d.mailbox.all()
 	if err != nil {

@@ -28,7 +28,7 @@ type Matter struct {
 	Before int    // number of lines before the body
 }
 
-// Keys are the keys that front matter may have.
+// Keys lists the keys that front matter may contain.
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
@@ -37,12 +37,12 @@ var Keys = []string{
 	"test_addresses", "time_zone", "attachments", "polls",
 }
 
-// ListKeys are the keys whose value is a string or a list of strings.
+// ListKeys lists the keys whose value is a string or a list of strings.
 var ListKeys = []string{
 	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
 }
 
-// maxHead is the maximum size of front matter in bytes. Parsing time grows with the square of the size.
+// maxHead is the maximum size of front matter in bytes. The parsing time grows quadratically with the size.
 const maxHead = 4 << 10
 
 // Read reads the front matter of a file: TOML between lines of +++, or YAML between lines of ---. For a file without
@@ -125,7 +125,7 @@ func Read(name, source string) (m Matter, err error) {
 	return m, nil
 }
 
-// pollsOf reads polls, which have the same keys as in the API.
+// pollsOf converts the value of polls, in which polls have the same keys as in the API.
 func pollsOf(value any) (polls []core.Poll, err error) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -140,7 +140,7 @@ func pollsOf(value any) (polls []core.Poll, err error) {
 	return polls, nil
 }
 
-// textsOf reads a string or a list of strings.
+// textsOf converts a value that is a string or a list of strings.
 func textsOf(value any) (texts []string, ok bool) {
 	if one, is := value.(string); is {
 		return []string{one}, strings.TrimSpace(one) != ""
@@ -156,7 +156,7 @@ func textsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// bodyLine matches a line number of the body in a warning or error about the content.
+// bodyLine matches a line number in a warning or error about the content.
 var bodyLine = regexp.MustCompile(`\bline (\d+)`)
 
 // InFile converts the line numbers in text from lines of the body to lines of the file.

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// MailKeys are the keys for the names and links in emails. A process creates them once.
+// MailKeys creates the identifiers and tokens in emails. A process needs only one.
 type MailKeys struct {
 	Sealer *auth.Sealer // unsubscribe tokens
 	Ident  *mail.Ident  // Message-IDs and return addresses

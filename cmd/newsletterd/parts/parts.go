@@ -15,7 +15,7 @@ import (
 	"newsletterd/store"
 )
 
-// AuthConfig returns the settings in [auth].
+// AuthConfig returns the configuration of the auth package from the [auth] section.
 func AuthConfig(cfg *config.Config) auth.Config {
 	return auth.Config{
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
@@ -42,7 +42,7 @@ func MediaLimits(cfg *config.Config) core.MediaLimits {
 	}
 }
 
-// Providers returns the configured providers in the form that handlers use.
+// Providers returns the configured email providers by name, in the form that handlers use.
 func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
 	records := map[string]*core.ProviderSecrets{}
 	for name, p := range cfg.Providers {
@@ -58,7 +58,7 @@ func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
 	return records
 }
 
-// CampaignChecks returns the checks for campaigns. Requests to links go through the guard for webhooks.
+// CampaignChecks returns the checks for campaigns. They request links through the same guard as webhooks.
 func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	return &drafts.Checks{
 		LookupTXT: Resolver(cfg.Mail.DNSServer).LookupTXT,
@@ -71,7 +71,7 @@ func CampaignChecks(cfg *config.Config) *drafts.Checks {
 // the URLs.
 func Videos() *drafts.Videos { return &drafts.Videos{Client: (&netguard.Guard{}).Client()} }
 
-// Resolver returns a resolver that queries server or, if that is empty, the machine's name servers.
+// Resolver returns a DNS resolver that queries server or, if that is empty, the machine's name servers.
 func Resolver(server string) *net.Resolver {
 	r := &net.Resolver{PreferGo: true}
 	if server != "" {
@@ -89,7 +89,7 @@ func EndpointClient(cfg *config.Config) *http.Client {
 	return client
 }
 
-// MayPost returns an error for a URL that the guard would always refuse.
+// MayPost returns an error for a webhook URL that the guard would always refuse.
 func MayPost(cfg *config.Config, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {

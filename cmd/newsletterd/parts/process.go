@@ -19,13 +19,13 @@ var smallHeapUse struct {
 	percent int
 }
 
-// smallHeapPercent is the GOGC value while such tasks run. Each password hash leaves 19 MiB of garbage. With Go's
-// default of 100, the heap of a daemon that does little else would be twice as large.
+// smallHeapPercent is the GOGC value while SmallHeap is in effect. Each password hash leaves 19 MiB of garbage. With
+// Go's default of 100, the heap of a daemon that does little else would be twice as large.
 const smallHeapPercent = 25
 
 // SmallHeap makes the garbage collector run more often until release is called. Use it for work that leaves MiB of
-// garbage, such as password hashes and large request bodies. It stops the world briefly when the first task starts and
-// when the last one ends. A lower GOGC in the environment is kept.
+// garbage, such as password hashes and large request bodies. The world is briefly stopped when the first task starts
+// and when the last one ends. If GOGC is lower in the environment, that value is kept.
 func SmallHeap() (release func()) {
 	smallHeapUse.Lock()
 	defer smallHeapUse.Unlock()
@@ -44,7 +44,7 @@ func SmallHeap() (release func()) {
 	}
 }
 
-// extraThreadUse counts the running tasks that send emails.
+// extraThreadUse counts the tasks for which ExtraThread is in effect.
 var extraThreadUse struct {
 	sync.Mutex
 	n int
@@ -72,11 +72,11 @@ func ExtraThread() (release func()) {
 	}
 }
 
-// startTakes is the time in which all workers finish their first steps.
+// startTakes is the time after which all workers have finished their first steps.
 const startTakes = 10 * time.Second
 
-// FreeMemory returns memory to the system that only startup needed, so that an idle daemon stays small. It doesn't
-// wait.
+// FreeMemory returns memory to the system that was only needed for startup, so that an idle daemon stays small. It does
+// so in the background, after startup.
 func FreeMemory() {
 	time.AfterFunc(startTakes, func() {
 		debug.FreeOSMemory()

@@ -21,7 +21,7 @@ const (
 	relayTestStep = 6 * time.Second // for one SMTP command
 )
 
-// RelayOptions returns the settings for sending emails, and the functions that test them.
+// RelayOptions returns the options for the daemon's own mail server, with the functions that send test emails.
 func RelayOptions(cfg *config.Config) tenants.RelayOptions {
 	o := tenants.RelayOptions{
 		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(), Locked: !cfg.Mail.Console,
@@ -53,7 +53,7 @@ func RelayOptions(cfg *config.Config) tenants.RelayOptions {
 	return o
 }
 
-// tryRelay sends an email through a relay.
+// tryRelay sends a test email through a relay and returns the result.
 func tryRelay(ctx context.Context, sender smtp.Sender, m *core.RelayMail) (out core.RelayTest) {
 	out.Outcome = core.RelayWritten
 	if client, ok := sender.(*smtp.Client); ok {
@@ -93,7 +93,7 @@ var relayFaults = map[smtp.Fault]string{
 	smtp.FaultAuth: core.RelayAuth, smtp.FaultProtocol: core.RelayProtocol, smtp.FaultDisk: core.RelayDisk,
 }
 
-// Transport returns the sender for emails.
+// Transport returns the sender for emails that the configuration sets: a relay or a folder.
 func Transport(cfg *config.Config) (smtp.Sender, error) {
 	if cfg.Mail.Transport == "directory" {
 		return smtp.NewDirectory(cfg.Mail.Directory)
@@ -129,7 +129,7 @@ func client(cfg *config.Config, r *core.Relay) *smtp.Client {
 	}
 }
 
-// LocalName returns the name for EHLO: the host of public_url if others can look it up.
+// LocalName returns the host name to send in EHLO: that of public_url if other machines can look it up.
 func LocalName(cfg *config.Config) string {
 	_, host := config.SplitOrigin(cfg.Origin())
 	if _, err := netip.ParseAddr(host); err == nil || host == "" {

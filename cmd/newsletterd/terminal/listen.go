@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Listen listens on the address in a setting. If another program uses the port, the error names that program if
-// possible.
+// Listen listens on the address in a configuration key. If another program uses the port, the error names the program
+// if possible.
 func Listen(key, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// PortHolder returns the name and number of the process that listens on an address's port. It can't inspect other
-// users' processes; for those, it explains how to find out.
+// PortHolder returns the name and number of the process that listens on the port of an address. It can't inspect
+// processes of other users. For those, it explains how to find out.
 func PortHolder(addr string) string {
 	const unknown = "another program (to see which: ss -ltnp)"
 	_, text, err := net.SplitHostPort(addr)

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Message returns an error's message for a person at a terminal. It leaves out the code of a known error.
+// Message returns the message of an error for a person at a terminal. It leaves out the code of a core.Error.
 func Message(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Prompt asks a person at a terminal. It stops waiting when the context ends, for example on Ctrl-C. The read itself
-// can't be interrupted and ends with the process.
+// Prompt reads answers from a person at a terminal. It stops waiting when the context ends, for example on Ctrl-C. The
+// read itself can't be interrupted, and ends with the process.
 type Prompt struct {
 	In  io.Reader
 	Err io.Writer // receives the questions
@@ -27,7 +27,7 @@ func (p Prompt) File() *os.File {
 	return f
 }
 
-// Line reads a line from lines, a reader of p.In. If the context ends, it returns the context's error.
+// Line reads a line from lines, which must read from p.In. If the context ends, it returns the context's error.
 func (p Prompt) Line(ctx context.Context, lines *bufio.Reader) (string, error) {
 	line, err := interruptible(ctx, func() (string, error) { return lines.ReadString('\n') })
 	if ctx.Err() != nil {
@@ -36,7 +36,7 @@ func (p Prompt) Line(ctx context.Context, lines *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// Password reads a password at the terminal without showing it. If the context ends, the terminal shows input again.
+// Password reads a password from the terminal without showing it. If the context ends, the terminal shows input again.
 func (p Prompt) Password(ctx context.Context) ([]byte, error) {
 	fd := int(p.File().Fd())
 	before, err := term.GetState(fd)

@@ -10,7 +10,7 @@ import (
 )
 
 // Remedy suggests how to fix a file system error or a full disk. It returns an empty string if it has no suggestion.
-// full means that the database reported a full disk.
+// full is true if the database reported a full disk.
 func Remedy(err error, full bool) string {
 	path := ""
 	if fault, ok := errors.AsType[*fs.PathError](err); ok && fault.Path != "" {

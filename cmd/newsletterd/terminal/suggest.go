@@ -2,8 +2,8 @@ package terminal
 
 import "newsletterd/core"
 
-// DidYouMean returns the end of an error message, which suggests the known word nearest to a mistyped one. It returns
-// an empty string if none is similar.
+// DidYouMean suggests the known word that is most similar to a mistyped one. The result is the end of an error message.
+// If no known word is similar, it is empty.
 func DidYouMean(word string, known []string) string {
 	best, bestDistance := "", 1+len(word)/3
 	for _, k := range known {
