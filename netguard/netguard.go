@@ -15,15 +15,16 @@ import (
 	"time"
 )
 
-// Guard connects to addresses that tenants and third parties choose. It checks the resolved IP address just before
-// connecting, so it also refuses names that resolve to internal addresses. The zero Guard permits only public
-// addresses. A Guard is safe for concurrent use as long as Allow does not change.
+// Guard connects to addresses that tenants and third parties choose, and refuses internal ones. It checks the resolved
+// IP address just before connecting, so it also refuses names that resolve to internal addresses. The zero Guard
+// permits only public addresses. A Guard is safe for concurrent use as long as Allow does not change.
 type Guard struct {
-	// Allow lists the non-public addresses to permit, as host:port, with the host as it is dialed.
+	// Allow lists the non-public addresses to permit, as host:port. The host is compared as it is dialed, before it is
+	// resolved.
 	Allow []string
 }
 
-// ErrNotPublic is returned for an address that is not globally reachable.
+// ErrNotPublic is returned for an address that is neither globally reachable nor allowed.
 var ErrNotPublic = errors.New("the address is not public")
 
 const (
@@ -32,8 +33,8 @@ const (
 	maxHead    = 64 << 10 // bytes of a response's header; net/http's default is 10 MiB
 )
 
-// DialContext connects like net.Dialer, within 10 seconds. If the address is neither public nor allowed, the error
-// wraps ErrNotPublic.
+// DialContext is like the method of net.Dialer, with a timeout of 10 seconds. If the address is neither public nor
+// allowed, the error wraps ErrNotPublic.
 func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: timeout}
 	if !g.Allows(addr) {
@@ -70,8 +71,8 @@ func isLocalhost(host string) bool {
 	return strings.HasSuffix(name, ".localhost")
 }
 
-// HostPort returns the address that a request to u dials, as host:port. Without a port, it uses the default for http or
-// https.
+// HostPort returns the address that a request to u connects to, as host:port. If u has no port, the default port for
+// http or https is used.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -109,7 +110,7 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),        // documentation
 }
 
-// public reports whether a is globally reachable.
+// public reports whether an IP address is globally reachable.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.Is6() && !unicast6.Contains(a) {

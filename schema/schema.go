@@ -17,8 +17,8 @@ import (
 //go:embed 0*.sql
 var files embed.FS
 
-// whole is the SQL that creates the combined result of all migrations in an empty database. It is ten times as fast as
-// applying them, because SQLite rereads the schema after each ALTER. TestGoldenSchema writes the file.
+// whole is the SQL that creates the combined result of all migrations in an empty database. That is ten times as fast
+// as applying them, because SQLite rereads the schema after each ALTER. TestGoldenSchema writes the file.
 //
 //go:embed whole.sql
 var whole string
@@ -26,7 +26,7 @@ var whole string
 // ApplicationID identifies newsletterd's database files (PRAGMA application_id): "NLD1".
 const ApplicationID = 0x4e4c4431
 
-// These errors are returned for a database that this program must not modify.
+// Errors for a database that this program must not modify.
 var (
 	ErrNewer   = errors.New("the database was written by a newer version of newsletterd")
 	ErrChanged = errors.New("a migration that the database records was changed since")
@@ -73,8 +73,9 @@ const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
   applied_at INTEGER NOT NULL
 ) STRICT`
 
-// Pending returns the migrations that the database lacks, up to the one numbered to, or all of them if to is 0. It
-// changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
+// Pending returns the migrations that have not been applied to the database, up to the one with the number to. If to is
+// 0, it returns all of them. It changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged
+// or ErrForeign.
 func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -100,7 +101,7 @@ func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	return pending, nil
 }
 
-// Check returns an error if the database doesn't have exactly this program's schema.
+// Check returns an error unless exactly this program's migrations have been applied to the database.
 func Check(ctx context.Context, conn *sql.Conn) error {
 	pending, err := Pending(ctx, conn, 0)
 	if err == nil && len(pending) > 0 {
@@ -109,11 +110,11 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies the pending migrations up to the one numbered to, or all of them if to is 0, and returns them. Each
-// migration has its own transaction. If the database has no tables, all share one transaction, because there is no
-// earlier version to return to and each commit waits for the disk. If such a database gets all migrations, Migrate
-// creates their combined result instead of applying them. now is in milliseconds. After a failure, the database is as
-// the last complete transaction left it.
+// Migrate applies the pending migrations up to the one with the number to, or all of them if to is 0. It returns the
+// migrations that it applied. Each migration has its own transaction. In a database without tables, all share one
+// transaction, because there is no earlier version to return to and each commit waits for the disk. If such a database
+// gets all migrations, Migrate creates their combined result instead of applying them. now is in milliseconds. After a
+// failure, the database has the state after the last complete transaction.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -186,7 +187,7 @@ func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) er
 	return nil
 }
 
-// record records that migrations were applied, and sets the application id and version of the database.
+// record records that the migrations ms were applied, and sets the application id and version of the database.
 func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...Migration) error {
 	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", ApplicationID, version)
 	_, err := conn.ExecContext(ctx, pragmas)
