@@ -10,9 +10,9 @@ import (
 )
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
-// replaces the token. Within the grace period, a used token returns the same successor again if that is unused, so a
-// lost response doesn't end the session. Any other use of a used token ends the family. A request without client_id is
-// accepted if the token was issued to a public client.
+// replaces the token. Within the grace period, a used token can be exchanged again for the same successor if the
+// successor is unused, so that a lost response doesn't end the session. Any other use of a used token ends the family.
+// A request without client_id is accepted if the token was issued to a public client.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")

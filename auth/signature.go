@@ -175,7 +175,7 @@ func (s *Signature) readMACs(text string) bool {
 	return s.n > 0
 }
 
-// readTimestamp parses unix seconds of exactly 10 digits.
+// readTimestamp parses a Unix time in seconds, which must have exactly 10 digits.
 func readTimestamp(text string) (core.Instant, bool) {
 	if len(text) != 10 {
 		return 0, false

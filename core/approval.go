@@ -60,8 +60,8 @@ type CampaignPermissions struct {
 	Mend    bool `json:"mend" about:"Whether you may fix links of sent emails and correct web pages"`
 }
 
-// Permissions returns the caller's permissions for one of the tenant's campaigns. The actors are those that Accepts
-// gets in by.
+// Permissions returns the caller's permissions for one of the tenant's campaigns. by lists the actors in the same way
+// as for Accepts.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil

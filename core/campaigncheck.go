@@ -65,7 +65,7 @@ func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 }
 
 // NotReady returns an Invalid error if a campaign's findings include errors, which prevent approval and sending. The
-// error names the first such finding's field and holds all findings. Without errors, NotReady returns nil.
+// returned error names the field of the first such finding and contains all findings. Otherwise, NotReady returns nil.
 func NotReady(all []CampaignFinding) error {
 	faults := Blocking(all)
 	if len(faults) == 0 {

@@ -168,8 +168,8 @@ func (c *Client) Warnings() []string {
 	return nil
 }
 
-// sameDoors reports whether c and o have the same access settings: where tokens go, how the client authenticates, its
-// scopes, and whether it is disabled.
+// sameDoors reports whether clients c and o have the same access settings: redirect URIs, authentication, scopes, and
+// whether they are disabled.
 func (c *Client) sameDoors(o Client) bool {
 	return c.DisabledAt == o.DisabledAt && c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod &&
 		c.IDTokenAlg == o.IDTokenAlg && c.IDTokenClaims == o.IDTokenClaims &&

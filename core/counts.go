@@ -78,7 +78,7 @@ func (c ListCounts) Readers() int64 {
 // CountedState is a state that has its own count in ListCounts.
 type CountedState uint8
 
-// The counted states.
+// The values of CountedState.
 const (
 	NotCounted CountedState = iota
 	CountActive

@@ -59,7 +59,7 @@ type Covered struct {
 
 	Tenant *Tenant
 
-	// These are used only to name changes; Copy already contains their effect.
+	// Used only to name what changed; Copy already contains the effect of both.
 	Theme *Theme // the tenant's own theme; nil: a built-in one
 	List  *List  // the first list
 }

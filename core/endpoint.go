@@ -107,7 +107,7 @@ type EndpointKeys struct {
 	Keys [][]byte
 }
 
-// The outcomes of an attempt to deliver an event to an endpoint.
+// The outcomes of attempts to deliver events to endpoints.
 const (
 	AttemptDelivered = "delivered"
 	AttemptRetry     = "retry"

@@ -100,8 +100,8 @@ func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") 
 // Scan implements sql.Scanner.
 func (f *FieldsBefore) Scan(src any) error { return scanJSON(src, f) }
 
-// RestoreFields restores the subscription fields that an import replaced. For an active subscription, it also returns
-// the event for the change. changed reports whether anything was restored.
+// RestoreFields restores the preferences of a subscription that an import replaced. changed reports whether anything
+// was restored. For an active subscription, RestoreFields also returns the event for the change.
 func (s *Subscription) RestoreFields(f FieldsBefore, now Instant) (c *Change, changed bool) {
 	p := f.Restore(s.Preferences)
 	if p == s.Preferences {

@@ -16,7 +16,7 @@ const (
 	firstPolicies = 100
 )
 
-// First reports whether the job is limited to its first recipients.
+// First reports whether the job currently emails only its first recipients.
 func (j *SendJob) First() bool { return j.FirstFew > 0 && !j.Expanded && j.Recipients <= j.FirstFew }
 
 // FirstThrough reports whether the job has tried to email each of its first recipients.

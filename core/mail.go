@@ -73,8 +73,8 @@ func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest
 // MailStyle holds the tenant and language that determine the look of emails about an account.
 type MailStyle struct {
 	TenantID string // tenant whose language, name and color they use; empty: the daemon's
-	// Language is one of Languages. It applies if the tenant has no language; for invitations, it takes precedence over
-	// the tenant's. If neither is set, the first language applies.
+	// Language is one of Languages. It is used if the tenant has no language or, for invitations, even if it has one.
+	// If neither is set, the first language is used.
 	Language string
 }
 
@@ -89,7 +89,7 @@ func (m *Mail) OfTeam() bool {
 	return false
 }
 
-// AccountMail holds the Params of an email about an account.
+// AccountMail is the content of Mail.Params for emails about accounts.
 type AccountMail struct {
 	Language string      `json:"language,omitempty"`
 	Review   *ReviewMail `json:"review,omitempty"` // of an email about a review
@@ -150,7 +150,7 @@ func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 	}
 }
 
-// TestMail holds the Params of an email of kind test.
+// TestMail is the content of Mail.Params for test emails.
 type TestMail struct {
 	JobID      string `json:"job_id,omitempty"`
 	CampaignID string `json:"campaign_id,omitempty"` // instead of a job

@@ -31,8 +31,8 @@ func IsRelative(address string) bool {
 	return err == nil && u.Scheme == "" && u.Host == "" && u.Path != ""
 }
 
-// At returns the absolute form of an address in one of the site's posts. If the site is unknown, it returns an empty
-// string for a relative address.
+// At returns the absolute form of a URL that occurs in one of the site's posts. If the site is unknown, it returns an
+// empty string for a relative address.
 func (s OldSite) At(address string) string {
 	if !IsRelative(address) {
 		return address

@@ -95,8 +95,8 @@ func (e *ProviderEvent) Effect() string {
 	return ""
 }
 
-// Effect returns the effect of the report on the address. For a soft bounce, it is DoubtfulBounce if Doubtful is set,
-// otherwise "" if Sender is set. In all other cases, it is the effect of the event.
+// Effect returns the effect of the report on the address. For a soft bounce, that is DoubtfulBounce if Doubtful is set,
+// or else "" if Sender is set. In all other cases, it is the effect of the event.
 func (r *ProviderReport) Effect() string {
 	effect := r.Event.Effect()
 	switch {

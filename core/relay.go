@@ -10,7 +10,8 @@ import (
 // MaxRelays is the maximum number of relays per tenant.
 const MaxRelays = 8
 
-// Relay is an SMTP server for a tenant's emails, used instead of the daemon's own. The first working relay is used.
+// Relay is an SMTP server that a tenant uses instead of the daemon's own. If a tenant has several, the first one that
+// works is used.
 type Relay struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"Name in logs; defaults to the host"`

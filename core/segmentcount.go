@@ -44,8 +44,8 @@ func (c SegmentCount) Coarse() SegmentCount {
 	return out
 }
 
-// CoarseFor makes the counts of a campaign's audience coarse if segments restrict the recipients and the caller may not
-// see people. It reports whether it did. Exact counts would let a caller find out how many people match any rule.
+// CoarseFor rounds the counts of a campaign's audience if segments restrict the recipients and the caller may not see
+// people. It reports whether it rounded them. Exact counts would let a caller find out how many people match any rule.
 func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) bool {
 	if !f.Segmented() || caller.May(ActionPeopleRead, tenantID) {
 		return false

@@ -15,7 +15,7 @@ type Sync struct {
 	Done       int     `db:"done" json:"done"` // number of delivered batches
 }
 
-// The states of a full sync.
+// The states that Sync.State returns.
 const (
 	SyncWaiting  = "waiting" // not planned yet
 	SyncRunning  = "running"

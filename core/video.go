@@ -9,7 +9,7 @@ import (
 // VideoHost is a video provider whose thumbnails can be fetched.
 type VideoHost string
 
-// These are the video providers.
+// The supported video providers.
 const (
 	YouTube VideoHost = "YouTube"
 	Vimeo   VideoHost = "Vimeo"

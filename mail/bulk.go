@@ -55,7 +55,7 @@ type Recipient struct {
 	MessageID string
 	// Date is the time of sending.
 	Date time.Time
-	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058), with its token, on our own server.
+	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058), with its token. It leads to newsletterd itself.
 	OneClickURL string
 	// UnsubscribeMailto is the mailto address for List-Unsubscribe; empty without a bounce domain.
 	UnsubscribeMailto string

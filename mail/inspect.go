@@ -20,7 +20,7 @@ type Inspection struct {
 	Place func(text string) core.FindingPlace
 }
 
-// These are the limits for warnings.
+// Thresholds for Inspect's warnings.
 const (
 	maxShownSubject = 70   // characters: mailbox lists on phones show fewer
 	usualColumn     = 600  // pixels

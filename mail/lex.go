@@ -172,8 +172,8 @@ func (s *source) closing(pos int) (end int, ok bool) {
 	return 0, false
 }
 
-// typographic replaces the curly quotes of word processors and phones, and HTML character references for quotes, with
-// straight ones.
+// typographic replaces curly quotes, which word processors and phones insert, and HTML character references for quotes
+// with straight quotes.
 var typographic = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "&quot;", `"`, "&#34;", `"`,
 	"&ldquo;", `"`, "&rdquo;", `"`, "&bdquo;", `"`,

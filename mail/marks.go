@@ -6,7 +6,7 @@ import (
 )
 
 // providerMark is the header that identifies a message in a provider's events, because Amazon SES and others assign
-// their own Message-ID. The header contains our Message-ID token between before and after.
+// their own Message-ID. The header contains newsletterd's Message-ID token between before and after.
 type providerMark struct {
 	kind          string
 	hosts         []string // suffixes of its relays' host names

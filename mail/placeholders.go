@@ -2,7 +2,7 @@ package mail
 
 import "strings"
 
-// These are the kinds of Placeholder.
+// The values of Placeholder.Kind.
 const (
 	PlaceholderOutput  = iota // {{ … }}
 	PlaceholderTag            // {% … %}

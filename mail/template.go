@@ -49,7 +49,7 @@ func (e *TemplateError) Invalid() error {
 // Part is the kind of text that a template generates. It determines the escaping.
 type Part uint8
 
-// These are the parts.
+// The values of Part.
 const (
 	PartHeader Part = iota // one line: control characters become spaces
 	PartText               // text/plain

@@ -61,7 +61,7 @@ func (t *Tracker) append(dst []byte, n int) []byte {
 	return t.Ident.appendTrack(dst, t.Job, t.Seq, t.Links[n-1])
 }
 
-// These are the paths of the pixel and of links, after the origin. The token follows them.
+// The URL paths of the pixel and of tracked links, which a token follows.
 const (
 	PixelPath = "/t/o/"
 	ClickPath = "/t/c/"

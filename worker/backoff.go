@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// These are the retry delays, indexed by the number of failed tries. The last delay repeats.
+// Retry delays, indexed by the number of failed tries. The last delay repeats.
 var (
 	// eventDelays applies to events and full sync batches.
 	eventDelays = []time.Duration{

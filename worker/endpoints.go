@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// These are the headers of Standard Webhooks 1.0, sent in addition to our own.
+// The headers of Standard Webhooks 1.0, which are sent in addition to newsletterd's own.
 const (
 	headerStandardID        = "Webhook-Id"
 	headerStandardTimestamp = "Webhook-Timestamp"

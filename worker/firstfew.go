@@ -7,8 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// These are the intervals at which the scheduler checks a job's first recipients: until all are sent, and for bounces
-// during the hold.
+// The intervals at which the scheduler checks a job's first recipients: until all are emailed, and then for bounces.
 const (
 	firstPoll = time.Second
 	holdPoll  = 10 * time.Second

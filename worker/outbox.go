@@ -155,8 +155,8 @@ func (o *outbox) urged(ctx context.Context) bool {
 	return true
 }
 
-// nextLook returns the time of the next probe. If the planned time has passed because the store failed, the next
-// probe follows in a second.
+// nextLook returns when to probe the receiver next. If the planned time has already passed because the store failed,
+// that is in a second.
 func (o *outbox) nextLook() time.Time {
 	if now := time.Now(); !o.lookAt.After(now) {
 		return now.Add(time.Second)

@@ -68,7 +68,7 @@ type verdict struct {
 	reason     string        // reason for a failure
 }
 
-// post makes one attempt to post body to path.
+// post makes one attempt to post body to a path of the receiver.
 func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()

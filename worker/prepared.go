@@ -147,7 +147,7 @@ func (q *preparedQueue) add(ctx context.Context, wait bool) bool {
 	}
 }
 
-// take takes the next recipient, or returns nil if there isn't one.
+// take takes the next recipient from the dispatcher, or returns nil if there is none.
 func (q *preparedQueue) take(ctx context.Context, wait bool) *item {
 	d := q.sender.dispatcher
 	for {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// These are the pauses after a failure to record outcomes.
+// The pauses after failing to record outcomes.
 const (
 	recordRetry    = 50 * time.Millisecond
 	recordRetryMax = 5 * time.Second

@@ -47,7 +47,7 @@ func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, ove
 }
 
 // enter waits until a connection may use the relay. It returns false if ctx ends or no work is left. The caller must
-// pass round to failed.
+// pass the returned round to failed.
 func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()

@@ -101,8 +101,8 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	return next, more || settling, nil
 }
 
-// look returns the running jobs that have changed or are due. They stay due until step has advanced them. It also finds
-// the jobs that have ended.
+// look returns the running jobs that have changed or are due. They stay due until step has advanced them. look also
+// marks jobs that have ended for settling.
 func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob, error) {
 	var due []int64
 	for no, at := range w.running {

@@ -43,10 +43,10 @@ func NewSelfCheck(s *store.Store, at time.Duration, remote bool, log *slog.Logge
 	return c
 }
 
-// Loop returns the loop to start.
+// Loop returns the loop that runs the checks. The caller must start it.
 func (c *SelfCheck) Loop() *Loop { return c.loop }
 
-// Figures returns the figures for the metrics.
+// Figures returns the results of the self-check for the metrics.
 func (c *SelfCheck) Figures() SelfCheckFigures {
 	return SelfCheckFigures{c.differing.Load(), c.healed.Load(), core.Instant(c.ended.Load())}
 }

@@ -95,7 +95,7 @@ func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	return s
 }
 
-// Loop returns the loop to start.
+// Loop returns the loop that sends emails. The caller must start it.
 func (s *Sender) Loop() *Loop { return s.loop }
 
 // Kick makes the sender look for new work and for ended jobs.

@@ -47,7 +47,7 @@ func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 	return t
 }
 
-// Loop returns the loop to start.
+// Loop returns the loop that writes the engagements. The caller must start it.
 func (t *Tracker) Loop() *Loop { return t.loop }
 
 // Add counts an engagement. It never blocks.

@@ -211,7 +211,8 @@ func (c *connections) register(reg *prometheus.Registry) {
 	)
 }
 
-// boundedListener accepts connections only while there is room. The server's ConnState must be connections.state.
+// boundedListener is a listener that accepts connections only while there is room. The server's ConnState hook must be
+// connections.state.
 type boundedListener struct {
 	net.Listener
 	*connections

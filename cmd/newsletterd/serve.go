@@ -18,8 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/parts"
 )
 
-// These are the time limits for the steps of a shutdown. Their sum is below 45 s, after which a supervisor may kill the
-// daemon.
+// Timeouts for the steps of a shutdown. Their sum is below 45 s, after which a supervisor may kill the daemon.
 const (
 	workersDrain = 30 * time.Second
 	httpDrain    = 10 * time.Second

@@ -54,7 +54,7 @@ func words(body *html.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// These are the maximum length of an excerpt in characters, and the length at which it may end with a block.
+// The maximum length of an excerpt in characters, and the length from which it may end with a block.
 const (
 	excerptLength = 200
 	enoughExcerpt = 80

@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail"
 )
 
-// These are the character limits for an email's preview text.
+// Limits for the preview text of an email, in characters.
 const (
 	enoughBeginning = 90  // no further block is added after this many
 	mostBeginning   = 200 // maximum for the template, with its placeholders

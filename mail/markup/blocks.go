@@ -39,7 +39,7 @@ var blockTypes = map[string][]string{
 	"html":    {"html"},
 }
 
-// block is one block in its JSON form, with the keys of all types. Missing keys are nil.
+// block is a block in JSON form. It has the keys of all block types; missing keys are nil.
 type block struct {
 	Type    string       `json:"type"`
 	Text    *string      `json:"text"` // Markdown; a single line for headings and buttons

@@ -103,7 +103,7 @@ func (containerParser) CanInterruptParagraph() bool { return true }
 // CanAcceptIndentedLine reports whether indented code can be a container. It implements parser.BlockParser.
 func (containerParser) CanAcceptIndentedLine() bool { return false }
 
-// callouts are the kinds of callouts.
+// callouts lists the kinds of callouts.
 var callouts = []string{"note", "tip", "warning"}
 
 // container converts a container to a document node. The content of a container with an unknown name gets no frame.

@@ -10,7 +10,7 @@ import (
 	"newsletterd/mail"
 )
 
-// These are the kinds of source that Compile accepts.
+// The kinds of source that Compile accepts.
 const (
 	KindMarkdown = "markdown"
 	KindBlocks   = "blocks"
@@ -54,7 +54,7 @@ type Warning struct {
 	Name  string `json:"name,omitempty"` // image that the warning is about; empty: none or unknown
 }
 
-// These are the codes of a Warning.
+// The values of Warning.Code.
 const (
 	doubtful   = "content_doubtful"
 	badLink    = "link_malformed"

@@ -23,7 +23,7 @@ type Palette struct {
 	Line   string // dividers and tables
 }
 
-// These are the header styles of an email.
+// The styles of the masthead at the top of an email.
 const (
 	MastheadBar    = core.MastheadBar
 	MastheadCenter = core.MastheadCenter

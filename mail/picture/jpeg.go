@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// These are JPEG markers (ITU T.81 table B.1).
+// JPEG markers (ITU T.81 table B.1).
 const (
 	jpegSOF0 = 0xc0 // baseline
 	jpegSOF2 = 0xc2 // progressive

@@ -29,7 +29,7 @@ const (
 	FullWidth = 2400
 )
 
-// These are the media types of images in emails.
+// The media types of images in emails.
 const (
 	PNG  = "image/png"
 	JPEG = "image/jpeg"

@@ -22,7 +22,7 @@ import (
 // MaxBounce is the maximum number of bytes of a bounce message to read. Reports come before the returned message.
 const MaxBounce = 1 << 20
 
-// maxBounceAge is the maximum age of a bounce message, by its date.
+// maxBounceAge is the maximum age of a bounce message according to its Date field.
 const maxBounceAge = 30 * 24 * time.Hour
 
 const (
@@ -34,8 +34,8 @@ const (
 // ParseBounce returns the reports in a message that was sent to the envelope recipient rcpt (empty if unknown). It
 // recognizes delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and
 // nonstandard bounces. Any message to a List-Unsubscribe address is a request to unsubscribe. The reports contain Names
-// instead of an address, because only identifiers that we created are trusted. For any other message, such as a
-// personal or automatic reply, it returns nothing.
+// instead of an address, because only identifiers that newsletterd created are trusted. For any other message, such as
+// a personal or automatic reply, it returns nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})

@@ -24,7 +24,7 @@ func verifyBasic(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// postmarkEvent is a Postmark webhook event with any RecordType.
+// postmarkEvent is a Postmark webhook event. It has the fields of all record types.
 type postmarkEvent struct {
 	RecordType        string            `json:"RecordType"`
 	ID                looseText         `json:"ID"`

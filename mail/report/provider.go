@@ -16,7 +16,8 @@ import (
 // HeaderSignature is the generic kind's signature header, in net/http's spelling.
 const HeaderSignature = "X-Mailprovider-Sns-Signature"
 
-// Tolerance is the maximum difference between a signed event's time and our clock, unless its kind permits more.
+// Tolerance is the maximum difference between the time of a signed event and this machine's clock. Some kinds permit
+// more.
 const Tolerance = 300 * time.Second
 
 // The maximum sizes of a request body in bytes, for kinds that send one event per request and for kinds that send
@@ -26,7 +27,8 @@ const (
 	maxBatch = 1 << 20
 )
 
-// KindGeneric is the kind with our own event format (docs/webhooks.md): one JSON object, decoded by the receiver.
+// KindGeneric is the kind with newsletterd's own event format (docs/webhooks.md): one JSON object, decoded by the
+// receiver.
 const KindGeneric = "generic"
 
 // Kind is a type of email provider, with functions to verify and interpret its events.
@@ -138,9 +140,9 @@ func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Reports returns the events in a verified request. A body without events is not an error: providers report more than
-// we use. Malformed elements in a batch are skipped and counted in r.Malformed. A malformed body, or a batch with only
-// malformed elements, is an error of kind Invalid.
+// Reports returns the events in a verified request. A body without events is not an error, because providers report
+// more than newsletterd uses. Malformed elements in a batch are skipped and counted in r.Malformed. A malformed body,
+// or a batch with only malformed elements, is an error of kind Invalid.
 func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	reports, err := k.parse(r)
 	if err != nil {

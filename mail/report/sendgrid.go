@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// These are the headers of SendGrid's Event Webhook, in net/http's spelling.
+// The headers of SendGrid's Event Webhook, in net/http's spelling.
 const (
 	headerSendGridSignature = "X-Twilio-Email-Event-Webhook-Signature"
 	headerSendGridTimestamp = "X-Twilio-Email-Event-Webhook-Timestamp"

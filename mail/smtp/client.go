@@ -10,7 +10,7 @@ import (
 // TLSMode selects how a connection to a relay is encrypted.
 type TLSMode string
 
-// These are the modes. The certificate is always verified for the host of Client.Addr.
+// The values of TLSMode. The certificate is always verified for the host of Client.Addr.
 const (
 	TLSAuto     TLSMode = ""         // TLSStart, or TLSNone for a relay on a loopback address
 	TLSNone     TLSMode = "none"     // plain text
@@ -36,8 +36,8 @@ type Timeouts struct {
 type Client struct {
 	// Addr is host:port. The certificate must be valid for host.
 	Addr string
-	// Username enables authentication (RFC 4954) unless empty. Credentials are only sent over TLS or to a loopback
-	// address.
+	// Username and Password are the credentials for authentication (RFC 4954), which is disabled if Username is empty.
+	// They are only sent over TLS or to a loopback address.
 	Username, Password string
 	TLS                TLSMode
 	// TLSConfig is the base TLS configuration, for custom roots; nil: the system's roots.

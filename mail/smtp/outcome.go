@@ -5,7 +5,7 @@ import "fmt"
 // Result is the result of sending an envelope.
 type Result uint8
 
-// These are the results. The zero value is Untouched.
+// The values of Result. The zero value is Untouched.
 const (
 	Untouched Result = iota // the message was not accepted, and the attempt does not count
 	Sent                    // the final dot got a 2xx reply

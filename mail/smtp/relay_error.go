@@ -8,7 +8,7 @@ import (
 // Fault is the part of a relay that failed.
 type Fault uint8
 
-// These are the faults of a relay.
+// The values of Fault.
 const (
 	FaultConnect  Fault = iota // no connection, or it broke
 	FaultRefused               // a refusal at greeting, EHLO or MAIL, or a 421 anywhere

@@ -75,8 +75,8 @@ func (s *session) next(ctx context.Context, wait bool) *Envelope {
 	return nil
 }
 
-// wait waits for the next envelope. It returns nil when the session is over. It closes an old connection before
-// waiting, and an idle one while waiting.
+// wait waits for the next envelope. It returns nil when the session is over. It closes a connection that has reached
+// its limits before it waits, and an idle connection while it waits.
 func (s *session) wait() *Envelope {
 	if s.wire != nil && s.aged() {
 		s.hangUp()

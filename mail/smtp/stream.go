@@ -12,7 +12,8 @@ import (
 // may have accepted that many messages without replying.
 const MaxBurst = 8
 
-// chunk is a message that was written completely with its commands: one BDAT command (RFC 3030 section 2).
+// chunk is a message that was written in a single BDAT command (RFC 3030 section 2), together with the other commands
+// of its transaction.
 type chunk struct {
 	e     *Envelope
 	reset bool  // RSET precedes it

@@ -8,7 +8,7 @@ import (
 // Verdict is what a refusal means for the recipient's address.
 type Verdict uint8
 
-// These are the verdicts. The zero value is VerdictUnclear.
+// The values of Verdict. The zero value is VerdictUnclear.
 const (
 	VerdictUnclear  Verdict = iota
 	VerdictSender           // not about the address: the sender, the message or a policy

@@ -14,7 +14,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// These are limits for server replies.
+// Limits for replies from the server.
 const (
 	maxReplyLine  = 4096 // RFC 5321 section 4.5.3.1.5 permits 512, but some servers send more
 	maxReplyLines = 128

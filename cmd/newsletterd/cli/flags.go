@@ -70,7 +70,7 @@ func jsonFault(err error) string {
 	return "is invalid JSON: " + err.Error()
 }
 
-// Given returns the value of a flag, or nil if it wasn't given. Nil leaves a field unchanged.
+// Given returns the value of a flag, or nil if it wasn't given, which leaves the field unchanged.
 func Given(c *Context, flag string) *string {
 	if !c.IsSet(flag) {
 		return nil

@@ -14,8 +14,8 @@ const (
 	nameWidth  = 28 // columns for names; the description of a longer name starts below it
 )
 
-// These are the command groups in the help for the program and for admin. The help shows them in the order of their
-// first command.
+// The groups of commands in the help for the program and for admin. The help shows them in the order of their first
+// commands.
 const (
 	GroupStart   = "Get started"
 	GroupLetters = "Newsletters"

@@ -6,7 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// These are the library types that commands consist of. Only this package imports the library.
+// Types from the library that commands consist of. Only this package imports the library.
 type (
 	App        = urfave.App
 	Command    = urfave.Command

@@ -149,7 +149,7 @@ func (p *Program) Done(c *Context, format string, args ...any) error {
 // PageSize is the number of rows that commands read at a time.
 const PageSize = 500
 
-// Pages reads all rows, page by page.
+// Pages reads all rows of a list, page by page. key returns the sort key of a row.
 func Pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, error) {
 	var all []T
 	page := core.Page{Limit: PageSize}

@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// These are the exit codes.
+// The exit codes of commands.
 const (
 	ExitDone   = 0
 	ExitFailed = 1

@@ -129,7 +129,7 @@ func (d *daemon) awaitReady(ctx context.Context, ready <-chan struct{}) error {
 	}
 }
 
-// stop ends the daemon the same way as systemd. It returns an error unless the exit code is 0.
+// stop stops the daemon in the same way as systemd. It returns an error unless the exit code is 0.
 func (d *daemon) stop() error {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {

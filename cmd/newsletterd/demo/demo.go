@@ -14,7 +14,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// These are the demo's figures.
+// Parameters of the demo.
 const (
 	imported   = 1000
 	subscribed = 5
@@ -247,7 +247,7 @@ The daemon keeps running. Press Ctrl-C to stop it.
 		d.mailbox.dir, d.daemon.config, d.token)
 }
 
-// close stops the daemon the same way as systemd.
+// close stops the daemon in the same way as systemd.
 func (d *run) close() error {
 	var err error
 	if d.daemon != nil {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// freeProgram returns the memory that holds the program file to the system. Startup runs much code only once, whose
-// pages would count as the daemon's memory until the system needs them. Linux reloads pages when they are used, usually
-// from its cache.
+// freeProgram returns the memory that holds the program file to the system. Much of the code runs only at startup, but
+// its pages would count as the daemon's memory until the system needs them. Linux reloads pages when they are used,
+// usually from its cache.
 func freeProgram() {
 	file, err := os.Executable()
 	if err != nil {
@@ -29,7 +29,7 @@ func freeProgram() {
 
 type mapping struct{ begin, end uintptr }
 
-// unchangedMappings returns the read-only mappings of a file whose pages all equal the file. smaps has the format of
+// unchangedMappings returns the read-only mappings of a file that contain no modified pages. smaps has the format of
 // /proc/PID/smaps: a line for each mapping, followed by lines such as "Anonymous: 0 kB".
 func unchangedMappings(smaps io.Reader, file string) (found []mapping) {
 	var m mapping

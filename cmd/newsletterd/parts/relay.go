@@ -15,7 +15,7 @@ import (
 	"newsletterd/netguard"
 )
 
-// These are the time limits for a test email. A page waits for its result.
+// Timeouts for a test email. They are short because a page waits for the result.
 const (
 	relayTestTime = 10 * time.Second
 	relayTestStep = 6 * time.Second // for one SMTP command
