@@ -36,7 +36,7 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 		t.Fatal(source())
 	}
 	w.Eval(focus)
-	w.Do(key(kb.Home, chromedp.ModifierCtrl), chromedp.KeyEvent("<!-- é 漢 -->"))
+	w.Do(key(kb.Home, chromedp.ModifierCtrl), insert("<!-- é 漢 -->"))
 	want := "<!-- é 漢 -->" + source()
 	w.becomes(c.ID, want)
 	w.Do(key("z", chromedp.ModifierCtrl))
