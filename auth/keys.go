@@ -111,7 +111,7 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	if k := active(keys, alg, now); k != nil {
 		return k, nil
 	}
-	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
+	return nil, fmt.Errorf("no %s signing key is active at %v", alg, now)
 }
 
 // active returns the key with the latest active_at before now that is not retired. If there is none, because a

@@ -40,7 +40,7 @@ func (s *Strings) Scan(src any) error {
 	case []byte:
 		return json.Unmarshal(v, (*[]string)(s))
 	}
-	return fmt.Errorf("strings: column of type %T", src)
+	return fmt.Errorf("strings: column has the unexpected type %T", src)
 }
 
 // MarshalJSON returns a JSON array, even if s is nil.

@@ -143,13 +143,13 @@ func New(o Options) (*Handler, error) {
 	if o.Store != nil && o.Sealer == nil {
 		key, err := o.Store.PurposeKey(context.Background(), db.PurposeUnsubscribe)
 		if err != nil {
-			return nil, fmt.Errorf("unsubscribe token key: %w", err)
+			return nil, fmt.Errorf("read the unsubscribe token key: %w", err)
 		}
 		if h.sealer, err = auth.NewSealer(key); err != nil {
 			return nil, err
 		}
 		if key, err = o.Store.PurposeKey(context.Background(), db.PurposeMessageID); err != nil {
-			return nil, fmt.Errorf("Message-ID key: %w", err)
+			return nil, fmt.Errorf("read the Message-ID key: %w", err)
 		}
 		h.ident = mail.NewIdent(key)
 	}

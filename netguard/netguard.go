@@ -151,7 +151,7 @@ func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) 
 		case err != nil:
 			return nil, err
 		case res.StatusCode != http.StatusOK:
-			return nil, fmt.Errorf("the response is %s", res.Status)
+			return nil, fmt.Errorf("the response has the status %s", res.Status)
 		case len(b) > maxFetched:
 			return nil, fmt.Errorf("the response is larger than %d bytes", maxFetched)
 		}

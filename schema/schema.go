@@ -29,7 +29,7 @@ const ApplicationID = 0x4e4c4431
 // Errors for a database that this program must not modify.
 var (
 	ErrNewer   = errors.New("the database was written by a newer version of newsletterd")
-	ErrChanged = errors.New("a migration that the database records was changed since")
+	ErrChanged = errors.New("a migration of the database has changed since it was applied")
 	ErrForeign = errors.New("the file is a database of another program")
 	ErrOlder   = errors.New("the database has an older schema: run `newsletterd migrate`")
 )
@@ -95,7 +95,8 @@ func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	}
 	for n := range applied {
 		if !known[n] {
-			return nil, fmt.Errorf("%w: it has migration %04d, this program knows up to %04d", ErrNewer, n, Latest())
+			return nil, fmt.Errorf("%w: it has migration %04d, but this version knows only up to %04d", ErrNewer, n,
+				Latest())
 		}
 	}
 	return pending, nil
@@ -221,7 +222,8 @@ func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
 	case tables > 0 && (ours == 0 || app != ApplicationID):
 		return nil, ErrForeign
 	case version > Latest():
-		return nil, fmt.Errorf("%w: it has version %d, this program knows %d", ErrNewer, version, Latest())
+		return nil, fmt.Errorf("%w: it has migration %d, but this version knows only up to %d", ErrNewer, version,
+			Latest())
 	case tables == 0:
 		return nil, nil
 	}

@@ -59,12 +59,12 @@ func Disabler(o DisablerOptions) *Loop {
 func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
 	due, err := d.Store.DuePendingDisables(ctx, core.At(now), disableRead)
 	if err != nil {
-		d.Log.Warn("disabler: read", slog.Any("error", err))
+		d.Log.Warn("disabler: requests can't be read", slog.Any("error", err))
 		return now.Add(time.Second)
 	}
 	if len(due) > 0 {
 		if err := kept(ctx, d.Store); err != nil {
-			d.Log.Warn("disabler: the replica", slog.Any("error", err))
+			d.Log.Warn("disabler: the replica doesn't have the latest changes", slog.Any("error", err))
 			return now.Add(time.Second)
 		}
 	}
@@ -79,7 +79,7 @@ func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
 			return now
 		}
 		if err := d.record(ctx, &due[i], reason); err != nil {
-			d.Log.Warn("disabler: record", slog.Any("error", err))
+			d.Log.Warn("disabler: a result can't be saved", slog.Any("error", err))
 			return time.Now().Add(time.Second)
 		}
 	}

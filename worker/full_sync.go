@@ -42,7 +42,7 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	for {
 		syncs, err := f.store.OpenSyncs(ctx, syncsRead)
 		if err != nil {
-			f.log.Warn("full sync: read", slog.Any("error", err))
+			f.log.Warn("full sync: open syncs can't be read", slog.Any("error", err))
 			return now.Add(time.Second)
 		}
 		if len(syncs) == 0 {

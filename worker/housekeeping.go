@@ -58,7 +58,7 @@ func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.I
 				return text(ctx, i)
 			})
 			if err != nil {
-				log.Warn("archive: adding texts of issues", slog.Any("error", err))
+				log.Warn("archive: the texts of issues can't be added", slog.Any("error", err))
 				return time.Now().Add(issuesRetry)
 			}
 		}
@@ -83,7 +83,7 @@ func Pages(s *store.Store, log *slog.Logger) *Loop {
 			_, err = campaigns.AddPage(ctx, s.DB, no)
 		}
 		if err != nil {
-			log.Warn("segments: storing recipients in pages", slog.Any("error", err))
+			log.Warn("segments: recipients can't be stored in pages", slog.Any("error", err))
 			return now.Add(pageRetry)
 		}
 		return now.Add(pagePause)
@@ -97,7 +97,7 @@ func Removals(s *store.Store, log *slog.Logger) *Loop {
 		more, err := s.RemoveAbsent(ctx, core.At(now))
 		switch {
 		case err != nil:
-			log.Error("full sync: removing subscribers", slog.Any("error", err))
+			log.Error("full sync: subscribers can't be removed", slog.Any("error", err))
 			return now.Add(schedulerRetry)
 		case more:
 			return now

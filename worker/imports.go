@@ -48,7 +48,7 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 	for !i.loop.stoppingOr(ctx) {
 		more, err := i.store.SweepImports(ctx, core.At(time.Now()))
 		if err != nil {
-			i.log.Warn("imports: removing files", slog.Any("error", err))
+			i.log.Warn("imports: files can't be removed", slog.Any("error", err))
 			return now.Add(importRetry)
 		}
 		if more {

@@ -64,7 +64,7 @@ func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 		wait, cancel := context.WithTimeout(ctx, web.BodyBudgetWait)
 		defer cancel()
 		if err := t.memory.Acquire(wait, int64(n)); err != nil {
-			return web.ErrBusy.With(fmt.Errorf("tenant's upload memory: %w", err))
+			return web.ErrBusy.With(fmt.Errorf("wait for the tenant's upload memory: %w", err))
 		}
 		err := all(n)
 		if err != nil {
@@ -80,11 +80,11 @@ func (t *pictureTurn) take(ctx context.Context, memory *semaphore.Weighted, byte
 	wait, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()
 	if err := t.next.Acquire(wait, 1); err != nil {
-		return nil, web.ErrBusy.With(fmt.Errorf("tenant's turn to decode images: %w", err))
+		return nil, web.ErrBusy.With(fmt.Errorf("wait for the tenant's turn to decode images: %w", err))
 	}
 	if err := memory.Acquire(wait, bytes); err != nil {
 		t.next.Release(1)
-		return nil, web.ErrBusy.With(fmt.Errorf("image memory: %w", err))
+		return nil, web.ErrBusy.With(fmt.Errorf("wait for image memory: %w", err))
 	}
 	return func() {
 		memory.Release(bytes)

@@ -16,7 +16,7 @@ const qrMargin = 4
 func qrCode(text string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
-		return "", fmt.Errorf("drawing a QR code: %w", err)
+		return "", fmt.Errorf("draw a QR code: %w", err)
 	}
 	var path strings.Builder
 	for y := range code.Size {

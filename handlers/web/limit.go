@@ -121,7 +121,7 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(c, BodyBudgetWait)
 		defer cancel()
 		if err := c.hold(ctx, size); err != nil {
-			return nil, ErrBusy.With(fmt.Errorf("body budget: %w", err))
+			return nil, ErrBusy.With(fmt.Errorf("wait for memory for the body: %w", err))
 		}
 		if size >= heavyBody && c.heavy == nil && c.frame.options.SmallHeap != nil {
 			c.heavy = c.frame.options.SmallHeap()

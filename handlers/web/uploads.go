@@ -72,7 +72,7 @@ func (u *Uploads) Grow(ctx context.Context) func(n int) error {
 		ctx, cancel := context.WithTimeout(ctx, BodyBudgetWait)
 		defer cancel()
 		if err := u.memory.Acquire(ctx, int64(n)); err != nil {
-			return ErrBusy.With(fmt.Errorf("upload memory: %w", err))
+			return ErrBusy.With(fmt.Errorf("wait for upload memory: %w", err))
 		}
 		return nil
 	}

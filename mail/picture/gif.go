@@ -23,7 +23,7 @@ const (
 // gifHead parses the logical screen descriptor (GIF89a section 18).
 func gifHead(b []byte) (h head, err error) {
 	if len(b) < 13 {
-		return h, broken("GIF: %d bytes", len(b))
+		return h, broken("GIF: the file has only %d bytes", len(b))
 	}
 	h.width, h.height = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
 	return h, nil // a GIF's pixels are never all in memory
@@ -38,7 +38,7 @@ type gifReader struct {
 
 func (r *gifReader) take(n int) []byte {
 	if r.err != nil || r.at+n > len(r.b) {
-		r.err = broken("GIF: cut off at %d", r.at)
+		r.err = broken("GIF: the file ends early, at byte %d", r.at)
 		return make([]byte, n)
 	}
 	r.at += n
@@ -79,7 +79,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 		case r.err != nil:
 		case kind == gifTrailer:
 			if frames == 0 {
-				return nil, broken("GIF: no frame")
+				return nil, broken("GIF: the file has no frame")
 			}
 			return append(out, gifTrailer), nil
 		case kind == gifExtension:
@@ -90,7 +90,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 			w, h := int(binary.LittleEndian.Uint16(d[4:])), int(binary.LittleEndian.Uint16(d[6:]))
 			frames, pixels = frames+1, pixels+w*h
 			if x+w > width || y+h > height || w*h == 0 {
-				return nil, broken("GIF: a frame beyond its screen")
+				return nil, broken("GIF: a frame is larger than the image")
 			}
 			if frames > maxFrames || pixels > maxGIFPixels {
 				return nil, refusedf("The GIF is too large. The limit is %d frames and %d million pixels in total. "+
@@ -105,7 +105,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 			}
 			out = append(append(out, bits), whole...)
 		default:
-			return nil, broken("GIF: block %#x at %d", kind, r.at-1)
+			return nil, broken("GIF: unknown block %#x at byte %d", kind, r.at-1)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -129,12 +129,12 @@ func (r *gifReader) extension(out []byte) []byte {
 // checkFrame decodes a frame's pixels and discards them. Extra data after the pixels is an error.
 func checkFrame(bits byte, data []byte, pixels int) error {
 	if bits < 2 || bits > 8 {
-		return broken("GIF: codes of %d bits", bits)
+		return broken("GIF: invalid code size of %d bits", bits)
 	}
 	z := lzw.NewReader(bytes.NewReader(data), lzw.LSB, int(bits))
 	defer func() { _ = z.Close() }()
 	if n, err := io.CopyN(io.Discard, z, int64(pixels)); err != nil {
-		return broken("GIF: %d of %d pixels: %w", n, pixels, err)
+		return broken("GIF: read %d of %d pixels: %w", n, pixels, err)
 	}
 	return nil
 }

@@ -27,23 +27,23 @@ func jpegHead(b []byte) (h head, err error) {
 			i++
 		}
 		if i+4 > len(b) || b[i] != 0xff {
-			return h, broken("JPEG: no marker at %d", i)
+			return h, broken("JPEG: no marker at byte %d", i)
 		}
 		marker, size := b[i+1], int(binary.BigEndian.Uint16(b[i+2:]))
 		if marker == jpegEOI || size < 2 || i+2+size > len(b) {
-			return h, broken("JPEG: segment %#x of %d bytes at %d", marker, size, i)
+			return h, broken("JPEG: segment %#x at byte %d has an invalid size of %d bytes", marker, i, size)
 		}
 		s, from := b[i+4:i+2+size], i
 		i += 2 + size
 		switch {
 		case marker == jpegSOS:
 			if f == nil {
-				return h, broken("JPEG: a scan before the size")
+				return h, broken("JPEG: a scan comes before the image size")
 			}
 			return h, f.countScans(b, from)
 		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
 			if f != nil {
-				return h, broken("JPEG: two frames")
+				return h, broken("JPEG: the file has two frames")
 			}
 			if f, err = h.jpegFrame(marker, s); err != nil {
 				return h, err
@@ -65,7 +65,7 @@ func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 		return nil, refusedf("This kind of JPEG is not supported. Save it again as a standard JPEG.")
 	}
 	if len(s) < 6 || len(s) < 6+3*int(s[5]) {
-		return nil, broken("JPEG: a frame of %d bytes", len(s))
+		return nil, broken("JPEG: the frame header has an invalid size of %d bytes", len(s))
 	}
 	h.height, h.width = int(binary.BigEndian.Uint16(s[1:])), int(binary.BigEndian.Uint16(s[3:]))
 	n := int(s[5])

@@ -89,7 +89,7 @@ func Open(data []byte) (*Picture, error) {
 	}
 	p.format = f
 	if p.width < 1 || p.height < 1 {
-		return nil, broken("%d × %d pixels", p.width, p.height)
+		return nil, broken("invalid image size of %d × %d pixels", p.width, p.height)
 	}
 	most := int64(MaxPixels)
 	if f == formatPNG || f == formatWebP {
@@ -197,7 +197,7 @@ func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 		fullRange(m)
 	}
 	if b := m.Bounds(); b.Dx() != p.width || b.Dy() != p.height {
-		return nil, broken("%d × %d pixels, not %d × %d", b.Dx(), b.Dy(), p.width, p.height)
+		return nil, broken("decoded %d × %d pixels, not %d × %d", b.Dx(), b.Dy(), p.width, p.height)
 	}
 	return m, nil
 }

@@ -12,11 +12,11 @@ func pngHead(b []byte) (h head, err error) {
 	standard := false // declared as sRGB
 	for i := len(pngMagic); ; {
 		if i+8 > len(b) {
-			return h, broken("PNG: cut off at %d", i)
+			return h, broken("PNG: the file ends early, at byte %d", i)
 		}
 		size, name := int64(binary.BigEndian.Uint32(b[i:])), string(b[i+4:i+8])
 		if int64(i)+12+size > int64(len(b)) {
-			return h, broken("PNG: chunk %s of %d bytes at %d", name, size, i)
+			return h, broken("PNG: chunk %s at byte %d has an invalid size of %d bytes", name, i, size)
 		}
 		c := b[i+8 : i+8+int(size)]
 		i += 12 + int(size)
@@ -48,18 +48,18 @@ func pngHead(b []byte) (h head, err error) {
 			}
 			return h, nil
 		case "IEND":
-			return h, broken("PNG: no pixels")
+			return h, broken("PNG: the file has no pixels")
 		}
 	}
 }
 
 func (h *head) pngHeader(c []byte) error {
 	if len(c) != 13 {
-		return broken("PNG: a header of %d bytes", len(c))
+		return broken("PNG: the header has an invalid size of %d bytes", len(c))
 	}
 	w, t := binary.BigEndian.Uint32(c), binary.BigEndian.Uint32(c[4:])
 	if w > 1<<31-1 || t > 1<<31-1 {
-		return broken("PNG: %d × %d pixels", w, t)
+		return broken("PNG: invalid image size of %d × %d pixels", w, t)
 	}
 	h.width, h.height = int(w), int(t)
 	depth, color, interlaced := c[8], c[9], c[12] == 1

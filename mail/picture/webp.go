@@ -9,13 +9,13 @@ import (
 // webpHead parses the chunks of a WebP (RFC 9649 section 2).
 func webpHead(b []byte) (h head, err error) {
 	if size := int64(binary.LittleEndian.Uint32(b[4:])); size+8 > int64(len(b)) {
-		return h, broken("WebP: %d bytes of %d", len(b), size+8)
+		return h, broken("WebP: the file has %d of %d bytes", len(b), size+8)
 	}
 	alpha := false
 	for i := 12; i+8 <= len(b); {
 		name, size := string(b[i:i+4]), int64(binary.LittleEndian.Uint32(b[i+4:]))
 		if int64(i)+8+size > int64(len(b)) {
-			return h, broken("WebP: chunk %q of %d bytes at %d", name, size, i)
+			return h, broken("WebP: chunk %q at byte %d has an invalid size of %d bytes", name, i, size)
 		}
 		c := b[i+8 : i+8+int(size)]
 		i += 8 + int(size) + int(size&1)
@@ -49,7 +49,7 @@ func webpHead(b []byte) (h head, err error) {
 		}
 	}
 	if h.perPixel == 0 {
-		return h, broken("WebP: no pixels")
+		return h, broken("WebP: the file has no pixels")
 	}
 	return h, nil
 }
@@ -57,7 +57,7 @@ func webpHead(b []byte) (h head, err error) {
 // webpSize records the image's size in pixels, which must match the frame's size.
 func (h *head) webpSize(w, t int) error {
 	if h.width != 0 && (h.width != w || h.height != t) {
-		return broken("WebP: a picture of %d × %d in a frame of %d × %d", w, t, h.width, h.height)
+		return broken("WebP: an image of %d × %d pixels is in a frame of %d × %d", w, t, h.width, h.height)
 	}
 	h.width, h.height = w, t
 	return nil

@@ -218,11 +218,11 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	c.until = now.Add(snsCertificateTTL)
 	text, err := s.Fetch(ctx, at)
 	if err != nil {
-		c.err = core.ErrUnavailable.With(fmt.Errorf("SNS certificate: %w", err))
+		c.err = core.ErrUnavailable.With(fmt.Errorf("fetch SNS certificate: %w", err))
 	} else if c.key, err = s.check(ctx, text, now); err != nil {
-		c.err = core.ErrInvalidSignature.With(fmt.Errorf("SNS certificate: %w", err))
+		c.err = core.ErrInvalidSignature.With(fmt.Errorf("check SNS certificate: %w", err))
 		if errors.Is(err, errIssuer) {
-			c.err = core.ErrUnavailable.With(fmt.Errorf("SNS certificate: %w", err))
+			c.err = core.ErrUnavailable.With(fmt.Errorf("check SNS certificate: %w", err))
 		}
 	}
 	if c.err != nil {

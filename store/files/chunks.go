@@ -74,7 +74,7 @@ type piece []byte
 func (c *piece) Scan(src any) error {
 	b, ok := src.([]byte)
 	if !ok && src != nil {
-		return fmt.Errorf("store: a piece of type %T", src)
+		return fmt.Errorf("store: file data has the unexpected type %T", src)
 	}
 	*c = b
 	return nil
@@ -104,7 +104,7 @@ func (f *File) load(no int64) error {
 		return err
 	}
 	if want := min(f.size-at, PieceSize); int64(len(p)) != want {
-		return fmt.Errorf("store: %d bytes of file %d at %d, not %d", len(p), f.no, at, want)
+		return fmt.Errorf("store: file %d has %d bytes at offset %d, not %d", f.no, len(p), at, want)
 	}
 	f.piece, f.at = p, no
 	return nil

@@ -57,7 +57,7 @@ func Erase(tx *db.Tx, job, seq int64, left string) error {
 	}
 	p.States[at] = Nothing
 	if !putID(p.IDs[at*idBytes:(at+1)*idBytes], left) {
-		return core.ErrStorage.With(errors.New("the rest of an erased ID is malformed"))
+		return core.ErrStorage.With(errors.New("the remaining part of an erased ID is malformed"))
 	}
 	first := ""
 	if at == 0 {

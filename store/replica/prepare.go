@@ -48,12 +48,12 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return at, err
 	}
 	if s.head() < n.Confirmed {
-		return at, fmt.Errorf("%w: it seems to end at %d, but had reached %d when this machine served",
+		return at, fmt.Errorf("%w: it ends at %d, but this machine had already written up to %d",
 			ErrGap, s.head(),
 			n.Confirmed)
 	}
 	if least := r.lease.txid.Load(); s.head() < least {
-		return at, fmt.Errorf("%w: it seems to end at %d, but according to %s it reaches %d",
+		return at, fmt.Errorf("%w: it ends at %d, but according to %s it reaches %d",
 			ErrGap, s.head(), lockKey, least)
 	}
 	if s.generation >= r.lease.generation() {
@@ -312,7 +312,7 @@ func pagesOf(path string) (uint32, error) {
 		return 0, err
 	}
 	if fi.Size()%pageSize != 0 {
-		return 0, fmt.Errorf("%s does not have pages of %d bytes", path, pageSize)
+		return 0, fmt.Errorf("the size of %s is not a multiple of the page size, %d bytes", path, pageSize)
 	}
 	return uint32(fi.Size() / pageSize), nil
 }

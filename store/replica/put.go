@@ -107,7 +107,7 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 		return false, cond, err
 	}
 	if mine := s.lease.generation(); h.NodeID > mine || h.NodeID == mine && !p.part {
-		return false, cond, fmt.Errorf("%w: %s is of generation %d, not of %d", ErrLost, key, h.NodeID, mine)
+		return false, cond, fmt.Errorf("%w: %s has generation %d, not %d", ErrLost, key, h.NodeID, mine)
 	}
 	s.slog.Warn("replica: replaced a late write by the previous lease holder", slog.String("file", key))
 	return false, objects.Condition{Match: etag}, nil
@@ -140,7 +140,7 @@ func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	case err != nil:
 		return err
 	case h.NodeID >= r.lease.generation():
-		return fmt.Errorf("%w: %s is of generation %d", ErrLost, key, h.NodeID)
+		return fmt.Errorf("%w: %s has generation %d", ErrLost, key, h.NodeID)
 	}
 	if err := r.lease.check(); err != nil {
 		return err

@@ -354,7 +354,7 @@ func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 			return nil, err
 		}
 		if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-			return nil, errors.Join(fmt.Errorf("keep other writers out: %w", err), c.Close())
+			return nil, errors.Join(fmt.Errorf("lock out other writers: %w", err), c.Close())
 		}
 		return func() {
 			_, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")

@@ -204,7 +204,7 @@ func applyOne(f *os.File, r io.Reader) error {
 	}
 	h := dec.Header()
 	if h.PageSize != pageSize {
-		return fmt.Errorf("the log has pages of %d bytes instead of %d", h.PageSize, pageSize)
+		return fmt.Errorf("the log has a page size of %d bytes, not %d", h.PageSize, pageSize)
 	}
 	page := make([]byte, pageSize)
 	for {
@@ -214,7 +214,7 @@ func applyOne(f *os.File, r io.Reader) error {
 			break
 		}
 		if err == nil && p.Pgno > h.Commit {
-			err = fmt.Errorf("it has page %d of a database of %d", p.Pgno, h.Commit)
+			err = fmt.Errorf("it contains page %d, but the database has only %d pages", p.Pgno, h.Commit)
 		}
 		if err == nil {
 			if _, err := f.WriteAt(page, int64(p.Pgno-1)*pageSize); err != nil {

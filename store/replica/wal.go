@@ -176,7 +176,7 @@ func parseIndex(b []byte) (end walEnd, err error) {
 	end.pages = binary.NativeEndian.Uint32(b[20:])
 	end.salt = [2]uint32{binary.BigEndian.Uint32(b[32:]), binary.BigEndian.Uint32(b[36:])}
 	if end.frames > 0 && size != pageSize {
-		return end, fmt.Errorf("pages of %d bytes, not of %d", size, pageSize)
+		return end, fmt.Errorf("the page size is %d bytes, not %d", size, pageSize)
 	}
 	return end, nil
 }

@@ -151,7 +151,7 @@ func (c *copier) store(ctx context.Context, t *imports.PictureTurn, j job, data 
 		return reasonOf(err)
 	}
 	if err := c.Memory.Acquire(ctx, p.Memory); err != nil {
-		return "", fmt.Errorf("image memory: %w", err)
+		return "", fmt.Errorf("wait for image memory: %w", err)
 	}
 	defer c.Memory.Release(p.Memory)
 	name := core.PictureName(j.address)

@@ -263,7 +263,7 @@ func (b *folder) Head(ctx context.Context, key string) (Info, error) {
 // Get implements Bucket.
 func (b *folder) Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error) {
 	if offset < 0 || size < 0 {
-		return nil, fmt.Errorf("get %s: no range from %d of %d bytes", key, offset, size)
+		return nil, fmt.Errorf("get %s: invalid range of %d bytes at offset %d", key, size, offset)
 	}
 	f, st, err := b.open(key)
 	if err != nil {

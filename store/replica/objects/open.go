@@ -43,7 +43,7 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, errors.New("is not a replica address. Use one such as s3://bucket/path or file:///path")
 	}
 	if u.User != nil {
-		return nil, errors.New("must not contain credentials. Set them in the environment")
+		return nil, errors.New("contains credentials. Set them in the environment")
 	}
 	if u.Fragment != "" || u.Opaque != "" {
 		return nil, errors.New("is not a replica address. Use one such as s3://bucket/path or file:///path")

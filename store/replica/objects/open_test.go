@@ -63,7 +63,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"https://bucket/?k=hunter2": "must start with s3:// or file:///",
 		"s3:bucket":                 "is not a replica address",
 		"s3://bucket/\x7fhunter2":   "is not a replica address",
-		"s3://id:hunter2@bucket/": "must not contain credentials. Set them in the " +
+		"s3://id:hunter2@bucket/": "contains credentials. Set them in the " +
 			"environment",
 		"s3://id:hunter2%@bucket/": "is not a replica address",
 		"s3://bucket#hunter2":      "is not a replica address",

@@ -14,7 +14,7 @@ import (
 // it was, unless the object has changed.
 func (b *s3) Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error) {
 	if offset < 0 || size < 0 {
-		return nil, fmt.Errorf("get %s: no range from %d of %d bytes", key, offset, size)
+		return nil, fmt.Errorf("get %s: invalid range of %d bytes at offset %d", key, size, offset)
 	}
 	r := &objectReader{b: b, ctx: ctx, key: key, at: offset}
 	if size > 0 {
