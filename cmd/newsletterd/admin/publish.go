@@ -295,7 +295,8 @@ func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
 	for i := range all {
 		if core.SameSegmentName(all[i].Name, everyone) {
-			return fmt.Errorf("a segment is named %q. Use its ID, or rename it", all[i].Name)
+			return fmt.Errorf("%[1]q is the name of a segment, but here it means all subscribers. Rename the segment, "+
+				"or use its ID", all[i].Name)
 		}
 	}
 	return err

@@ -91,7 +91,7 @@ func CheckChoices(c *Context) error {
 		case ReferenceFlag:
 			if f.noun == people.NounSegment && c.IsSet(f.Name) && strings.TrimSpace(c.String(f.Name)) == "" {
 				return UsageError(c, "--"+f.Name+
-					" must not be empty. Name a segment, or leave it out")
+					" is empty. Name a segment, or leave it out")
 			}
 		}
 		if name == "" || !c.IsSet(name) {

@@ -186,7 +186,8 @@ func (r *loader) checkMail() {
 	}
 	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
 	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !IsLoopback(m.SMTP.Host) {
-		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password unencrypted to %s`, m.SMTP.Host))
+		r.that("mail.smtp.tls", fmt.Errorf(
+			`"none" would send the password unencrypted to %s. Use "starttls" or "implicit"`, m.SMTP.Host))
 	}
 }
 
@@ -219,7 +220,7 @@ func (r *loader) origin(p *string) error {
 		return fmt.Errorf("%q is not an origin. Use a form such as https://news.example.org", *p)
 	}
 	if u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(s, "?#") {
-		return fmt.Errorf("%q must only have a scheme and a host, without path, query or user", *p)
+		return fmt.Errorf("%q must consist of a scheme and a host. Remove the path, query and user", *p)
 	}
 	*p = u.Scheme + "://" + strings.ToLower(u.Host)
 	return nil
@@ -288,7 +289,7 @@ func spanBetween(d Duration, low, high time.Duration) error {
 
 func filled(s string) error {
 	if strings.TrimSpace(s) == "" {
-		return fmt.Errorf("must not be empty")
+		return fmt.Errorf("is empty. Enter a value")
 	}
 	return nil
 }
@@ -303,11 +304,11 @@ func relayHost(s string) error {
 		return fmt.Errorf("must be a host name or an IP address, without a scheme. Did you mean %q?", host)
 	}
 	if host, port, err := net.SplitHostPort(s); err == nil {
-		return fmt.Errorf("must not have a port: set mail.smtp.host to %q and mail.smtp.port to %s", host,
+		return fmt.Errorf("contains a port. Set mail.smtp.host to %q and mail.smtp.port to %s", host,
 			cmp.Or(port, "587"))
 	}
 	if inner, found := strings.CutPrefix(s, "["); found {
-		return fmt.Errorf("must be an IPv6 address without brackets: %q", strings.TrimSuffix(inner, "]"))
+		return fmt.Errorf("must be an IPv6 address without brackets. Use %q", strings.TrimSuffix(inner, "]"))
 	}
 	if strings.ContainsAny(s, " \t/@") {
 		return fmt.Errorf("must be a host name or an IP address, not %q", s)

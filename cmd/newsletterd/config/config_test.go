@@ -109,7 +109,7 @@ func TestConfigFaults(t *testing.T) {
 		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is not an address`},
 		{
 			"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "",
-			"must only have a scheme and a host",
+			"must consist of a scheme and a host",
 		},
 		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is not an origin"},
 		{
@@ -125,18 +125,18 @@ func TestConfigFaults(t *testing.T) {
 		},
 		{
 			"relay with a port", "[mail.smtp]\nhost = \"relay.example:2525\"", "",
-			`mail.smtp.host: must not have a port: set mail.smtp.host to "relay.example" and mail.smtp.port to 2525`,
+			`mail.smtp.host: contains a port. Set mail.smtp.host to "relay.example" and mail.smtp.port to 2525`,
 		},
 		{
 			"relay with a port, IPv6", "[mail.smtp]\nhost = \"[2001:db8::1]:25\"", "",
-			`set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`,
+			`Set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`,
 		},
-		{"relay in brackets", "[mail.smtp]\nhost = \"[2001:db8::1]\"", "", `without brackets: "2001:db8::1"`},
+		{"relay in brackets", "[mail.smtp]\nhost = \"[2001:db8::1]\"", "", `without brackets. Use "2001:db8::1"`},
 		{
 			"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "",
 			`without a scheme. Did you mean "relay.example"`,
 		},
-		{"relay with a colon", "[mail.smtp]\nhost = \"relay.example:\"", "", "mail.smtp.host: must not have a port"},
+		{"relay with a colon", "[mail.smtp]\nhost = \"relay.example:\"", "", "mail.smtp.host: contains a port"},
 		{"relay with a blank", "[mail.smtp]\nhost = \"relay example\"", "", `not "relay example"`},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
 		{

@@ -242,7 +242,7 @@ func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {
 		}
 	}
 	if found != 2 {
-		return g, errors.New("the metrics have no outbox")
+		return g, errors.New("the metrics lack the size of the outbox")
 	}
 	return g, nil
 }

@@ -106,7 +106,7 @@ func Read(name, source string) (m Matter, err error) {
 			continue
 		case string:
 			if key == "segment" && strings.TrimSpace(v) == "" { // it would mean the whole list
-				return m, fmt.Errorf("%s:%d: segment must not be empty. Name a segment, or remove the key", name,
+				return m, fmt.Errorf("%s:%d: segment is empty. Name a segment, or remove the key", name,
 					m.Lines[key])
 			}
 			m.Values[key] = v
