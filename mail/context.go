@@ -278,7 +278,7 @@ const inMetaEquiv = "placeholders aren't allowed in a <meta> with http-equiv, be
 func (c *htmlContext) fault() string {
 	switch {
 	case c.forged:
-		return `the value could become the scheme of the URL: no ":" may follow it before a "/", "?" or "#"`
+		return `the value could become the scheme of the URL; put a "/", "?" or "#" between it and the ":"`
 	case c.equiv && c.content:
 		return inMetaEquiv
 	}

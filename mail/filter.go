@@ -59,7 +59,7 @@ func newFilter(name string, args []operand) (f filterCall, problem string) {
 		return newDate(args)
 	default:
 		return f, "unknown filter " + strconv.Quote(clip(name)) +
-			": default, escape, upcase, downcase, capitalize, truncate, date and url_encode are there"
+			"; use default, escape, upcase, downcase, capitalize, truncate, date or url_encode"
 	}
 	if len(args) != want {
 		return f, "the filter " + name + " takes " + strconv.Itoa(want) + " arguments"
@@ -81,7 +81,7 @@ func newTruncate(args []operand) (f filterCall, problem string) {
 	}
 	if len(args) > 1 {
 		if args[1].literal.kind != kindString {
-			return f, "the ending of truncate must be a quoted text"
+			return f, "the ending of truncate must be quoted text"
 		}
 		f.ending = args[1].literal.s
 	}

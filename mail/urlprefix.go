@@ -79,7 +79,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 		case text == "":
 			return urlValue
 		case urlUnfinished(text) != len(text):
-			problem = "no placeholder may follow an unfinished character reference"
+			problem = "a placeholder can't follow an unfinished character reference; end it with a semicolon"
 			return text
 		}
 		switch scheme := urlSchemeOf(text, true); scheme {

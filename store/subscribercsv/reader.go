@@ -222,7 +222,7 @@ func (c *Reader) columns(rename map[string]string) error {
 			to = c.ownKey(name, names)
 		}
 		if !core.CleanText(to) {
-			return fmt.Errorf("the name of column %d is not valid UTF-8 or contains NUL: save the file as UTF-8", i+1)
+			return fmt.Errorf("the name of column %d is not valid UTF-8 or contains NUL. Save the file as UTF-8", i+1)
 		}
 		isEmail := renamed && slices.Contains(mappedEmail, strings.ToLower(to)) || !renamed && isEmailColumn(to)
 		if err := c.takeColumn(i, names, to, isEmail); problem == nil {

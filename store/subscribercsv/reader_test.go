@@ -285,7 +285,10 @@ func TestCSVHeaderFaults(t *testing.T) {
 			"a quote never closed in the header", "email,\"n\na@b.example,1\n",
 			`header: line 1: a quote (") is never closed`, nil,
 		},
-		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord), "check for a quote that is not closed", nil},
+		{
+			"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord),
+			"Check for a quote that is not closed", nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := readAll(c.text, c.rename); err == nil || !strings.Contains(err.Error(), c.want) {

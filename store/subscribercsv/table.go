@@ -49,7 +49,7 @@ func open(r io.Reader, s *Survey) (*table, error) {
 	t.source.next()
 	header, err := t.csv.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty: its first line must name the columns")
+		return nil, errors.New("the file is empty. Its first line must name the columns")
 	}
 	if err != nil {
 		if pe, ok := errors.AsType[*csv.ParseError](err); ok && t.source.broken() == nil {
@@ -58,7 +58,7 @@ func open(r io.Reader, s *Survey) (*table, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	if len(header) > MaxColumns {
-		return nil, fmt.Errorf("the file has %d columns, but at most %d are allowed: remove the ones you don't need",
+		return nil, fmt.Errorf("the file has %d columns, but at most %d are allowed. Remove the ones you don't need",
 			len(header), MaxColumns)
 	}
 	t.raw = slices.Clone(header)
@@ -132,7 +132,7 @@ func (l *recordLimit) broken() error {
 
 func (l *recordLimit) Read(p []byte) (int, error) {
 	if l.n > maxRecord {
-		l.err = fmt.Errorf("a row is longer than %d bytes: check for a quote that is not closed", maxRecord)
+		l.err = fmt.Errorf("a row is longer than %d bytes. Check for a quote that is not closed", maxRecord)
 		return 0, l.err
 	}
 	n, err := l.r.Read(p)
