@@ -238,7 +238,7 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
 	a.prompt = strings.Fields(prompt)
 	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
-		return invalid("prompt", "prompt can't combine none with other values.")
+		return invalid("prompt", "prompt can't combine none with other values. Send none alone.")
 	}
 	if maxAge == "" {
 		return nil

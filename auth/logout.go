@@ -94,9 +94,11 @@ func (p *Provider) logoutRequest(
 		}
 		switch {
 		case hint.Subject == "":
-			return hint, reply, &LogoutError{"id_token_hint", "id_token_hint is not an ID token of this provider."}
+			return hint, reply, &LogoutError{"id_token_hint", "id_token_hint was not issued by this server. Leave it " +
+				"out, or send an ID token of this server."}
 		case id != "" && id != hint.Audience:
-			return hint, reply, &LogoutError{"client_id", "client_id and id_token_hint belong to different clients."}
+			return hint, reply, &LogoutError{"client_id", "client_id and id_token_hint belong to different clients. " +
+				"Leave one of them out."}
 		}
 		id = hint.Audience
 	}
@@ -129,7 +131,8 @@ func (p *Provider) logoutRequest(
 	if !Registered(reply.Client.PostLogoutRedirectURIs, uri, reply.Client.ClientType == core.ClientPublic) {
 		return hint, reply, &LogoutError{
 			"post_logout_redirect_uri",
-			"This post_logout_redirect_uri is not registered for the client. It is compared character by character.",
+			"This post_logout_redirect_uri is not registered for the client. Register exactly this URL, " +
+				"character by character.",
 		}
 	}
 	_, reply.Location = (&Authorization{RedirectURI: uri}).Answer([2]string{"state", r.Query.Get("state")})

@@ -17,7 +17,7 @@ func checkBrandName(s string) error {
 	case utf8.RuneCountInString(s) > maxBrandName:
 		return Invalidf("brand_name", "brand_name must have at most %d characters.", maxBrandName)
 	case !plainName(s):
-		return Invalidf("brand_name", "brand_name must not contain a URL, a host name or an email address.")
+		return Invalidf("brand_name", "brand_name contains a URL, a host name or an email address. Remove it.")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (f *CampaignFields) missing() (all []CampaignFinding) {
 		add("list_missing", "list_ids", "list_ids is empty. Choose at least one list.", faultHints["list_missing"])
 	}
 	if strings.TrimSpace(f.Subject) == "" {
-		add("subject_missing", "subject", "subject must not be empty.", "Write a subject.")
+		add("subject_missing", "subject", "subject is empty. Write a subject.", "Write a subject.")
 	}
 	if strings.TrimSpace(f.Content.Source) == "" && f.Content.Layout == "" {
 		add("content_missing", "content.source", "content.source is empty. Write the content.",

@@ -105,7 +105,7 @@ func (f *CampaignFields) Check() error {
 	case len(f.ListIDs) > MaxCampaignLists:
 		return Invalidf("list_ids", "list_ids must have at most %d entries.", MaxCampaignLists)
 	case repeats(f.ListIDs):
-		return Invalidf("list_ids", "list_ids must not contain a list twice. Remove the duplicate.")
+		return Invalidf("list_ids", "list_ids contains a list twice. Remove the duplicate.")
 	case !slices.Contains(Trackings, f.Tracking):
 		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
@@ -113,7 +113,7 @@ func (f *CampaignFields) Check() error {
 	case len(f.Attachments) > MaxAttachments:
 		return Invalidf("attachments", "attachments must have at most %d entries.", MaxAttachments)
 	case repeats(f.Attachments):
-		return Invalidf("attachments", "attachments must not contain a file twice. Remove the duplicate.")
+		return Invalidf("attachments", "attachments contains a file twice. Remove the duplicate.")
 	case len(f.Template) > MaxTemplateJSON:
 		return Invalidf("template", "template must have at most %d bytes.", MaxTemplateJSON)
 	}
@@ -169,7 +169,7 @@ func (f *CampaignFields) checkTexts() error {
 	} {
 		switch {
 		case hasControl(t.text):
-			return Invalidf(t.field, "%s must not contain control characters.", t.field)
+			return Invalidf(t.field, "%s contains control characters. Remove them.", t.field)
 		case utf8.RuneCountInString(t.text) > t.most:
 			return Invalidf(t.field, "%s must have at most %d characters.", t.field, t.most)
 		}

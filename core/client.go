@@ -161,9 +161,8 @@ func (c *Client) disable(off bool, now Instant) {
 func (c *Client) Warnings() []string {
 	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
 	if slices.Contains(c.GrantTypes, "client_credentials") && !slices.ContainsFunc(c.Scopes, own) {
-		return []string{"The grant client_credentials answers invalid_scope: scopes has none of " +
-			"" + strings.Join(ManagementScopes, ", ") +
-			", which are what a client may have for itself."}
+		return []string{"The grant client_credentials always fails with invalid_scope, because scopes has " +
+			"no scope that a client can use without a user. Add one of " + strings.Join(ManagementScopes, ", ") + "."}
 	}
 	return nil
 }

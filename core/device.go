@@ -22,9 +22,9 @@ const (
 // Errors about devices.
 var (
 	ErrRegistered     = Conflictf("ALREADY_REGISTERED", "The device is already registered.")
-	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The representative device can't be registered. Register "+
+	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The primary device can't be registered. Register "+
 		"another device.")
-	ErrSecondLeader = Conflictf("conflict", "Another device is already the representative device. Set its "+
+	ErrSecondLeader = Conflictf("conflict", "Another device is already the primary device. Set its "+
 		"representative field to false first.").On("representative")
 )
 

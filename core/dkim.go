@@ -68,7 +68,7 @@ func (k *DKIMKey) Validate() error {
 	k.Selector = strings.ToLower(k.Selector)
 	if len(k.Selector) > 100 || !isSelector(k.Selector) {
 		return Invalidf("selector", "selector must consist of letters, digits and hyphens, in parts separated by "+
-			"dots. A part must not start or end with a hyphen.")
+			"dots. A part can't start or end with a hyphen.")
 	}
 	if k.Algorithm != DKIMRSA && k.Algorithm != DKIMEd25519 {
 		return Invalidf("algorithm", "algorithm must be rsa or ed25519.")

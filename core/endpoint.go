@@ -62,7 +62,7 @@ const DisabledByPerson = "by a person"
 // Change sets the endpoint's fields from in. An Invalid error names the field.
 func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	if in.Name != nil && *in.Name != e.Name && hasControl(*in.Name) {
-		return Invalidf("name", "name must not contain control characters.")
+		return Invalidf("name", "name contains control characters. Remove them.")
 	}
 	take(&e.Name, in.Name)
 	take(&e.ListID, in.ListID)
@@ -85,7 +85,7 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > MaxEndpointURL:
 		return Invalidf("url", "url must be an absolute http or https URL of at most %d bytes.", MaxEndpointURL)
 	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
-		return Invalidf("url", "url must not contain a username, password or fragment.")
+		return Invalidf("url", "url contains a username, password or fragment. Remove it.")
 	case in.URL != nil && !validPort(u): // a stored endpoint can still be disabled
 		return Invalidf("url", "The port in url must be from 1 to 65535.")
 	}

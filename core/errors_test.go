@@ -30,8 +30,8 @@ func TestSentences(t *testing.T) {
 			(&Error{Message: "is 100% wrong."}).Under("x"), "x is 100% wrong.", "x", "%s is 100%% wrong.", []any{"x"},
 		},
 		{
-			Invalidf("name", "name must not be empty.").Under("list"), "list.name must not be empty.", "list.name",
-			"%s must not be empty.",
+			Invalidf("name", "name is empty. Enter a value.").Under("list"), "list.name is empty. Enter a value.",
+			"list.name", "%s is empty. Enter a value.",
 			[]any{"list.name"},
 		},
 		{

@@ -89,7 +89,7 @@ func (f *FullSync) Validate() error {
 	case f.BatchTotal < 1, f.BatchTotal > MaxSyncBatches:
 		return Invalidf("batch_total", "batch_total must be an integer from 1 to %d.", MaxSyncBatches)
 	case f.BatchNo > f.BatchTotal:
-		return Invalidf("batch_no", "batch_no must not be greater than batch_total.")
+		return Invalidf("batch_no", "batch_no is greater than batch_total. Send a number from 1 to batch_total.")
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &f.TenantID}, {"list_id", &f.ListID}}); err != nil {
 		return err

@@ -79,7 +79,7 @@ func scanJSON(src, to any) error {
 	case []byte:
 		return json.Unmarshal(v, to)
 	}
-	return fmt.Errorf("JSON column of type %T", src)
+	return fmt.Errorf("JSON column has the unexpected type %T", src)
 }
 
 // Check validates a list's fields and normalizes their labels and options.
@@ -94,7 +94,7 @@ func (f Fields) Check() error {
 			return err
 		}
 		if seen[f[i].Name] {
-			return Invalidf(at+".name", "%s.name is used twice. Field names must be unique.", at)
+			return Invalidf(at+".name", "%s.name is used twice. Choose another name.", at)
 		}
 		seen[f[i].Name] = true
 	}
@@ -111,7 +111,7 @@ func (f *Field) check(at string) error {
 		return err
 	}
 	if f.Label == "" {
-		return Invalidf(at+".label", "%s.label must not be empty.", at)
+		return Invalidf(at+".label", "%s.label is empty. Enter a label.", at)
 	}
 	switch f.SetBy = cmp.Or(f.SetBy, SetBySubscriber); {
 	case f.SetBy != SetBySubscriber && f.SetBy != SetByTeam:

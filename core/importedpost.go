@@ -38,7 +38,7 @@ func (in *PostsInput) Wants(p *ImportedPost) bool {
 
 // NoPost returns the error for a post number that doesn't exist.
 func NoPost(no int64) *Error {
-	return Invalidf("posts", "The export has no post with the number %d.", no)
+	return Invalidf("posts", "The export has no post with the number %d. Use a number from the list of posts.", no)
 }
 
 // CheckInput normalizes the site's address, or returns an Invalid error if it is not valid.

@@ -90,7 +90,7 @@ func (n *Narrowing) check(lists []string) error {
 		case len(ids.ids) > MaxExclusions:
 			return Invalidf(ids.field, "%s must have at most %d entries.", ids.field, MaxExclusions)
 		case repeats(ids.ids):
-			return Invalidf(ids.field, "%s must not contain duplicates.", ids.field)
+			return Invalidf(ids.field, "%s contains duplicates. Remove them.", ids.field)
 		}
 	}
 	if n.SegmentID != "" && slices.Contains(n.ExcludeSegmentIDs, n.SegmentID) {

@@ -113,9 +113,9 @@ func checkPollText(text *string, at string, most int) error {
 	}
 	switch {
 	case *text == "":
-		return Invalidf(at, "%s must not be empty.", at)
+		return Invalidf(at, "%s is empty. Enter a value.", at)
 	case strings.Contains(*text, "{{") || strings.Contains(*text, "{%"):
-		return Invalidf(at, "%s must not contain placeholders.", at)
+		return Invalidf(at, "%s contains placeholders. Remove them.", at)
 	}
 	return nil
 }

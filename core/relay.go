@@ -90,9 +90,9 @@ func (l SendLimits) Check(field string) error {
 	}
 	switch {
 	case l.PeriodSeconds < 0 || l.PeriodSeconds > 86400 || l.PerPeriod > 0 && l.PeriodSeconds == 0:
-		return Invalidf(field+".period_seconds", "per_period needs period_seconds, from 1 to 86400.")
+		return Invalidf(field+".period_seconds", "per_period needs period_seconds. Set it to a value from 1 to 86400.")
 	case l.PerPeriod == 0 && l.PeriodSeconds > 0:
-		return Invalidf(field+".per_period", "period_seconds needs per_period, the number of emails.")
+		return Invalidf(field+".per_period", "period_seconds needs per_period. Set it to the number of emails.")
 	}
 	return nil
 }
@@ -156,21 +156,22 @@ func (r *Relay) check(field string) error {
 	}
 	switch {
 	case r.Port < 1 || r.Port > 65535:
-		return Invalidf(field+".port", "%s.port must be 1 to 65535.", field)
+		return Invalidf(field+".port", "%s.port must be from 1 to 65535.", field)
 	case r.TLS != "starttls" && r.TLS != "implicit" && r.TLS != "none":
 		return Invalidf(field+".tls", "%s.tls must be starttls, implicit or none.", field)
 	case r.TLS == "none" && !local:
-		return Invalidf(field+".tls", "%s.tls can be none only for a relay on this machine.", field)
+		return Invalidf(field+".tls", "%s.tls can only be none for a relay on this machine. Use starttls "+
+			"or implicit.", field)
 	case r.Connections < 1 || r.Connections > 64:
-		return Invalidf(field+".connections", "%s.connections must be 1 to 64.", field)
+		return Invalidf(field+".connections", "%s.connections must be from 1 to 64.", field)
 	case r.MailsEach < 1 || r.MailsEach > 1_000_000:
-		return Invalidf(field+".mails_per_connection", "%s.mails_per_connection must be 1 to 1000000.", field)
+		return Invalidf(field+".mails_per_connection", "%s.mails_per_connection must be from 1 to 1000000.", field)
 	case (r.Username != "") != r.HasPassword:
 		return Invalidf(field+".password", "%s: set both username and password, or neither.", field)
 	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) ||
 		len(r.Username) > 320 || len(r.Password) > 1024:
 		return Invalidf(field+".password", "%s: username or password is too long or contains control "+
-			"characters.", field)
+			"characters. Enter it again.", field)
 	}
 	for _, name := range r.DKIMSkip {
 		if !isFieldName(name) {

@@ -245,7 +245,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 			return err
 		}
 		if r.Field == "email" {
-			return Invalidf(path, "%s must not be email. Use domain instead.", path)
+			return Invalidf(path, "%s can't be email. Use domain instead.", path)
 		}
 		delete(all, "field")
 		r.Test = &Test{}

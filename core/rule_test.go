@@ -107,7 +107,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		`{"field":"","is":"b"}`:                           "rule.field|must have 1 to 100 characters",
 		`{"field":7,"is":"b"}`:                            "rule.field|must be a string",
 		`{"field":null,"is":"b"}`:                         "rule.field|must be a string",
-		`{"field":"email","is":"b"}`:                      "rule.field|must not be email",
+		`{"field":"email","is":"b"}`:                      "rule.field|can't be email",
 		`{"field":"a","is":[]}`:                           "rule.is|must have at least one value",
 		`{"field":"a","is":""}`:                           "rule.is|must be a string of 1 to 500 characters",
 		`{"field":"a","is":null}`:                         "rule.is|must be a string of",

@@ -162,7 +162,7 @@ func partOfCampaign(path string, value []byte, part string) (campaign string, nu
 		}
 	}
 	if len(keys) != len(known) {
-		return "", nil, Invalidf(path, "%s needs campaign and %s.", path, part)
+		return "", nil, Invalidf(path, "%s needs both campaign and %s.", path, part)
 	}
 	campaign, err = ruleText(path+".campaign", parts["campaign"], MaxRuleField)
 	return campaign, parts[part], err

@@ -211,17 +211,17 @@ func (n *NewJob) Validate(now Instant) error {
 func (n *NewJob) validateContent() error {
 	switch {
 	case strings.TrimSpace(n.Subject) == "":
-		return Invalidf("subject", "subject must not be empty.")
+		return Invalidf("subject", "subject is empty. Write a subject.")
 	case utf8.RuneCountInString(n.Subject) > MaxSubject:
 		return Invalidf("subject", "subject must have at most %d characters.", MaxSubject)
 	case hasControl(n.Subject):
-		return Invalidf("subject", "subject must not contain control characters.")
+		return Invalidf("subject", "subject contains control characters. Remove them.")
 	case hasControl(n.Name):
-		return Invalidf("name", "name must not contain control characters.")
+		return Invalidf("name", "name contains control characters. Remove them.")
 	case utf8.RuneCountInString(n.Name) > MaxSubject:
 		return Invalidf("name", "name must have at most %d characters.", MaxSubject)
 	case n.BodyHTML == "" && n.BodyText == "" && n.Template == nil:
-		return Invalidf("body_html", "One of body_html, body_text and template is required.")
+		return Invalidf("body_html", "The email has no content. Set body_html, body_text or template.")
 	}
 	return nil
 }
@@ -327,7 +327,7 @@ func (n *NewJob) ValidateTimes(now Instant) error {
 	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
 		return Invalidf("window_end", "window_end must be later than window_start.")
 	case n.WindowEnd != 0 && n.WindowEnd <= now:
-		return Invalidf("window_end", "window_end must not be in the past.")
+		return Invalidf("window_end", "window_end is in the past. Choose a later time.")
 	case n.ScheduledAt != 0 && n.ScheduledAt < n.WindowStart,
 		n.ScheduledAt != 0 && n.WindowEnd != 0 && n.ScheduledAt >= n.WindowEnd:
 		return Invalidf("scheduled_at", "scheduled_at must be between window_start and window_end.")

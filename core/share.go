@@ -57,7 +57,7 @@ func (s *Share) Change(in ShareInput) error {
 	}
 	take(&s.Permission, in.Permission)
 	if s.Permission != PermissionRead {
-		return Invalidf("permission", "permission must be read.")
+		return Invalidf("permission", "permission must have the value read.")
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 func (j *SendJob) PauseByPerson(now Instant) error {
 	switch {
 	case j.Status.Final():
-		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
+		return Conflictf("conflict", "The send job has ended with the status %s. There is nothing to pause.", j.Status)
 	case j.PausedAt != 0:
 		return Conflictf("conflict", "The send job is already paused: %s. Resume or cancel it.", j.PauseReason)
 	}
@@ -95,7 +95,8 @@ func (j *SendJob) PausedForHarm() bool {
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():
-		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
+		return Conflictf("conflict", "The send job has ended with the status %s. There is nothing to resume.",
+			j.Status)
 	case j.PausedAt == 0 && j.PauseReason != "":
 		return Conflictf("conflict", "The send job is paused: %s. It resumes automatically.", j.PauseReason)
 	case j.PausedAt == 0:

@@ -40,13 +40,13 @@ func CheckTagName(name string) error {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
 	}
 	if hasInvisible(name) {
-		return Invalidf("name", "name must not contain invisible characters. Remove them.")
+		return Invalidf("name", "name contains invisible characters. Remove them.")
 	}
 	if strings.ContainsAny(name, ",;") {
-		return Invalidf("name", "name must not contain a comma or a semicolon. Remove it.")
+		return Invalidf("name", "name contains a comma or a semicolon. Remove it.")
 	}
 	if _, id := ParseID(name); id {
-		return Invalidf("name", "name must not be a UUID. Choose another name.")
+		return Invalidf("name", "name is a UUID. Choose another name.")
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	case t.Layout != "" && ValidateTemplateName(t.Layout) != nil, t.Layout == t.Name:
 		return Invalidf("layout", "layout must be the name of another template.")
 	case t.BodyHTML == "" && t.BodyText == "":
-		return Invalidf("body_html", "One of body_html and body_text is required.")
+		return Invalidf("body_html", "The template has no content. Set body_html or body_text.")
 	}
 	return nil
 }

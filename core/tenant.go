@@ -302,7 +302,7 @@ func checkName(s *string, field string) error {
 		return err
 	}
 	if *s == "" {
-		return Invalidf(field, "%s must not be empty.", field)
+		return Invalidf(field, "%s is empty. Enter a value.", field)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func checkText(s *string, field string, limit int, multiline bool) error {
 	}
 	for _, r := range t {
 		if unicode.IsControl(r) && !(multiline && r == '\n') {
-			return Invalidf(field, "%s must not contain control characters.", field)
+			return Invalidf(field, "%s contains control characters. Remove them.", field)
 		}
 	}
 	*s = t

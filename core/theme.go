@@ -266,7 +266,7 @@ func (t *Theme) validateFooter() error {
 			return err
 		}
 		if hasPlaceholder(*f.text) {
-			return Invalidf(f.name, "%s must not contain placeholders: remove {{ and {%%.", f.name)
+			return Invalidf(f.name, "%s contains placeholders. Remove {{ and {%%.", f.name)
 		}
 	}
 	if len(t.Social) > MaxSocial {
@@ -279,7 +279,7 @@ func (t *Theme) validateFooter() error {
 			return err
 		}
 		if l.Name == "" || hasPlaceholder(l.Name) {
-			return Invalidf(field+".name", "%s.name must not be empty or contain placeholders.", field)
+			return Invalidf(field+".name", "%s.name is empty or contains placeholders. Enter a plain name.", field)
 		}
 		if !isWebURL(l.URL) || hasPlaceholder(l.URL) {
 			return Invalidf(field+".url", "%s.url must be an absolute http or https URL.", field)
@@ -295,7 +295,7 @@ func IsBuiltInTheme(name string) bool { return name == "" || slices.Contains(Bui
 
 // NoTheme returns the error for a campaign with an unknown theme.
 func NoTheme(name string) *Error {
-	return Invalidf("theme", "Unknown theme %q. Built-in themes: %s. Themes of the tenant also work.",
+	return Invalidf("theme", "Unknown theme %q. Use a built-in theme (%s) or one of the tenant's themes.",
 		name, strings.Join(BuiltInThemes, ", "))
 }
 

@@ -43,11 +43,11 @@ func (u *UTM) check() error {
 		field := "utm." + p.name
 		switch {
 		case hasControl(p.value):
-			return Invalidf(field, "%s must not contain control characters.", field)
+			return Invalidf(field, "%s contains control characters. Remove them.", field)
 		case utf8.RuneCountInString(p.value) > MaxUTM:
 			return Invalidf(field, "%s must have at most %d characters.", field, MaxUTM)
 		case strings.Contains(p.value, "{{") || strings.Contains(p.value, "{%"):
-			return Invalidf(field, "%s must not contain placeholders: it is the same for all subscribers.", field)
+			return Invalidf(field, "%s contains placeholders, but is the same for all subscribers. Remove them.", field)
 		}
 	}
 	return nil

@@ -168,7 +168,8 @@ func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err 
 	}
 	for _, path := range []string{mail.ClickPath, mail.PixelPath} {
 		if strings.HasPrefix(u.Path, path) {
-			return own, core.Invalidf("target", "target must not be a tracked link of this server. Use the final URL.")
+			return own, core.Invalidf("target",
+				"target is a tracked link of this server. Use the URL that it leads to.")
 		}
 	}
 	return own, nil

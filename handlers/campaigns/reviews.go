@@ -303,7 +303,7 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		done = w.ReviewRejected
 		_, err = a.Store.RejectCampaign(c, e, in.Note)
 	default:
-		return web.HTML{}, core.Invalidf("action", "action must be approve, send or reject.")
+		return web.HTML{}, core.Invalidf("action", "The request is malformed. Go back and start again.")
 	}
 	if err != nil {
 		if now, err := a.reviewed(c, who, in.Campaign); err == nil {

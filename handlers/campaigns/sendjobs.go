@@ -107,7 +107,7 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 	t.Add("POST", "/api/send-jobs/:id/retry-failed", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
 		"Resend an ended send job to the recipients it didn't reach").Named("retryJob").
-		Refuses(web.Clash("The job hasn't ended, reached everyone, or was already retried"))
+		Refuses(web.Clash("The job hasn't ended, has reached everyone, or was already retried"))
 }
 
 // JudgeKeys implements the web package's interface keyJudge.

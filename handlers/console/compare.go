@@ -26,7 +26,7 @@ type compared struct {
 func (o *Console) compareSources(p *Page) (any, error) {
 	var in compared
 	if err := json.NewDecoder(io.LimitReader(p.Request.Body, maxForm)).Decode(&in); err != nil {
-		return nil, core.Invalidf("before", "Send two sources as JSON.")
+		return nil, core.Invalidf("before", "Choose two versions to compare.")
 	}
 	return struct {
 		Same bool `json:"same"`

@@ -58,7 +58,7 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 		}
 		err, notice = p.Do("DELETE", key, nil, nil), "deleted"
 	default:
-		err = core.Invalidf("act", "act must be make, start, rest or delete.")
+		err = core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	if err != nil {
 		return p.refused(err, p.domainAgain)

@@ -75,7 +75,7 @@ func eachFile(t *testing.T, pattern string, fn func(path string, file *ast.File)
 func messageOf(n ast.Node) string {
 	text := textOf(saidBy(n))
 	switch verb, _, _ := strings.Cut(text, " "); verb {
-	case "must", "has", "is":
+	case "must", "has", "is", "can't":
 		return "%s " + text
 	}
 	return text
@@ -184,7 +184,7 @@ var notOnPages = []string{
 	"The token needs one of the scopes %s.",
 	"The token needs the scope %s.",
 	"The token needs the scopes %s.",
-	"%s must not be null. Leave it out.",
+	"%s can't be null. Leave it out.",
 	"This batch was already accepted. Don't send it again.",
 	"This event was already accepted. Don't send it again.",
 	"This nonce was already used. Sign each request with a new one.",

@@ -278,7 +278,7 @@ func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 		}
 		return p.showSystem(nil, &relayResult{t, p.RelayWords(&t, p.Form["email"])})
 	default:
-		return web.HTML{}, core.Invalidf("act", "act must be rotate or test.")
+		return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	if err := p.Do(http.MethodPost, "/api/admin/signing-keys/rotate", nil, nil); err != nil {
 		return p.showSystem(err, nil)

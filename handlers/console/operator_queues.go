@@ -194,7 +194,7 @@ func (o *Console) actOnMailing(p *Page) (web.HTML, error) {
 	}
 	done, ok := map[string]string{"pause": "paused", "resume": "resumed", "cancel": "cancelled"}[act]
 	if !ok {
-		return web.HTML{}, core.Invalidf("act", "act must be pause, resume or cancel.")
+		return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	to := operatorPath("mailings")
 	if act == "cancel" && !p.sure() {

@@ -329,7 +329,7 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 		}
 		body = map[string]any{"send_limits": limits}
 	default:
-		return web.HTML{}, core.Invalidf("act", "act must be suspend, activate or limits.")
+		return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	if err := p.Do(http.MethodPut, item, body, nil); err != nil {
 		return p.showTenant(err)

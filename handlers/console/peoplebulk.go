@@ -86,7 +86,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	case slices.Contains(core.BulkKinds, d.Act):
 		action = core.BulkRight(d.Act)
 	default:
-		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, remove, tag, untag, block or erase.")
+		return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	if !p.May(action) {
 		return web.HTML{}, core.Lacking(action)

@@ -88,7 +88,7 @@ func (p *Page) nameSavers(rows []versionRow) error {
 func (o *Console) restore(p *Page) (web.HTML, error) {
 	n, err := strconv.ParseInt(p.Form["version"], 10, 64)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("version", "version must be a number.")
+		return web.HTML{}, core.Invalidf("version", "Version not found. Reload the page.")
 	}
 	c, err := p.campaign()
 	if err != nil {
@@ -129,7 +129,7 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 		}
 		return p.Redirect(p.Path("campaigns"), "deleted")
 	}
-	return web.HTML{}, core.Invalidf("act", "act must be duplicate, archive or delete.")
+	return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 }
 
 // maxDiff is the maximum number of lines in texts that are compared line by line. The work grows with the product of

@@ -238,7 +238,7 @@ func mediaOf(c *web.Call) string {
 
 func wrongMedia(media string) error {
 	return (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).
-		Sayf("The body must be the file itself, sent as text/csv. It was sent as %s.", media)
+		Sayf("The body was sent as %s. Send the file itself, as text/csv.", media)
 }
 
 func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err error) {

@@ -106,7 +106,7 @@ func (r *subscribeRequest) CheckInput() error { return checkListAnd(r.ListID, r.
 
 func checkListAnd(listID string, p core.Preferences) error {
 	if listID == "" {
-		return core.Invalidf("list_id", "list_id must not be empty.")
+		return core.Invalidf("list_id", "list_id is empty. Send the ID of a list.")
 	}
 	return p.Check("preferences")
 }

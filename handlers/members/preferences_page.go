@@ -234,7 +234,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		h.sent = true
 		return p.showPreferences(c, h, page.View{}, 0, nil, "")
 	}
-	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, track, untrack, link.")
+	return web.HTML{}, core.Invalidf("action", "The request is malformed. Go back and start again.")
 }
 
 // undoTokens is the maximum size of the undo tokens in a form, in bytes. It is enough for at least 24 lists, and

@@ -102,7 +102,7 @@ func (f *subscriberFilter) CheckInput() error {
 		return core.Invalidf("field", "field is missing. Set it together with value.")
 	case strings.ContainsAny(f.Field, `"\`):
 		return core.Invalidf("field",
-			"field must be a key of preferences. It must not contain quotes or backslashes.")
+			"field must be a key of preferences without quotes or backslashes.")
 	case len(f.EmailPrefix) > 254:
 		return core.Invalidf("email_prefix", "email_prefix must have at most 254 characters.")
 	case len(f.Search) > 254:
@@ -478,7 +478,7 @@ func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscrib
 	for i, name := range in.Remove {
 		at := slices.IndexFunc(known, func(t core.Tag) bool { return t.Named(name) })
 		if at < 0 {
-			return out, core.Invalidf("remove", "There is no tag %q. Use one of the tenant's tags.", name)
+			return out, core.Invalidf("remove", "Tag %q not found. Use one of the tenant's tags.", name)
 		}
 		removed[i] = known[at].ID
 	}

@@ -221,7 +221,7 @@ func (a subscribers) exportRoute(t *web.Table, all string) {
 	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.Write(a.export).Answers("text/csv").Fails(core.NotFound),
 		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
-		Refuses(append(filterRefusals, web.Refused("list_id", "Missing, and tenant_id too"))...)
+		Refuses(append(filterRefusals, web.Refused("list_id", "list_id and tenant_id are both missing"))...)
 }
 
 // ruledRoutes adds the routes whose filter is in the body, because URLs appear in logs.

@@ -53,7 +53,7 @@ func (in *bulkInput) CheckInput() error {
 		case !ok:
 			return core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
 		case slices.Contains(in.IDs[:i], parsed):
-			return core.Invalidf("ids", "ids must not contain duplicates.")
+			return core.Invalidf("ids", "ids contains duplicates. Remove them.")
 		}
 		in.IDs[i] = parsed
 	}
@@ -74,7 +74,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 		Example(web.Object{"list_id": web.ExampleID, "action": "unsubscribe", "rule": ExampleRule}).
 		Refuses(saidByRule...).
 		Refuses(
-			web.Refused("rule", "Not exactly one of rule, segment_id and ids is set"),
+			web.Refused("rule", "None or several of rule, segment_id and ids are set"),
 			web.Refused("ids", "An ID appears twice"),
 			web.Refused("tag", "Unknown, missing, or not for this action"),
 			undecided,

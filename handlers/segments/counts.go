@@ -44,7 +44,7 @@ func (in *segmentCountRequest) CheckInput() error {
 		case !ok:
 			return core.Invalidf("list_ids", "list_ids must contain only UUIDs.")
 		case slices.Contains(in.ListIDs[:i], parsed):
-			return core.Invalidf("list_ids", "list_ids must not contain duplicates.")
+			return core.Invalidf("list_ids", "list_ids contains duplicates. Remove them.")
 		}
 		in.ListIDs[i] = parsed
 	}
@@ -74,7 +74,7 @@ var RuleOrSegment = web.Object{
 
 // Refusals holds the OpenAPI refusals for a request with a rule or a segment.
 var Refusals = append([]web.Refusal{
-	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
+	web.Refused("rule", "None or both of rule and segment_id are set"), undecided,
 }, saidByRule...)
 
 // undecided is the OpenAPI refusal for a rule that can't be evaluated.

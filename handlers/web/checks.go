@@ -24,7 +24,7 @@ func CheckText(field, text string) error {
 		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {
-		return core.Invalidf(field, "%s must not contain control characters.", field)
+		return core.Invalidf(field, "%s contains control characters. Remove them.", field)
 	}
 	return nil
 }

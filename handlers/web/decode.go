@@ -61,7 +61,7 @@ func notNull(d decoder) decoder {
 	return func(s *scanner, v reflect.Value, f *field) (bool, error) {
 		set, err := d(s, v, f)
 		if err == nil && !set {
-			err = core.Invalidf("", "must not be null. Leave it out.")
+			err = core.Invalidf("", "can't be null. Leave it out.")
 		}
 		return set, err
 	}

@@ -38,8 +38,11 @@ type kindInfo struct {
 
 // kinds is the only mapping from kinds of error to statuses.
 var kinds = map[core.Kind]kindInfo{
-	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
-	core.Unauthenticated: {401, "unauthorized", "invalid_client", "A valid access token is required."},
+	core.Invalid: {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
+	core.Unauthenticated: {
+		401, "unauthorized", "invalid_client",
+		"The access token is missing or not valid. Send a valid one.",
+	},
 	core.Forbidden: {
 		403, "forbidden", "insufficient_scope",
 		"You don't have permission to do this. Ask an administrator.",

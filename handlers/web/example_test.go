@@ -51,5 +51,5 @@ func ExampleNew() {
 	// Output:
 	// 201 {"name":"Ann","times":1}
 	// 400 {"error":"invalid_request","message":"name is missing.","field":"name"
-	// 401 {"error":"unauthorized","message":"A valid access token is required."
+	// 401 {"error":"unauthorized","message":"The access token is missing or not valid. Send a valid one."
 }

@@ -220,7 +220,7 @@ func TestErrorForms(t *testing.T) {
 		},
 		{
 			Member, core.ErrUnauthenticated, 401,
-			`{"error":"unauthorized","message":"A valid access token is required.","request_id":`,
+			`{"error":"unauthorized","message":"` + MessageOf(core.Unauthenticated) + `","request_id":`,
 		},
 		{Member, core.ErrListNotFound, 404, `{"error":"list_not_found",`},
 		{Member, core.ErrConflict, 409, `{"error":"conflict",`},

@@ -139,7 +139,10 @@ var failureWords = map[int]struct{ code, message, words string }{
 		"not_found", "Not found. It may have been deleted, or you don't have access.",
 		"The record doesn't exist, or the caller can't see it",
 	},
-	409: {"conflict", "This already exists. Use another name or ID.", "The request conflicts with the current state"},
+	409: {
+		"conflict", "This name or ID is already in use. Choose another one.",
+		"The request conflicts with the current state",
+	},
 	412: {
 		"changed_meanwhile", "This has changed since you read it. Read it again before you change it.",
 		"The record has changed since the caller read it",

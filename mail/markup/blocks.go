@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -150,7 +151,7 @@ func blocksError(err error, source string, offset int64) error {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
 	case errors.As(err, &wrong):
-		return core.Invalidf("content.source", "%s must not be a JSON %s.", cmp.Or(wrong.Field, "content.source"),
+		return core.Invalidf("content.source", "%s can't be a JSON %s.", cmp.Or(wrong.Field, "content.source"),
 			wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
@@ -210,7 +211,8 @@ func (r *blocksReader) at(place string, err error) error {
 func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	keys, ok := blockTypes[b.Type]
 	if !ok {
-		return nil, core.Invalidf("content.source", "%s: unknown block type %q.", at, b.Type)
+		return nil, core.Invalidf("content.source", "%s: unknown block type %q. Use one of %s.", at, b.Type,
+			strings.Join(slices.Sorted(maps.Keys(blockTypes)), ", "))
 	}
 	if k := b.foreign(keys); k != "" {
 		return nil, core.Invalidf("content.source", "%s: blocks of type %s have no key %s. Remove it.", at, b.Type, k)

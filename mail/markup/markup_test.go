@@ -184,8 +184,8 @@ func TestErrorsSayWhere(t *testing.T) {
 		}
 	}
 	for source, want := range map[string]string{
-		`[]`: "content.source must not be a JSON array.", `"x"`: "content.source must not be a JSON string.",
-		`{"version": 1, "blocks": {}}`: "blocks must not be a JSON object.",
+		`[]`: "content.source can't be a JSON array.", `"x"`: "content.source can't be a JSON string.",
+		`{"version": 1, "blocks": {}}`: "blocks can't be a JSON object.",
 	} {
 		_, err := Compile(KindBlocks, source, Options{})
 		if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Message != want {

@@ -104,7 +104,7 @@ func nameIsFree(tx *db.Tx, g *core.Segment) error {
 	err := tx.All(&others, "SELECT id, name FROM segment INDEXED BY segment_name WHERE tenant_id = ?", g.TenantID)
 	for i := range others {
 		if others[i].ID != g.ID && core.SameSegmentName(others[i].Name, g.Name) {
-			return core.Conflictf("already_exists", "This already exists. Use another name or ID.")
+			return core.Conflictf("already_exists", "This name or ID is already in use. Choose another one.")
 		}
 	}
 	return err

@@ -106,7 +106,7 @@ func tagOf(tx *db.Tx, tenantID string, r *Request) (name, id string, err error) 
 	}
 	t, err := tenants.TagNamed(tx, tenantID, r.Tag)
 	if errors.Is(err, core.ErrTagNotFound) {
-		err = core.Invalidf("tag", "There is no tag %q. Create it first.", r.Tag)
+		err = core.Invalidf("tag", "Tag %q not found. Create it first.", r.Tag)
 	}
 	return t.Name, t.ID, err
 }
@@ -169,7 +169,7 @@ func (s *Store) change(ctx context.Context, id string, fn func(tx *db.Tx, a *cor
 func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
 		if !a.Stoppable() {
-			return core.Conflictf("conflict", "The bulk action has already ended.")
+			return core.Conflictf("conflict", "The bulk action has already ended. There is nothing to cancel.")
 		}
 		if err := end(tx, a, core.BulkCancelled, "", now); err != nil {
 			return err

@@ -387,7 +387,7 @@ func Translate(err error) error {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
 		return (&core.Error{
 			Kind: core.Conflict, Code: "already_exists",
-			Message: "This already exists. Use another name or ID.",
+			Message: "This name or ID is already in use. Choose another one.",
 		}).With(err)
 	}
 	switch se.Code() & 0xff {

@@ -43,7 +43,7 @@ func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 			return err
 		}
 		if err := room(tx, "SELECT count(*) FROM agent WHERE owner_id = ?", a.OwnerID, core.MaxAgents,
-			"agents of one owner"); err != nil {
+			"agents per owner"); err != nil {
 			return err
 		}
 		_, err := tx.Exec("INSERT INTO agent ("+AgentColumns+") VALUES (?, ?, ?, ?, ?)", a.ID, a.OwnerID, a.Name,

@@ -68,7 +68,7 @@ func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 			return err
 		}
 		if err := room(tx, "SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0", d.OwnerID,
-			core.MaxDevices, "devices of one owner"); err != nil {
+			core.MaxDevices, "devices per owner"); err != nil {
 			return err
 		}
 		if err := agentOf(tx, d); err != nil {

@@ -69,7 +69,7 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 			}
 		}
 		if err := room(tx, "SELECT count(*) FROM share s JOIN model m ON m.no = s.model_no WHERE m.id = ?", sh.ModelID,
-			core.MaxShares, "shares of one model"); err != nil {
+			core.MaxShares, "shares per model"); err != nil {
 			return err
 		}
 		if err := tx.Watch("share", sh.ID); err != nil {

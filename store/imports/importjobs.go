@@ -84,8 +84,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 	}
 	return s.changeImport(ctx, id, actor, "import."+kind, now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
-			return core.Conflictf("conflict", "Only uploaded or checked imports can be started. "+
-				"This import's status is %s.", j.Status)
+			return core.Conflictf("conflict", "The import has the status %s. Only uploaded or checked imports "+
+				"can be started.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,

@@ -358,7 +358,7 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 		return err
 	}
 	return &core.Error{
-		Kind: core.TooMany, Code: "rate_limited", Message: "Too many mail server tests. Try again later.",
+		Kind: core.TooMany, Code: "rate_limited", Message: "Too many webhook endpoint tests. Try again later.",
 		RetryAfter: int(wait/time.Second) + 1,
 	}
 }

@@ -127,7 +127,7 @@ func findSignupTag(tx *db.Tx, l *core.List, was string) error {
 	}
 	t, err := TagNamed(tx, l.TenantID, l.SignupTagID)
 	if errors.Is(err, core.ErrTagNotFound) {
-		return core.Invalidf("signup_tag_id", "There is no tag %q. Create it first.", l.SignupTagID)
+		return core.Invalidf("signup_tag_id", "Tag %q not found. Create it first.", l.SignupTagID)
 	}
 	l.SignupTagID = t.ID
 	return err

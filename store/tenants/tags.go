@@ -170,7 +170,7 @@ func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err
 	for _, name := range names {
 		t, err := TagNamed(tx, tenantID, name)
 		if errors.Is(err, core.ErrTagNotFound) {
-			return nil, core.Invalidf("tags", "There is no tag %q. Create it first.", name)
+			return nil, core.Invalidf("tags", "Tag %q not found. Create it first.", name)
 		}
 		if err != nil {
 			return nil, err
