@@ -55,6 +55,7 @@ type ImportJob struct {
 	Mapping          ColumnMapping `db:"mapping" json:"mapping" about:"Columns and the fields they are imported into"`
 	KeepFields       bool          `db:"keep_fields" json:"keep_fields" about:"Whether existing subscribers keep their fields"`
 	KnownOnly        bool          `db:"known_only" json:"known_only" about:"Whether columns that aren't mapped to a known field are ignored"`
+	Tags             Strings       `db:"tags" json:"tags,omitempty" about:"Tags for everyone in the import; absent: none, or the import ended over a week ago"`
 	Suppress         bool          `db:"suppress" json:"suppress" about:"Whether every address goes to the suppression list instead of the list"`
 	Lines            int64         `db:"lines" json:"lines" about:"Lines of the file; 0: not all of them are read yet"`
 	ImportCounts
@@ -167,6 +168,7 @@ type ImportInput struct {
 	Source           string        `json:"source" like:"line" max:"255" about:"Where the subscribers come from, for the consent history"`
 	KeepFields       bool          `json:"keep_fields" about:"Existing subscribers keep their fields; always on without people.change"`
 	KnownOnly        bool          `json:"known_only" about:"Ignore columns that are not in mapping, not a field of the list, and not known by name"`
+	Tags             Strings       `json:"tags" max:"50" about:"Names of tags for everyone in the import; unknown ones are created; needs people.tag"`
 	Suppress         *bool         `json:"suppress,omitempty" about:"Add every address to the tenant's suppression list instead; needs suppression.manage"`
 
 	MayEnd      bool `json:"-"` // the caller may end subscriptions

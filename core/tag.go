@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,6 +50,28 @@ func CheckTagName(name string) error {
 		return Invalidf("name", "name is a UUID. Choose another name.")
 	}
 	return nil
+}
+
+// TagNames returns the names of tags without surrounding space and duplicates. If a person can't have these tags, it
+// returns an error.
+func TagNames(names []string) (Strings, error) {
+	trimmed := Strings{}
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if err := CheckTagName(name); err != nil {
+			if e, ok := errors.AsType[*Error](err); ok {
+				wrong := *e
+				wrong.Field = "tags"
+				err = &wrong
+			}
+			return nil, err
+		}
+		trimmed = trimmed.With(name)
+	}
+	if len(trimmed) > MaxTagsOfOne {
+		return nil, Invalidf("tags", "A person can have at most %d tags. Remove one first.", MaxTagsOfOne)
+	}
+	return trimmed, nil
 }
 
 // Rename sets the name of the tag.

@@ -109,7 +109,7 @@ func TestConsoleImportsTags(t *testing.T) {
 		form.Set("column.2", "tags")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "<strong>1</strong> got tags from the file", "<strong>3</strong> tags created")
+		e.shows(at, http.StatusOK, "<strong>1</strong> got tags from this import", "<strong>3</strong> tags created")
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
@@ -117,10 +117,30 @@ func TestConsoleImportsTags(t *testing.T) {
 		if err != nil || len(tags) != 3 {
 			t.Errorf("%v, %v", tags, err)
 		}
-		e.shows(at+"/undo", http.StatusOK, "<strong>1</strong> lose the tags from the file")
+		e.shows(at+"/undo", http.StatusOK, "<strong>1</strong> lose the tags from this import")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.runImports()
 		e.shows(at, http.StatusOK, "<strong>3</strong> tags removed")
+
+		at = e.uploads(e.list.ID, "c.csv", "email;status\nann@reader.example;active\neva@reader.example;unsubscribed\n")
+		form, _ = e.choices(at)
+		form.Set("tags", "Spring market; , VIP")
+		form.Set("agreed", core.SubscriptionActive)
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		e.shows(at, http.StatusOK, `value="Spring market, VIP"`, "<strong>1</strong> got tags from this import")
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		e.runImports()
+		for email, want := range map[string]int{"ann@reader.example": 2, "eva@reader.example": 0} {
+			tags, err := e.store.TagsAt(t.Context(), e.list.TenantID, email)
+			if err != nil || len(tags) != want {
+				t.Errorf("%s: %v, %v", email, tags, err)
+			}
+		}
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		e.runImports()
+		e.shows(at, http.StatusOK, "<strong>2</strong> tags removed")
 
 		at = e.uploads(e.list.ID, "b.csv", "email;Tags\nbob@reader.example;unsubscribed\ncid@reader.example;VIP\n")
 		form, _ = e.choices(at)
@@ -130,6 +150,6 @@ func TestConsoleImportsTags(t *testing.T) {
 		form.Set("column.1", "tags")
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
-		e.shows(at, http.StatusOK, "<strong>2</strong> got tags from the file")
+		e.shows(at, http.StatusOK, "<strong>2</strong> got tags from this import")
 	})
 }

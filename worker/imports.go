@@ -152,7 +152,7 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 		return j.ImportCounts, err
 	}
 	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{
-		Map: j.Mapping, Survey: s, Fields: im.Fields(), KnownOnly: j.KnownOnly,
+		Map: j.Mapping, Survey: s, Fields: im.Fields(), KnownOnly: j.KnownOnly, Tags: j.Tags,
 	})
 	if mapping, ok := errors.AsType[subscribercsv.MappingError](err); ok {
 		return j.ImportCounts, errors.New(mapping.Text)

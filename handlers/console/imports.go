@@ -124,6 +124,7 @@ type importData struct {
 	Agreed  string      `json:"-"`
 	From    field       `json:"-"`
 	Keep    bool        `json:"-"`
+	TagAll  field       `json:"-"` // input for the tags for everyone
 
 	Blog    *importedPosts `json:"-"` // posts of the export; nil: none
 	Undone  int64          `json:"-"` // number of people already processed by the undo
@@ -232,6 +233,11 @@ func (p *Page) readImport(d *importData) {
 		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
 		Hint: p.T("Required for people who agreed: where and when they did. Kept as proof on each person's page."),
 	}.Like(p.T("Example: paper list at the spring market 2026"))
+	d.TagAll = field{
+		Name: "tags", Label: p.T("Tag everyone in this import (optional)"), Value: strings.Join(d.Tags, ", "),
+		Type: "text", Complete: "off",
+		Hint: p.T("Separate several tags with commas. Unknown tags are created."),
+	}.Like(p.T("Example: Spring market 2026"))
 	if d.Status == core.ImportUploaded {
 		if d.Source == "import "+d.Name { // the API's default
 			d.From.Value = p.T("Import: {{file}}", "file", d.Name)
@@ -244,6 +250,7 @@ func (p *Page) readImport(d *importData) {
 	if p.IsForm() {
 		d.AllLeft = d.AllLeft && d.keepsStatus(p)
 		d.Agreed, d.From.Value, d.Keep = p.Form["agreed"], p.Form["source"], p.Form["keep"] != ""
+		d.TagAll.Value = p.Form["tags"]
 	}
 }
 
@@ -278,7 +285,7 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add(p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted, "")
 	add(p.T("skipped: no email address"), d.NoAddress, "")
 	add(p.N("row with an error|rows with errors", d.Failed), d.Failed, "")
-	add(p.T("got tags from the file"), d.Tagged, "")
+	add(p.T("got tags from this import"), d.Tagged, "")
 	add(p.N("tag created|tags created", d.NewTags), d.NewTags, "")
 	add(p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
 		core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped, "")
@@ -354,9 +361,14 @@ func (p *Page) runImport(d *importData) error {
 	if open && !suppress {
 		return core.Invalidf("mapping", "Choose what this column contains.")
 	}
+	tags := core.Strings{}
+	if p.May(core.ActionPeopleTag) {
+		tags = tags.With(strings.FieldsFunc(p.Form["tags"], func(r rune) bool { return r == ',' || r == ';' })...)
+		tags = slices.DeleteFunc(tags, func(name string) bool { return strings.TrimSpace(name) == "" })
+	}
 	return p.Do(http.MethodPost, p.importPath("run"), core.ImportInput{
 		DryRun: p.Form["do"] != "run", Mapping: mapping, SubscriberStatus: agreed, Source: p.Form["source"],
-		KeepFields: p.Form["keep"] != "", Suppress: &suppress,
+		KeepFields: p.Form["keep"] != "", Suppress: &suppress, Tags: tags,
 	}, nil)
 }
 

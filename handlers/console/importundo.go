@@ -54,7 +54,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Unkept = replaced
 	}
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
-		{p.T("removed from the list, with their fields and tags from the file"), plan.Remove},
+		{p.T("removed from the list, with their fields and tags from this import"), plan.Remove},
 		{p.T("pending again, as before the import"), plan.Pending},
 		{p.T("unsubscribed since the import: stays unsubscribed"), plan.Left},
 		{p.T("confirmed or changed since the import: kept on the list"), plan.Changed},
@@ -66,9 +66,9 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Rows = append(d.Rows, plannedRow{countedRow{p.T("no longer on the suppression list"), plan.Lift}, false})
 	}
 	if plan.Tagged > 0 {
-		text := p.T("lose the tags from the file, unless they got them again since")
+		text := p.T("lose the tags from this import, unless they got them again since")
 		if d.Added > 0 {
-			text = p.T("lose the tags from the file, unless they got them again since (including new people)")
+			text = p.T("lose the tags from this import, unless they got them again since (including new people)")
 		}
 		d.Rows = append(d.Rows, plannedRow{countedRow{text, plan.Tagged}, false})
 	}

@@ -51,6 +51,7 @@ func (r *Room) importRoutes(t *web.Table) {
 		Refuses(
 			web.Refused("mapping", "The file has no such columns, or two columns map to one field"),
 			web.Refused("status", "The status doesn't fit the list"),
+			web.Refused("tags", "A name isn't allowed, or there are too many tags"),
 			web.Clash("The import has already started or ended"),
 		)
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
@@ -325,6 +326,15 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 	}
 	if in.Mapping == nil {
 		in.Mapping = j.Mapping
+	}
+	if in.Tags == nil {
+		in.Tags = j.Tags
+	}
+	if in.Tags, err = core.TagNames(in.Tags); err != nil {
+		return r, err
+	}
+	if len(in.Tags) > 0 && !c.Caller.May(core.ActionPeopleTag, j.TenantID) {
+		return r, core.Lacking(core.ActionPeopleTag)
 	}
 	in.SubscriberStatus = cmp.Or(in.SubscriberStatus, j.SubscriberStatus)
 	in.Source = cmp.Or(in.Source, j.Source)

@@ -13,7 +13,8 @@ import (
 	"newsletterd/store/files"
 )
 
-// These are kinds of import_chunk. Others are importBrought, importReplaced, importTagged and importStayed.
+// These are kinds of import_chunk. Others are importBrought, importReplaced, importTagged, importEveryone and
+// importStayed.
 const (
 	importFile   = 0
 	importFaults = 1

@@ -21,7 +21,9 @@ var importColumns = `id, tenant_id, list_id, name, tool, posts, posts_skipped, p
 	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
 	iif(finished_at > 0 AND brought + replaced + barred + said + tagged + new_tags > 0 AND undo_status = '',
 	finished_at + ` + strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
-	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
+	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows,
+	coalesce((SELECT data FROM import_chunk WHERE import_id = import_job.id AND kind = ` +
+	strconv.Itoa(importEveryone) + ` AND no = 0), '[]') AS tags`
 
 const (
 	// ImportIdle is how long an uploaded file waits for its import to be started.
@@ -88,6 +90,9 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 				"can be started.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
+		if err := tagEveryone(tx, id, in.Tags); err != nil {
+			return err
+		}
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0,

@@ -18,6 +18,18 @@ import (
 // in milliseconds, followed by pairs of a subscription id and a tag's number.
 const importTagged = 5
 
+// importEveryone is the kind of import_chunk with the names of the tags for everyone in an import, as a JSON array.
+const importEveryone = 10
+
+// tagEveryone stores the names of the tags for everyone in an import.
+func tagEveryone(tx *db.Tx, id string, names core.Strings) error {
+	_, err := tx.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ?", id, importEveryone)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return addImportChunk(tx, id, importEveryone, 0, []byte(names.Column()))
+}
+
 // taggedAtOnce is the maximum number of pairs in a chunk, which an undo handles in one operation.
 const taggedAtOnce = 500
 

@@ -7,7 +7,7 @@ func TestKindsDiffer(t *testing.T) {
 	seen := map[int64]bool{}
 	for _, kind := range []int64{
 		importFile, importFaults, importBrought, importReplaced, importSurvey, importTagged, importPosts, importStayed,
-		importPacked, importCopies,
+		importPacked, importCopies, importEveryone,
 	} {
 		if seen[kind] {
 			t.Errorf("two kinds are %d", kind)

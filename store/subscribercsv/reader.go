@@ -169,6 +169,8 @@ type Options struct {
 	// drop columns without a known meaning, that is, those that are not in Map or Fields and are not names, addresses
 	// or the like
 	KnownOnly bool
+	// names of tags for everyone in the file
+	Tags []string
 }
 
 // NewReader returns a Reader of r and reads the header. If the error is a MappingError, it also returns the Reader,

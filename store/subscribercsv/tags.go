@@ -23,11 +23,12 @@ func (c *Reader) namesTags(name string) bool {
 // HasTags reports whether the file has a column of tags.
 func (c *Reader) HasTags() bool { return len(c.tags) > 0 }
 
-// tagsOf returns the tags of a line in the form of ImportRow.Tags, at most core.MaxTagsOfOne. It counts tags beyond
-// that and invalid names.
+// tagsOf returns the tags of a line, and those for everyone, in the form of ImportRow.Tags, at most core.MaxTagsOfOne.
+// It counts tags beyond that and invalid names.
 func (c *Reader) tagsOf(record []string) string {
 	var b strings.Builder
-	n := 0
+	b.WriteString(strings.Join(c.options.Tags, imports.TagSeparator))
+	n := len(c.options.Tags)
 	for _, i := range c.tags {
 		for _, name := range splitTags(cleanCell(record[i])) {
 			if name = cleanCell(name); name == "" {

@@ -47,6 +47,7 @@ func TestTagColumns(t *testing.T) {
 		{header: "tags", cell: "a", o: Options{Map: map[string]string{"tags": "topic"}}, prefs: `{"topic":"a"}`},
 		{header: "tags", cell: "a", o: Options{Fields: core.Fields{{Name: "tags"}}}, prefs: `{"tags":"a"}`},
 		{header: "tags", cell: "a", o: Options{KnownOnly: true}, tags: "a"},
+		{header: "tags", cell: "a", o: Options{Tags: []string{"b", "c"}}, tags: "b;c;a"},
 		{header: "tags", cell: `"` + strings.Repeat("x", core.MaxTagName+1) + `,ok"`, tags: "ok"},
 	} {
 		r, err := NewReader(strings.NewReader("email,"+c.header+"\na@b.example,"+c.cell+"\n"), c.o)

@@ -33,6 +33,7 @@ func (p commands) subscriberCommands() *cli.Command {
 			"confirmation email)",
 			core.SubscriptionActive, core.SubscriptionPending).ByDefault(core.SubscriptionActive),
 		cli.Strings("map", mapUsage),
+		cli.Strings("tag", "add the tag `NAME` to everyone in this import (repeatable)"),
 		cli.Bool("known-only", "skip columns unless they are recognized, custom fields, or mapped by --map"),
 		cli.String("source", "source `TEXT` for the consent history (default: \"import\" and the file name)"),
 		cli.Bool("dry-run", "dry run: check every row and show what would happen, without importing"),
@@ -52,6 +53,7 @@ custom field, or NAME= to skip the column.
 
 TAGS. A column named tags or labels contains tags, separated by commas or
 semicolons. People keep the tags that they have. Unknown tags are created.
+--tag NAME adds a tag to everyone in this import.
 
 STATUS. People the file marks as unsubscribed are imported as unsubscribed.
 People who bounced, marked emails as spam or are blocked join the tenant's
@@ -137,6 +139,9 @@ func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	defer in.Close()
 	run := &importing{Import: im, err: p.Err, terminal: cli.IsTerminal(p.Err)}
 	o := subscribercsv.Options{Map: rename, Survey: survey, Fields: im.Fields(), KnownOnly: c.Bool("known-only")}
+	if o.Tags, err = core.TagNames(c.StringSlice("tag")); err != nil {
+		return err
+	}
 	if run.reader, err = subscribercsv.NewReader(in, o); err != nil {
 		return err
 	}
