@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // imports makes a dry run of an uploaded file, whose page must have the texts, and then imports the file.
@@ -78,6 +79,24 @@ func TestConsoleImportUndoOfUnsubscribing(t *testing.T) {
 			"<strong>1</strong> subscribed again, as before the import",
 			"<strong>1</strong> lose the tags from this import, unless they got them again since", "-including new people",
 			"-People who are removed")
+	})
+}
+
+// The page for undoing an import of an older version, which stored no replaced values, says that an updated subscriber
+// keeps the new values, even if the import unsubscribed others.
+func TestConsoleImportUndoOfOlderVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "old@reader.example")
+		at := e.uploads(e.list.ID, "a.csv",
+			"email;city;status\nold@reader.example;Ulm;active\ndora@reader.example;;unsubscribed\n")
+		e.imports(at, "<strong>1</strong> imported as unsubscribed")
+		e.shows(at+"/undo", http.StatusOK, "1 existing subscriber updated", "-can't be restored")
+		e.must(e.store.Update(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE import_job SET replaced = 0")
+			return err
+		}))
+		e.shows(at+"/undo", http.StatusOK, "1 existing subscriber stays and keeps the values from this file.")
 	})
 }
 

@@ -50,7 +50,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Unkept, d.Remove = d.ReplacedUnkept, plan.Remove > 0
-	if replaced := d.Updated - max(d.Brought-d.Added, 0); d.Replaced == 0 && replaced > 0 {
+	if replaced := d.Updated - max(d.Brought-d.Added-d.Unsubscribed, 0); d.Replaced == 0 && replaced > 0 {
 		d.Unkept = replaced
 	}
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
