@@ -162,9 +162,10 @@ func IsFieldName(s string) bool {
 
 // The faults that a form value can have.
 const (
-	FaultMissing = "missing"
-	FaultChoice  = "choice"
-	FaultText    = "text"
+	FaultMissing   = "missing"
+	FaultUnchecked = "unchecked"
+	FaultChoice    = "choice"
+	FaultText      = "text"
 )
 
 // FormFault is the error for an invalid value from a form.
@@ -208,7 +209,7 @@ func (f *Field) read(s string) (v any, fault string) {
 	case f.Type == FieldBoolean:
 		on := slices.Contains([]string{"true", "on", "1", "yes"}, s)
 		if f.Required && !on {
-			return nil, FaultMissing
+			return nil, FaultUnchecked
 		}
 		return on, ""
 	case s == "" && f.Required:

@@ -31,8 +31,8 @@ func TestFieldsReadAForm(t *testing.T) {
 		},
 		{map[string]string{"terms": "1"}, nil, "city: missing"},
 		{map[string]string{"city": "Rome", "terms": "1"}, nil, "city: choice"},
-		{map[string]string{"city": "Bath"}, nil, "terms: missing"},
-		{map[string]string{"city": "Bath", "terms": "no"}, nil, "terms: missing"},
+		{map[string]string{"city": "Bath"}, nil, "terms: unchecked"},
+		{map[string]string{"city": "Bath", "terms": "no"}, nil, "terms: unchecked"},
 		{map[string]string{"first_name": "a\nb", "city": "Bath", "terms": "1"}, nil, "first_name: text"},
 		{
 			map[string]string{"first_name": strings.Repeat("ä", 501), "city": "Bath", "terms": "1"},

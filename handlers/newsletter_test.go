@@ -18,6 +18,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/handlers/page"
 	"newsletterd/store/imports"
 	"newsletterd/store/members"
 	"newsletterd/store/storetest"
@@ -163,6 +164,30 @@ func (e *env) get(path string) *http.Response {
 		e.t.Fatalf("%s: %d", path, res.StatusCode)
 	}
 	return res
+}
+
+// The message about a required field fits its kind: a checkbox is checked, a text is filled in.
+func TestRequiredFieldsOfAForm(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	for kind, want := range map[string]string{
+		core.FieldBoolean: page.AllWords()["en"].FaultUnchecked, core.FieldText: page.AllWords()["en"].FaultMissing,
+	} {
+		_, err := e.store.UpdateList(t.Context(), e.names["weekly"], "command", func(l *core.List) error {
+			l.Fields = core.Fields{{Name: "terms", Label: "Terms", Type: kind, Required: true}}
+			return nil
+		})
+		e.must(err)
+		res, err := http.PostForm(e.url+"/l/"+e.names["weekly"], url.Values{"email": {"a@b.example"}})
+		e.must(err)
+		got, err := io.ReadAll(res.Body)
+		e.must(err)
+		res.Body.Close()
+		if want = strings.Replace(want, "{{field}}", "Terms", 1); !strings.Contains(string(got), want) {
+			t.Errorf("%s: the page lacks %q", kind, want)
+		}
+	}
 }
 
 func TestParallelConfirmsOverHTTP(t *testing.T) {

@@ -138,7 +138,8 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	page.StyleOf(c).Field = fault.Label
 	c.LogError(err)
 	page.StyleOf(c).Fault = page.StyleOf(c).Expand(map[string]string{
-		core.FaultMissing: w.FaultMissing, core.FaultChoice: w.FaultChoice, core.FaultText: w.FaultText,
+		core.FaultMissing: w.FaultMissing, core.FaultUnchecked: w.FaultUnchecked, core.FaultChoice: w.FaultChoice,
+		core.FaultText: w.FaultText,
 	}[fault.Fault])
 	return fault.Name, true
 }

@@ -60,6 +60,7 @@ type Words struct {
 	Again              string `json:"again"`
 	FaultEmail         string `json:"fault_email"`
 	FaultMissing       string `json:"fault_missing"`
+	FaultUnchecked     string `json:"fault_unchecked"`
 	FaultChoice        string `json:"fault_choice"`
 	FaultText          string `json:"fault_text"`
 	ManageTitle        string `json:"manage_title"`
