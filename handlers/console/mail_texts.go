@@ -183,7 +183,7 @@ func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart
 			{Name: "list.name", Label: p.T("List name")},
 			{Name: "tenant.name", Label: p.T("Organization name")},
 		},
-		p.T("Subject"), p.T("Text above the link"), p.T("Insert field"), p.T("Save"), p.T("Update preview"),
+		p.T("Subject"), p.T("Text above the link"), p.T("Insert name or address"), p.T("Save"), p.T("Update preview"),
 		p.T("Reset to default"), p.T("Default text"),
 	}
 }
