@@ -151,13 +151,14 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due}
 		full.GivesUpAt = due.Add(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
-		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
-			"Retrying some deliveries",
+		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent, 1 retrying</span>`,
+			"Sent to 1 of 2 recipients, today", "Retrying some deliveries",
 			">1 email being retried</a> · next attempt today, 01:05 · retries until today, 02:05",
 			"automatically. Next attempt: today, 01:05",
 			"The mailbox is full.",
-			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
-		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
+			"Stop retrying…", `data-poll="30"`, "-Cancel sending", "->Pause", "-Sending now", "-done around")
+		e.shows(e.path("?sure=stop"), http.StatusOK, "1 recipient doesn't have this email", "Keep retrying")
+		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent, 1 retrying</span>`, "->Sending</span>")
 		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
 		e.shows(e.path(""), http.StatusOK, "Paused", "-Retrying some deliveries")
