@@ -15,21 +15,21 @@ type Access struct{ *access }
 
 type access struct {
 	name    string
-	bearer  bool // takes an access token
-	option  bool // the token may be left out
-	form    bool // also takes the token in a form
-	people  bool // refuses a client that acts for itself, whatever its scopes
+	bearer  bool // accepts an access token
+	option  bool // the token is optional
+	form    bool // also accepts the token as a form field
+	people  bool // refuses clients that act for themselves, whatever their scopes
 	scopes  []string
 	action  core.Action       // the caller must have permission for it in at least one tenant; empty: none is needed
 	fresh   bool              // requires users to have a fresh sign-in if the action needs one
 	exports bool              // reading is an export, and requires a fresh sign-in whatever the action
 	oneOf   bool              // one of the scopes is enough
-	free    bool              // accepts every valid token: the operation exposes no data of the user
-	gain    string            // what a token adds if it may be left out, for the OpenAPI documents
+	free    bool              // accepts every valid token: the operation exposes no user data
+	gain    string            // what an optional token adds, for the OpenAPI documents
 	rule    func(*Call) error // runs after the scope check; nil: no further rule
 	signed  bool              // requires the four webhook headers
 
-	proof *proof // for callers with a credential of another kind; nil: none
+	proof *proof // for callers with a different kind of credential; nil: none
 }
 
 // proof describes how a caller without an access token or a webhook signature proves its identity.
@@ -39,8 +39,8 @@ type proof struct {
 	admit   func(*Call) error
 }
 
-// copied returns a copy of a that the caller can change. Inlining is off because it would enlarge the code for each
-// line of the table.
+// copied returns a copy that the caller may change. It isn't inlined, because that would enlarge the code for every
+// route in the table.
 //
 //go:noinline
 func (a Access) copied() Access {
@@ -61,8 +61,8 @@ func (a Access) String() string {
 	return strings.Join(words, " ")
 }
 
-// complete reports whether the rule names the tokens that it accepts. A token rule without scopes would give each of a
-// user's clients access to all of the user's data.
+// complete reports whether the rule is valid. A token rule without scopes is not: it would give each of a user's
+// clients access to all of the user's data.
 func (a Access) complete() bool {
 	return a.access != nil && a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
 }
@@ -93,31 +93,32 @@ func BearerOf(scopes ...string) Access {
 // user data.
 func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, free: true}} }
 
-// Optional admits every caller. If the request has a token, the token must be valid and identifies the caller.
+// Optional admits every caller. A token is not required, but if the request has one, it must be valid and identifies
+// the caller.
 func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
 
-// Gains sets what an optional token adds, for the OpenAPI documents.
+// Gains describes what an optional token adds, for the OpenAPI documents.
 func (a Access) Gains(text string) Access { a = a.copied(); a.gain = ". " + text; return a }
 
-// User accepts users' tokens that have all of the scopes. It refuses clients that act for themselves, because they own
-// no data.
+// User admits users whose token has all of the scopes. It refuses clients that act for themselves, because they own no
+// data.
 func User(scopes ...string) Access {
 	return Access{&access{name: "user", bearer: true, people: true, scopes: scopes}}
 }
 
-// People refuses a client that acts for itself, whatever its scopes.
+// People refuses clients that act for themselves, whatever their scopes.
 func (a Access) People() Access { a = a.copied(); a.people = true; return a }
 
-// InForm also accepts the token as access_token in a form sent by POST (RFC 6750 section 2.2). A request that sends
+// InForm also accepts the token in the access_token field of a POSTed form (RFC 6750 section 2.2). A request that sends
 // the token in both places is an error.
 func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 
-// And adds a rule about the caller, which runs after the scope check.
+// And adds a check of the caller, which runs after the scope check.
 func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
 // For admits callers who may perform the action for at least one tenant. The operation itself checks the record's
-// tenant, with the action from Call.Action. A route that finds its record before it reads the body admits every caller
-// with a role. If the caller may not see that record, the response is the same as for a missing one.
+// tenant, with the action from Call.Action. A route that looks up its record before it reads the body admits every
+// caller with a role. If the caller may not see that record, the response is the same as for a missing one.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
 // Fresh requires users to have a fresh sign-in if the action is one of core.ProofActions.
@@ -131,16 +132,17 @@ func (r *Route) asksProof() bool {
 	return r.Who.fresh && (r.Who.exports || r.Who.action.AsksProof(r.Method == "GET"))
 }
 
-// Named returns a copy of the rule with another name, which `newsletterd routes` shows.
+// Named renames the rule. `newsletterd routes` shows the name.
 func (a Access) Named(name string) Access { a = a.copied(); a.name = name; return a }
 
 // Signed admits webhook clients that signed the request. Headers and timestamp are checked before the body is read, and
-// the signature over the raw body before it is decoded. The caller is then the webhook client: ClientID is set, and
+// the signature over the raw body before it is decoded. The webhook client becomes the caller: ClientID is set, and
 // ClientTenant if the client is bound to a tenant.
 func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
-// Proved admits callers if admit returns no error. admit runs before the body is read, and may add checks of the body.
-// callers describes these callers, and header names the header with the proof; both are for the OpenAPI documents.
+// Proved admits callers for whom admit returns nil. admit runs before the body is read, and may add checks of the body.
+// The OpenAPI documents show callers, a description of these callers, and header, the name of the header with the
+// proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
 	return Access{&access{name: name, proof: &proof{callers, header, admit}}}
 }
@@ -233,8 +235,8 @@ func (c *Call) admitCaller(who Access) error {
 	return nil
 }
 
-// Lacks returns the error for missing scopes. It names them in the message and in WWW-Authenticate (RFC 6750 section
-// 3.1). If one of several scopes is enough, the header names the first.
+// Lacks returns the error for a token without these scopes. The message and WWW-Authenticate name the scopes (RFC 6750
+// section 3.1). If one of several scopes is enough, the header names only the first.
 func (c *Call) Lacks(oneOf bool, scopes ...string) error {
 	c.wanted = scopes
 	switch all := strings.Join(scopes, ", "); {
@@ -248,7 +250,7 @@ func (c *Call) Lacks(oneOf bool, scopes ...string) error {
 	}
 }
 
-// formToken returns access_token from a form, or an empty string if the form has none.
+// formToken returns the access_token field of a form, or an empty string if there is none.
 func (c *Call) formToken() (string, error) {
 	if c.Request.Method != "POST" || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), mediaTypes[formBody]) {
 		return "", nil

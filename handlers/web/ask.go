@@ -13,9 +13,9 @@ import (
 	"newsletterd/core"
 )
 
-// Question is a request from one route to another in the table, in the same process.
+// Question is an in-process request from one route to another.
 type Question struct {
-	Caller core.Caller // the route checks its access rule as for a token of this caller
+	Caller core.Caller // the route applies its access rule as if this caller had sent a token
 	Method string
 	Path   string // including the query
 	Header map[string]string
@@ -52,16 +52,15 @@ func (a *Answer) Next() string {
 	return next.Query().Get("cursor")
 }
 
-// answerWriter writes a response to memory.
+// answerWriter is an http.ResponseWriter that stores the response in an Answer.
 type answerWriter struct{ answer *Answer }
 
 func (w answerWriter) Header() http.Header         { return w.answer.Header }
 func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
 func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
 
-// Ask sends a question to a route in the table, which runs all its checks, as part of this request. By default, the
-// question has the language of this request. It is neither counted nor logged separately. If the route refuses the
-// question, Ask returns the error in the response.
+// Ask sends q to its route as part of this request. The route runs all its checks. By default, q has this request's
+// language. It is not counted or logged separately. If the route responds with an error, Ask returns that error.
 func (c *Call) Ask(q Question) (*Answer, error) {
 	body, length, err := q.body()
 	if err != nil {

@@ -58,7 +58,7 @@ func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	})
 }
 
-// Raw returns an endpoint that takes its body as bytes, of any media type. The bytes are valid until fn returns.
+// Raw returns an endpoint that receives its body as bytes, of any media type. The bytes are valid until fn returns.
 func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
 	return answering(rawBody, nil, maxJSON, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.readBody(); err != nil {
@@ -76,8 +76,8 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// taking returns an endpoint whose input is bound by the plan p. fn receives a pointer to the input. The code that
-// doesn't depend on the types is here, because the compiler duplicates the generic callers for each type.
+// taking returns an endpoint that uses the plan p to read its input. fn receives a pointer to the input. taking isn't
+// generic, because the compiler would duplicate its code for each type.
 func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
 	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
 		in := reflect.New(p.typ)
@@ -139,8 +139,8 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 	return nil
 }
 
-// Stream returns an endpoint that reads its body itself. The body may take any time as long as data keeps arriving. In
-// is read from the query and the path.
+// Stream returns an endpoint that reads its body itself. There is no time limit as long as data keeps arriving. In is
+// read from the query and the path.
 func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
 	e := answering(rawBody, p, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
@@ -159,8 +159,8 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return e
 }
 
-// Serve returns an endpoint that writes its response itself, such as a file. Writing may take any time as long as the
-// receiver keeps reading.
+// Serve returns an endpoint that writes its response itself, such as a file. There is no time limit as long as the
+// client keeps reading.
 func Serve(fn func(*Call) error) Endpoint {
 	e := Endpoint{&endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
 		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed,
@@ -170,8 +170,8 @@ func Serve(fn func(*Call) error) Endpoint {
 	return e
 }
 
-// Write returns an endpoint that writes its response itself while producing it, such as an export. Writing may take any
-// time as long as the receiver keeps reading. In is read from the query and the path.
+// Write returns an endpoint that writes its response itself while producing it, such as an export. There is no time
+// limit as long as the client keeps reading. In is read from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint { return writing(noBody, 0, fn) }
 
 // WriteJSON is like Write, for an endpoint with a JSON body.
@@ -192,7 +192,7 @@ func writing[In any](kind bodyKind, size int64, fn func(*Call, In) error) Endpoi
 	return e
 }
 
-// listQuery holds the query parameters of lists that the frame handles.
+// listQuery holds the query parameters that this package handles for all lists.
 type listQuery struct {
 	Limit  string `query:"limit"`
 	Cursor string `query:"cursor"`
@@ -220,9 +220,9 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 	return listing(noBody, 0, reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// Search returns an endpoint like List for a function that skips some of the records it reads. Such a function returns
-// the start of the next page itself. A page can have fewer rows than the limit, or none, even if more pages follow.
-// next is empty after the last page.
+// Search is like List, for a function that skips some of the records it reads. The function itself returns the start of
+// the next page, or an empty string on the last page. A page can have fewer rows than the limit, or none, even if more
+// pages follow.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	return searching(noBody, 0, fn)
 }
@@ -240,8 +240,8 @@ func searching[In, Out any](kind bodyKind, size int64, fn func(*Call, In, core.P
 // pageReader reads one page of a list. in is a pointer to the bound input, and rows is a slice.
 type pageReader func(c *Call, in any, page core.Page) (rows any, next string, err error)
 
-// listing returns an endpoint for a pageReader. The code that doesn't depend on the types is here, because the compiler
-// duplicates List and Search for each type.
+// listing returns an endpoint for a pageReader. It isn't generic, because the compiler would duplicate its code for
+// each type.
 func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) Endpoint {
 	p := newPlan(in, kind)
 	e := Endpoint{&endpoint{
@@ -277,7 +277,7 @@ func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) E
 	return e
 }
 
-// page reads the parameters limit and cursor. If there is no limit, whole is true.
+// page reads the limit and cursor parameters. Without a limit, whole is true: the caller wants the whole list.
 func (c *Call) page() (p core.Page, whole bool, err error) {
 	var q listQuery
 	if err = c.bindParams(listPlan, reflect.ValueOf(&q).Elem()); err != nil {
@@ -298,7 +298,7 @@ func (c *Call) page() (p core.Page, whole bool, err error) {
 	return p, whole, err
 }
 
-// cursorBinding returns the scope of a cursor: this caller, path, and filter, which may be in the body.
+// cursorBinding returns what a cursor is bound to: the caller, the path and the filter, which may be in the body.
 func (c *Call) cursorBinding() string {
 	q := c.Request.URL.Query()
 	q.Del("cursor")

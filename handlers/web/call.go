@@ -90,7 +90,7 @@ func (c *Call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Keep makes Value return value for key. Areas use it to pass data between the steps of a request.
+// Keep stores a value that Value returns for key. It passes data between the steps of a request.
 func (c *Call) Keep(key, value any) { c.Context = context.WithValue(c.Context, key, value) }
 
 // Store returns the server's store.
@@ -105,13 +105,13 @@ func (c *Call) Body() []byte { return c.body }
 // CheckBody adds a check of the raw body, which runs before the body is decoded.
 func (c *Call) CheckBody(check func(body []byte) error) { c.checks = append(c.checks, check) }
 
-// LimitBody sets the maximum size of this body in bytes, in place of the endpoint's.
+// LimitBody overrides the endpoint's maximum body size, in bytes.
 func (c *Call) LimitBody(n int64) { c.limit = n }
 
-// SetStatus sets the response's status, in place of the endpoint's.
+// SetStatus overrides the endpoint's response status.
 func (c *Call) SetStatus(status int) { c.status = status }
 
-// LogError sets the error for the request's log line if the operation responds itself.
+// LogError sets the error in the request's log line, for operations that write the response themselves.
 func (c *Call) LogError(err error) { c.err = err }
 
 // Control returns the controller for connection deadlines.
@@ -122,7 +122,7 @@ func (c *Call) SealCursor(key string) string {
 	return c.frame.cursors.Seal(c.cursorBinding(), key)
 }
 
-// OpenCursor returns the key in a cursor. For a cursor of another caller, path or filter, it returns
+// OpenCursor returns the key in a cursor. If the cursor was issued for a different caller, path or filter, it returns
 // core.ErrInvalidCursor.
 func (c *Call) OpenCursor(cursor string) (string, error) {
 	return c.frame.cursors.Open(c.cursorBinding(), cursor)

@@ -10,7 +10,7 @@ import (
 
 const maxQuery = 200 // characters
 
-// CheckQuery returns an error if a search text is longer than any name can be.
+// CheckQuery returns an error if a search query has more than 200 characters.
 func CheckQuery(q string) error {
 	if utf8.RuneCountInString(q) > maxQuery {
 		return core.Invalidf("q", "q must have at most %d characters.", maxQuery)
@@ -18,7 +18,7 @@ func CheckQuery(q string) error {
 	return nil
 }
 
-// CheckText returns an error if a field's text is longer than core.MaxOrigin bytes or has control characters.
+// CheckText returns an error if a field's value is longer than core.MaxOrigin bytes or contains control characters.
 func CheckText(field, text string) error {
 	if len(text) > core.MaxOrigin {
 		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)

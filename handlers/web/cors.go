@@ -11,7 +11,7 @@ import (
 const corsAge = 10 * time.Minute
 
 // CORS lets scripts from other origins read the responses if allowed returns true for the origin. Credentials are never
-// allowed. headers lists the request headers that scripts may send besides Content-Type.
+// allowed. headers lists the request headers that scripts may send in addition to Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e = e.copied()
 	e.cors = cors.New(cors.Options{

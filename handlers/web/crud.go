@@ -5,7 +5,7 @@ import "newsletterd/core"
 // Rights holds the actions required for the operations on a kind of record.
 type Rights struct{ Read, Create, Change, Remove core.Action }
 
-// Resource holds the five operations on one kind of admin record.
+// Resource holds the five endpoints for one kind of admin record.
 type Resource struct {
 	Find                               func(*Call) error
 	Missing                            *core.Error
@@ -14,11 +14,11 @@ type Resource struct {
 	Who                                func(core.Action) Access // nil: Admin
 }
 
-// resourceRows holds the rows that Crud added for a resource, so that the caller can complete them.
+// resourceRows holds the routes that Crud added for a resource, so that the caller can complete them.
 type resourceRows struct{ List, Create, show, Update, Remove *Route }
 
-// Crud adds the five rows of a resource. The names of the operations contain name. The record is found before the body
-// is read, so for a record of another tenant the response is 404 whatever the body.
+// Crud adds a resource's five routes to the table. name becomes part of their operation names. The routes look up the
+// record before they read the body. For another tenant's record, the response is therefore always 404.
 func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 	item := path + "/:id"
 	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {

@@ -149,7 +149,7 @@ func decodeFloat(s *scanner, v reflect.Value, _ *field) error {
 	return nil
 }
 
-// decodeRaw keeps a value's text unchanged. For null, set is false.
+// decodeRaw stores a value's JSON text unchanged. For null, set is false.
 func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	s.Space()
 	start := s.At
@@ -164,7 +164,7 @@ func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	return true, nil
 }
 
-// decodeOwn decodes types that have their own UnmarshalJSON, such as core.Instant.
+// decodeOwn decodes types that implement json.Unmarshaler, such as core.Instant.
 func decodeOwn(s *scanner, v reflect.Value, _ *field) error {
 	s.Space()
 	start := s.At

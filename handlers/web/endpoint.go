@@ -11,8 +11,8 @@ import (
 
 // Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table. It
 // contains the Go types of the request and the response, from which the OpenAPI documents are generated. Its methods
-// return a changed copy. Endpoint is a pointer so that the rows of the table stay small: each copy of the struct would
-// add a few hundred bytes to the binary.
+// return a changed copy. It holds a pointer to keep the table's rows small: each copy of the struct would add a few
+// hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {
@@ -52,7 +52,7 @@ const (
 	rawBody
 )
 
-// Rate limits the requests that one remote address may make in a period.
+// Rate limits how many requests one remote address may make in a period.
 type Rate struct {
 	n       int
 	per     time.Duration
@@ -65,7 +65,7 @@ func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 // None is the output of an operation without a response body: 204.
 type None struct{}
 
-// Sizes of bodies, in bytes, and time limits (docs/reference.md).
+// Body sizes, in bytes, and timeouts (docs/reference.md).
 const (
 	KiB             = 1 << 10
 	MiB             = 1 << 20
@@ -85,22 +85,22 @@ const (
 	maxHeader       = 16 * KiB
 )
 
-// copied returns a copy of e that the caller can change. Inlining is off because it would enlarge the code for each
-// line of the table.
+// copied returns a copy that the caller may change. It isn't inlined, because that would enlarge the code for every
+// route in the table.
 //
 //go:noinline
 func (e Endpoint) copied() Endpoint {
 	return Endpoint{new(*e.endpoint)}
 }
 
-// DescribesJSON sets the type of the JSON object that a Raw endpoint takes.
+// DescribesJSON sets the type of the JSON object that a Raw endpoint accepts.
 func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint {
 	e = e.copied()
 	e.in = newPlan(t, jsonBody)
 	return e
 }
 
-// DescribesMedia sets the media types of the body that a Stream or Raw endpoint takes.
+// DescribesMedia sets the media types of the body that a Stream or Raw endpoint accepts.
 func (e Endpoint) DescribesMedia(mediaTypes ...string) Endpoint {
 	e = e.copied()
 	e.media = mediaTypes
@@ -121,7 +121,7 @@ func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint {
 	return e
 }
 
-// DescribesBody sets the alternative types of the body.
+// DescribesBody sets the types that the body may have.
 func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint {
 	e = e.copied()
 	e.bodies = forms
@@ -159,7 +159,7 @@ func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	return e
 }
 
-// BodyOptional allows requests without a JSON body. All its fields are then absent.
+// BodyOptional allows requests without a JSON body. In that case, all of its fields are absent.
 func (e Endpoint) BodyOptional() Endpoint { e = e.copied(); e.bodyless = true; return e }
 
 // Created responds with 201 instead of 200.
@@ -174,8 +174,8 @@ func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; ret
 // Changes declares that a GET request changes something. The response to HEAD is then 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
-// Find sets a function that runs after the access rule and before the body is read. It responds with 404 if the object
-// in the path doesn't exist.
+// Find sets a function that looks up the object in the path. It runs after the access check and before the body is
+// read, and returns an error if the object doesn't exist.
 func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = f; return e }
 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
@@ -195,8 +195,8 @@ func (e Endpoint) Rated(r *Rate) Endpoint { e = e.copied(); e.rate = r; return e
 // the reserve.
 func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e = e.copied(); e.room = bytes; return e }
 
-// Fails adds kinds of error that the frame can't derive, such as core.NotFound and core.Conflict, to the endpoint's
-// description.
+// Fails adds kinds of error to the endpoint's description that the frame can't derive, such as core.NotFound and
+// core.Conflict.
 func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
 	e = e.copied()
 	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)

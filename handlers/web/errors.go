@@ -36,7 +36,7 @@ type kindInfo struct {
 	message string
 }
 
-// kinds is the only mapping from kinds of error to statuses.
+// kinds maps each kind of error to its default response. It is the only such mapping.
 var kinds = map[core.Kind]kindInfo{
 	core.Invalid: {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
 	core.Unauthenticated: {
@@ -89,7 +89,7 @@ const (
 	retryUnavailable = 2
 )
 
-// Errors that both the frame and the endpoints return: 404 for a record, 404 for a path, 503 and 429.
+// Errors that both the frame and the endpoints return: 404 for a missing record, 404 for an unknown path, 503 and 429.
 var (
 	ErrNotFound = &core.Error{
 		Kind: core.NotFound, Code: "not_found",
@@ -134,7 +134,7 @@ type ErrorBody struct {
 	Said core.Sentence `json:"-"` // message, for translation on pages
 }
 
-// asError returns the *core.Error in err. For any other error it returns an internal one.
+// asError returns the *core.Error in err, or an internal one if there is none.
 func asError(err error) *core.Error {
 	e, ok := errors.AsType[*core.Error](err)
 	switch {
@@ -147,7 +147,7 @@ func asError(err error) *core.Error {
 }
 
 // statusGone is the status in the log and the metrics if the client disconnected before the response. It is never sent.
-// Some other web servers use the same number.
+// nginx uses the same number.
 const statusGone = 499
 
 // left reports whether the error occurred because the client disconnected.
@@ -212,7 +212,7 @@ func (c *Call) fail(err error) {
 	c.writeJSON(status, body)
 }
 
-// RetryAfter sets the Retry-After header for the kinds of error TooMany and Unavailable.
+// RetryAfter sets the Retry-After header for errors of kind TooMany and Unavailable.
 func (c *Call) RetryAfter(e *core.Error) {
 	switch e.Kind {
 	case core.TooMany:
@@ -222,8 +222,8 @@ func (c *Call) RetryAfter(e *core.Error) {
 	}
 }
 
-// sendWords converts an error to the send service's format. There, all invalid requests share one code, and the field
-// is the reason.
+// sendWords converts an error to the send service's format, in which all invalid requests share one code, and the
+// reason is the field.
 func sendWords(b *ErrorBody) {
 	switch b.Error {
 	case "invalid_request", "invalid_email", "invalid_json":
@@ -281,7 +281,7 @@ func (c *Call) challenge(e *core.Error, code string) {
 	c.Header().Set("WWW-Authenticate", v)
 }
 
-// dialect returns the route's dialect, or that of the path's area if there is no route.
+// dialect returns the dialect of the route or, if there is none, of the path's area.
 func (c *Call) dialect() Dialect {
 	if c.route != nil {
 		return c.route.Dialect

@@ -9,7 +9,7 @@ import (
 // ExportPage is the number of rows that an export reads per page.
 const ExportPage = 500
 
-// Export describes a CSV file that is written while its rows are read, so that its length is not limited.
+// Export describes a CSV file that is written while its rows are read, which allows files of any length.
 type Export[Row any] struct {
 	Name string // name of the file
 	// Read returns a page of rows. page.After is the previous page's next. next is empty after the last page.
@@ -19,7 +19,7 @@ type Export[Row any] struct {
 	Open func(out io.Writer) (write func(*Row) error, end func() error, err error)
 }
 
-// Write writes the file as the response. Errors before the first row become error responses. After that, the header has
+// Write sends the file as the response. Errors before the first row become error responses. After that, the header has
 // been sent, so only cutting the connection can signal an error.
 func (e Export[Row]) Write(c *Call) error {
 	page := core.Page{Limit: ExportPage}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// File is a static file that is sent compressed to browsers that accept gzip (RFC 9110 section 12.5.3). Pages with
-// personal data are never compressed, because their length would reveal something about the content. It is safe for
+// File is a static file that is sent compressed to browsers that accept gzip (RFC 9110 section 12.5.3). Don't use it
+// for pages with personal data: their compressed length would reveal something about the content. It is safe for
 // concurrent use.
 type File struct {
 	mediaType     string
@@ -55,7 +55,7 @@ func NewPackedFile(mediaType string, read func() []byte) *File {
 	}), packed}
 }
 
-// For returns the file in a content coding that the request accepts.
+// For returns the file, compressed if the request accepts gzip.
 func (f *File) For(c *Call) Text {
 	c.Header().Set("Vary", "Accept-Encoding")
 	if takesGzip(strings.Join(c.Request.Header.Values("Accept-Encoding"), ",")) {
@@ -67,7 +67,7 @@ func (f *File) For(c *Call) Text {
 	return Text{Type: f.mediaType, Body: f.whole()}
 }
 
-// takesGzip reports whether a list of codings contains gzip with a weight above zero.
+// takesGzip reports whether an Accept-Encoding value contains gzip with a weight above zero.
 func takesGzip(accepted string) bool {
 	for coding := range strings.SplitSeq(accepted, ",") {
 		name, weight, _ := strings.Cut(coding, ";")

@@ -27,7 +27,7 @@ type Options struct {
 	// ClientAddresses sets which log lines contain the client's address: AddressesNone, AddressesAll or
 	// AddressesFailures. An empty value means AddressesFailures.
 	ClientAddresses string
-	API             API // content of the documents beyond the table
+	API             API // content of the OpenAPI documents that isn't in the table
 
 	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -41,11 +41,11 @@ type Options struct {
 	SmallHeap func() (release func())
 	// DialectOf returns the error dialect for a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
-	// Inside returns the path in the table that serves a path outside of it, or an empty string if there is none. It is
-	// called before Moved, for GET and HEAD. If Inside is nil, no such path exists.
+	// Inside maps a path that is not in the table to the table's path that serves it, or to an empty string. It is
+	// called before Moved, for GET and HEAD. Nil means that there are no such paths.
 	Inside func(c *Call, path string) (string, error)
-	// Moved returns the URL that a path outside of the table was permanently moved to, or an empty string if it wasn't
-	// moved. It is called before Fallback. If Moved is nil, no path was moved.
+	// Moved returns the URL that a path outside the table has permanently moved to, or an empty string if it hasn't
+	// moved. It is called before Fallback. Nil means that no path has moved.
 	Moved func(c *Call, path string) (string, error)
 	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.
 	Fallback func(c *Call, path string) (HTML, error)

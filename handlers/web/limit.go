@@ -61,7 +61,7 @@ var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b 
 
 // readBody reads the whole body into c.body, up to the route's maximum size. Bodies above 64 KiB count against a budget
 // that all requests share. The budget is charged as bytes arrive, so a slow caller uses only as much of it as it has
-// sent. Signatures are checked over the raw bytes before the media type is.
+// sent. Signatures over the raw bytes are checked before the media type.
 func (c *Call) readBody() error {
 	limit := c.route.Do.maxBody
 	if c.limit > 0 {
@@ -134,8 +134,8 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 	return grown, nil
 }
 
-// hold charges the budget until it covers size bytes of the body. If the sender is not authenticated before the body
-// is read, hold first charges a share of the budget. Anonymous requests thus leave room for known callers.
+// hold charges the budget until it covers size bytes of the body. If the sender is not authenticated before the body is
+// read, hold first charges a separate share of the budget. Anonymous requests thus leave room for known callers.
 func (c *Call) hold(ctx context.Context, size int64) error {
 	if c.held == 0 && !c.Caller.Known() {
 		c.share = c.frame.budget.strangers
@@ -172,7 +172,7 @@ func newBody(size int64) []byte {
 	return make([]byte, 0, size)
 }
 
-// release returns the body's buffer and its part of the budget.
+// release returns the body's buffer to the pool and its memory to the budget.
 func (c *Call) release() {
 	if c.held > 0 {
 		c.frame.budget.all.Release(c.held)
@@ -239,7 +239,7 @@ func NewLimiter(n int, per time.Duration) (*Limiter, error) {
 	return &Limiter{gcra}, nil
 }
 
-// limitRate counts this request if the route has a rate.
+// limitRate counts this request against the route's rate limit, if the route has one.
 func (c *Call) limitRate() error {
 	l := c.route.Do.limiter
 	key := AddressKey(c.Remote)
@@ -249,7 +249,7 @@ func (c *Call) limitRate() error {
 	return c.CountBy(l, key.String())
 }
 
-// CountBy counts this request under a key in a limiter. If there are too many, it returns ErrRateLimited.
+// CountBy counts this request against the limit for key. If there are too many, it returns ErrRateLimited.
 func (c *Call) CountBy(l *Limiter, key string) error {
 	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
 	if err != nil {
@@ -278,8 +278,8 @@ func AddressKey(a netip.Addr) netip.Addr {
 	return a
 }
 
-// remote returns the address of the peer. If the peer is a trusted proxy, it returns the last hop that is not one. It
-// reads X-Forwarded-For from the right, since entries to the left of an untrusted one may be forged.
+// remote returns the peer's address. If the peer is a trusted proxy, it returns the last hop in X-Forwarded-For that
+// isn't one. It reads the header from the right, since entries to the left of an untrusted one may be forged.
 func (h *Handler) remote(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -317,7 +317,7 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	return peer
 }
 
-// hopAddress parses a hop of X-Forwarded-For: an address, optionally with a port. An IPv6 address may be in brackets,
+// hopAddress parses a hop in X-Forwarded-For: an address, optionally with a port. An IPv6 address may be in brackets,
 // and the hop may be quoted (RFC 7239 section 6).
 func hopAddress(s string) (a netip.Addr, ok bool) {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {

@@ -13,12 +13,12 @@ import (
 // Limits in addition to [limits] subscribe_per_address. A private address may belong to a proxy, even if no trusted
 // proxy with this address is configured. In that case, all clients of the proxy share the address.
 const (
-	SubscribePerPrivate = 600 // requests per hour from such an address
+	SubscribePerPrivate = 600 // requests per hour from a private address
 	subscribePerToken   = 600 // requests per minute from a caller who may write the list's events
 )
 
-// OriginLimits limits requests of one kind by their origin address. Requests to the API and to pages share a count. Use
-// it for requests that anonymous callers may send and that write to the database. A nil OriginLimits means no limit.
+// OriginLimits limits one kind of request by origin address. Requests to the API and to pages share a count. Use it for
+// anonymous requests that write to the database. A nil OriginLimits means no limit.
 type OriginLimits struct {
 	what    string         // kind of request, for the log
 	address *Limiter       // by origin address

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// ASCII returns a URL in the form allowed in headers and request lines. The host is encoded with IDNA (RFC 5891), and
+// ASCII converts a URL to the form allowed in headers and request lines. The host is encoded with IDNA (RFC 5891), and
 // all other non-ASCII text is percent-encoded as UTF-8 (RFC 3986 section 2.5). An ASCII URL is returned unchanged.
 func ASCII(address string) string {
 	if strings.IndexFunc(address, notInAddress) < 0 {

@@ -20,9 +20,8 @@ type metrics struct {
 	inFlight prometheus.Gauge
 }
 
-// newMetrics registers the request metrics. Each of the hundreds of routes has one counter for each status that it has
-// returned. Times by route would double the size of a scrape, so only areas have them; the log has the time of each
-// request.
+// newMetrics registers the request metrics. Requests are counted by route and status. Their durations are measured by
+// area, because per-route durations would double the size of a scrape. The log has the duration of each request.
 func newMetrics(reg *prometheus.Registry) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -44,8 +43,8 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 	return m
 }
 
-// areas groups routes for the histogram of request times. A route belongs to the first area with a prefix of its path,
-// otherwise to otherArea.
+// areas groups routes for the histogram of request durations. A route belongs to the first area with a prefix of its
+// path, otherwise to otherArea.
 var areas = []struct {
 	name     string
 	prefixes []string
@@ -146,8 +145,8 @@ const (
 	AddressesAll      = "all"
 )
 
-// tellsAddress reports whether the log line contains the client's address. A failed sign-in responds with 401, or is
-// refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
+// tellsAddress reports whether the log line contains the client's address. A sign-in has failed if the status is 401 or
+// the error is invalid_grant or invalid_client (RFC 6749 section 5.2).
 func (h *Handler) tellsAddress(c *Call) bool {
 	if !c.Remote.IsValid() || h.options.ClientAddresses == AddressesNone {
 		return false

@@ -18,7 +18,7 @@ const (
 	MultipartSlack = 256 * KiB // maximum size in bytes of a multipart body beyond its file
 )
 
-// arriving is a body that is being received. Reading fails if too little data arrives for too long.
+// arriving reads a request body as it arrives. Reading fails if too little data arrives for too long.
 type arriving struct {
 	c    *Call
 	r    io.Reader
@@ -26,7 +26,7 @@ type arriving struct {
 	err  error // connection error
 }
 
-// NewArriving returns the body of a request.
+// NewArriving returns a reader for the request's body.
 func NewArriving(c *Call) *arriving { return &arriving{c: c, r: c.Request.Body} }
 
 // Broke reports whether reading failed because of the connection.
@@ -112,7 +112,8 @@ func textPart(part *multipart.Part, field func(name, text string) error) error {
 	return field(name, strings.TrimSpace(string(b)))
 }
 
-// headLimit limits the size of a part's header, because mime/multipart would hold up to 10 MiB of it in memory.
+// headLimit limits the size of a part's header. Without it, mime/multipart would keep up to 10 MiB of a header in
+// memory.
 type headLimit struct {
 	r    io.Reader
 	left int // negative: inside the file, which has its own limit

@@ -22,7 +22,7 @@ type API struct {
 
 	TypeNames map[reflect.Type]string // names of types that differ from their Go names
 	Forms     map[string]Object       // forms that input tags refer to: patterns and enumerations
-	// Limits beyond the tags, by property: for the whole object (""), and for responses
+	// Limits that tags can't express, by type and property; the key "" holds those of the whole object
 	Limits         map[reflect.Type]map[string]Object
 	Twins          map[string]string // other spellings of properties, in the schemas listed in Twinned
 	Twinned        []string
@@ -136,7 +136,7 @@ var securitySchemes = obj{
 	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
 }
 
-// security returns the security requirements of the rule, and declares their schemes in the document.
+// security returns the rule's security requirements, and declares their schemes in the document.
 func (a Access) security(names *describer) []obj {
 	scopes := a.scopes
 	if scopes == nil {
@@ -197,8 +197,8 @@ func (r *Route) operation(names *describer) obj {
 	return op
 }
 
-// written describes content that has no Go type, such as an object, text or a file, by its media types. If kinds is
-// nil, any media type is possible.
+// written returns the content of a body without a Go type, such as text or a file, by media type. If kinds is nil, any
+// media type is possible.
 func written(kinds []string) obj {
 	if kinds == nil {
 		return obj{"*/*": obj{"schema": obj{}}}

@@ -95,7 +95,7 @@ func spanWords(d time.Duration) string {
 	}
 }
 
-// tagOf returns the tag that groups operations: the first segment of the path that is neither "api" nor a parameter.
+// tagOf returns the tag for a path's operations: the first segment of the path that is neither "api" nor a parameter.
 func tagOf(path string) string {
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		switch {
@@ -173,7 +173,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 // oauthCodes holds the RFC 6749 error codes that differ from those in failureWords.
 var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
 
-// failure returns a reference to a dialect's response for a status, which all its operations share.
+// failure returns a reference to the response for a status, which all of the dialect's operations share.
 func (d Dialect) failure(status int, names *describer) obj {
 	name := strings.ReplaceAll(http.StatusText(status), " ", "")
 	if d == Page {
@@ -211,7 +211,7 @@ func (d Dialect) failure(status int, names *describer) obj {
 	return obj{"$ref": "#/components/responses/" + name}
 }
 
-// example returns a media type with its schema and a sample value.
+// example returns a media type object with the schema and a sample value.
 func (names *describer) example(schema obj) obj {
 	return obj{"schema": schema, "example": names.sample("", schema)}
 }
@@ -302,7 +302,7 @@ func (names *describer) worded(name string, tag reflect.StructTag, s obj) obj {
 	return s
 }
 
-// bounded adds the limits that neither the Go type nor the tags define to the schema of a component.
+// bounded adds the limits to a component's schema that neither its Go type nor its tags define.
 func (names *describer) bounded(t reflect.Type, name string, s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)
@@ -354,7 +354,7 @@ func (names *describer) creating(r *Route) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// request returns the media type of a body with its operation's example.
+// request returns the media type object for the route's body, with the route's example.
 func (names *describer) request(r *Route) obj {
 	var schema obj
 	if r.required != nil {

@@ -21,7 +21,7 @@ func Where(props Object) Object {
 	return Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
 }
 
-// Without adds a condition to the schema in those: an object must lack at least one of props. It returns those.
+// Without changes the schema those to reject objects that have all of the given properties, and returns it.
 func Without(those, props Object) Object {
 	those["not"] = Where(props)
 	return those

@@ -71,7 +71,7 @@ var headerRefusals = map[string][]Refusal{
 	},
 }
 
-// pageRefusals returns the refusals of a page, which have a message but no code.
+// pageRefusals returns the refusals of a page route. They have a message but no code.
 func (r *Route) pageRefusals() (out []Refusal) {
 	when := map[core.Kind]string{
 		core.Invalid: "A token is unknown, used or expired, the form wasn't issued to this browser, or an entry is " +
@@ -86,7 +86,7 @@ func (r *Route) pageRefusals() (out []Refusal) {
 	return out
 }
 
-// word returns the error code in the response to a refusal.
+// word returns the error code that the response to a refusal contains.
 func (d Dialect) word(r Refusal) string {
 	e := &core.Error{Kind: r.Kind, Code: r.Code}
 	body := ErrorBody{Error: cmp.Or(r.Code, kinds[r.Kind].code)}

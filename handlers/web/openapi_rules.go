@@ -8,12 +8,12 @@ import (
 	"newsletterd/core"
 )
 
-// ruleName is the name of the schema of rules.
+// ruleName is the name of the schema for segment rules.
 const ruleName = "Rule"
 
-// rule adds the schema of rules to the components and returns a reference to it. It is a single object without
-// alternatives, because client generators don't support those. Instead, it excludes wrong combinations of keys. A test
-// compares it with core.ParseRule, which also limits the rule as a whole.
+// rule adds the schema for segment rules to the components and returns a reference to it. It is a single object without
+// alternatives, because client generators don't support those. Instead, it excludes invalid combinations of keys. A
+// test compares it with core.ParseRule, which also limits the rule as a whole.
 func (names *describer) rule() obj {
 	ref := obj{"$ref": schemaRef + ruleName}
 	if names.schemas[ruleName] != nil {
@@ -88,7 +88,7 @@ func (names *describer) rule() obj {
 	return maps.Clone(ref) // the caller adds a description
 }
 
-// wrongRules returns schemas of the wrong combinations of conditions and tests.
+// wrongRules returns schemas that match invalid combinations of conditions and tests.
 func wrongRules(conditions, tests obj) []obj {
 	// A field and a poll have one test. Every other key must be the only one.
 	heads, wrong := []obj{}, []obj{
@@ -149,7 +149,7 @@ func about(schema obj, words string) obj {
 	return schema
 }
 
-// partOfCampaign returns the schema of an object with the id of a campaign and the number of one of its parts.
+// partOfCampaign returns the schema of an object with a campaign's id and the number of one of the campaign's parts.
 func partOfCampaign(id obj, part string, number obj) obj {
 	return obj{
 		"type": "object", "properties": obj{"campaign": about(id, "ID of the campaign"), part: number},
@@ -157,8 +157,8 @@ func partOfCampaign(id obj, part string, number obj) obj {
 	}
 }
 
-// butNot excludes some types from a schema, as well as the values that match but. The schema doesn't name the types
-// that it allows, because client generators don't support several types.
+// butNot makes a schema reject values of the given types, and values that match but. The schema doesn't list the
+// allowed types, because client generators support only one.
 func butNot(schema, but obj, types ...string) obj {
 	var wrong []obj
 	if but != nil {

@@ -13,7 +13,7 @@ import (
 // schemaRef is the prefix of a reference to a schema in the document.
 const schemaRef = "#/components/schemas/"
 
-// fromYear1970 is the pattern of the years that core.Instant allows.
+// fromYear1970 is the pattern for the years that core.Instant allows.
 const fromYear1970 = "^(19[7-9]|[2-9][0-9][0-9])[0-9]-"
 
 // typeName returns the name of a type in the documents.
@@ -59,7 +59,7 @@ func (names *describer) limited(s obj, tag reflect.StructTag) obj {
 	return s
 }
 
-// like adds the forms that a tag names to a schema, and the limits written as max=60.
+// like adds the forms that a tag names, and limits such as max=60, to a schema.
 func (names *describer) like(s obj, tag string) {
 	for word := range strings.FieldsSeq(tag) {
 		if end, n, ok := strings.Cut(word, "="); ok {
@@ -74,7 +74,7 @@ func (names *describer) like(s obj, tag string) {
 	}
 }
 
-// bound sets the minimum or the maximum of a length or a number.
+// bound sets the minimum or maximum of a string's length, an array's length or a number.
 func bound(s obj, end, number string) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -146,7 +146,7 @@ func typeSchema(t reflect.Type, input bool, names *describer) obj {
 	panic(fmt.Sprintf("web: no schema for %v", t))
 }
 
-// ofNamed reports whether a field belongs to an embedded struct that has its own name in JSON.
+// ofNamed reports whether a field belongs to an embedded struct that has its own JSON name.
 func ofNamed(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		if name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ","); name != "" {

@@ -12,10 +12,10 @@ import (
 )
 
 // PageHeaders sets the headers of every page. They forbid framing, loading from other sites and posting to them, and
-// send no referrer. images is a further CSP source of images besides this server, and script is the CSP source of
-// scripts. targets are further origins that the page's forms may lead to. The layout relaxes no-referrer to
-// same-origin, which reveals no more to other sites. With no-referrer, a form's Origin would be null. Browsers that
-// don't send Sec-Fetch-Site could then not submit forms: old browsers, and all browsers over plain HTTP.
+// send no referrer. images is an additional CSP source for images, script is the CSP source for scripts, and targets
+// are additional origins for the page's forms. The layout relaxes no-referrer to same-origin, which reveals no more to
+// other sites. With no-referrer, a form's Origin would be null. Browsers that don't send Sec-Fetch-Site couldn't submit
+// forms: old browsers, and all browsers over plain HTTP.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
 	for _, t := range targets {

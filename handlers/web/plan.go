@@ -41,8 +41,8 @@ type object struct {
 	judges   bool // the struct implements keyJudge
 }
 
-// keyJudge is a struct that receives the unknown keys of its JSON object, except those with the value null. An error
-// from JudgeKeys takes precedence over errors about missing fields.
+// keyJudge is implemented by structs that check the unknown keys of their JSON object. Keys with the value null are
+// left out. An error from JudgeKeys takes precedence over errors about missing fields.
 type keyJudge interface{ JudgeKeys(unknown []string) error }
 
 var keyJudgeType = reflect.TypeFor[keyJudge]()
@@ -166,7 +166,7 @@ func (f *field) check(s string) (string, error) {
 	return s, nil
 }
 
-// setText parses s and stores the value in the field of in.
+// setText parses s and stores the value in in's field.
 func (f *field) setText(in reflect.Value, s string) error {
 	v := in.FieldByIndex(f.index)
 	if v.Kind() == reflect.Pointer {

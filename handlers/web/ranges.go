@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// maxRanges is the maximum number of ranges in a request. A request with more gets the whole file (RFC 9110 section
-// 14.2 lets a server ignore them), since each range may cost a read of 1 MiB.
+// maxRanges is the maximum number of ranges in a request, since each range may cost a read of 1 MiB. A request with
+// more gets the whole file (RFC 9110 section 14.2 lets a server ignore them).
 const maxRanges = 8
 
-// OnlyByteRanges removes a Range header that http.ServeContent must not see. The reasons are an unknown unit, which
-// RFC 9110 section 14.2 requires ignoring, a repeated header, or too many ranges. The unit is case-insensitive
-// (section 14.1).
+// OnlyByteRanges removes the Range header if it has an unknown unit, appears more than once, or lists too many ranges.
+// RFC 9110 section 14.2 requires ignoring unknown units. The unit is case-insensitive (section 14.1).
 func OnlyByteRanges(h http.Header) {
 	unit, ranges, found := strings.Cut(h.Get("Range"), "=")
 	if !found || !strings.EqualFold(unit, "bytes") || len(h.Values("Range")) > 1 ||
@@ -36,8 +35,8 @@ func (w RangeWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Attachment returns a Content-Disposition (RFC 6266) with a file name: in ASCII for old clients, and in full for all
-// others.
+// Attachment returns a Content-Disposition (RFC 6266) with a file name: an ASCII version for old clients, and the full
+// name for all others.
 func Attachment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// refusalsLogged is how many requests are logged per second and status, out of those refused because of a rate limit or
-// missing disk space. The metrics count all of them.
+// refusalsLogged is the maximum number of refused requests logged per second for each status. The metrics count all of
+// them.
 const refusalsLogged = 10
 
 // refusals limits the log lines of refused requests. Otherwise, a flood of requests that is refused to protect the disk
@@ -19,7 +19,7 @@ type refusals struct {
 }
 
 type refusalCount struct {
-	second  int64 // since 1970
+	second  int64 // Unix time
 	logged  int   // in this second
 	leftOut int64 // since the last line
 }

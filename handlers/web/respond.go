@@ -14,14 +14,14 @@ import (
 	"newsletterd/core"
 )
 
-// HTML is the response of an operation that shows a page or redirects the browser to one.
+// HTML is a page, or a redirect to one.
 type HTML struct {
 	Status int // 0: 200
 	Body   []byte
 	To     string // URL of the page: the body is then empty, and the status is 302, or 303 after a form
 }
 
-// Redirect is the response of an operation that redirects the browser with 302 or 303.
+// Redirect redirects the browser with 302 or 303.
 type Redirect struct {
 	Status int // 0: 302
 	URL    string
@@ -64,14 +64,14 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // acknowledgeWait is how long a response waits for the replica.
 const acknowledgeWait = 10 * time.Second
 
-// ErrReplicaBehind is the error if changes that an operation made or read don't reach the replica in time. If the
-// machine failed, another machine would not have them.
+// ErrReplicaBehind is returned if changes that an operation made or read don't reach the replica in time. If this
+// machine failed, the one that takes over would not have them.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
 	Message: "This may have succeeded, but it isn't in the replica yet. Check the result before you try again.",
 }
 
-// acknowledge waits until everything that the response may report is in the replica, if there is one. Requests that
+// acknowledge waits until the replica, if there is one, contains everything that the response may report. Requests that
 // only read don't wait.
 func (c *Call) acknowledge() error {
 	if !c.called || c.acknowledged || !c.frame.acknowledges || !c.route.mayChange() {
@@ -153,7 +153,7 @@ func (c *Call) write(status int, contentType string, body []byte) {
 }
 
 // streamPages writes the slices that read returns, page by page, as one array. After the first page, an error can no
-// longer set the status. The connection is then cut, so that no caller mistakes a part for the whole.
+// longer change the status. Instead it cuts the connection, so that no caller mistakes a part for the whole.
 func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {
@@ -192,7 +192,7 @@ func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	}
 }
 
-// stream writes in small steps, each with a time limit. A client that reads slowly stays connected, and one that has
+// stream writes in small steps, each with a timeout. A client that reads slowly stays connected, and one that has
 // stopped reading is disconnected.
 func (c *Call) stream(control *http.ResponseController, b []byte) {
 	const step = 4 * KiB
@@ -206,7 +206,7 @@ func (c *Call) stream(control *http.ResponseController, b []byte) {
 	}
 }
 
-// Stream returns the writer of a long response. Each write has its own time limit.
+// Stream returns the writer for a long response. Each write has its own timeout.
 func (c *Call) Stream() http.ResponseWriter { return streamWriter{c.w} }
 
 type streamWriter struct{ *responseWriter }
@@ -216,7 +216,7 @@ func (w streamWriter) Write(b []byte) (int, error) {
 	return w.responseWriter.Write(b)
 }
 
-// Cut ends the connection in the middle of a response.
+// Cut closes the connection in the middle of a response.
 func (c *Call) Cut(err error) {
 	c.err = err
 	panic(http.ErrAbortHandler)

@@ -14,7 +14,7 @@ func Subscription(manage string) Access {
 	})
 }
 
-// ProfileToken accepts users' tokens with a scope that exposes user data.
+// ProfileToken accepts users' tokens with at least one scope that exposes user data.
 func ProfileToken() Access {
 	return BearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
 }

@@ -18,7 +18,7 @@ import (
 	"newsletterd/core"
 )
 
-// Route is one line of the table.
+// Route is one row of the table.
 type Route struct {
 	Method  string
 	Path    string
@@ -37,8 +37,8 @@ type Route struct {
 // Table holds a server's routes in order.
 type Table []*Route
 
-// Add adds a line to the table. Inlining is off here and in the methods that complete the line, because it would
-// enlarge the code for each of the hundreds of lines.
+// Add adds a row to the table. Neither Add nor the methods that complete the row are inlined, because that would
+// enlarge the code for each of the hundreds of rows.
 //
 //go:noinline
 func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
@@ -110,7 +110,7 @@ func newRouter(routes []*Route) (t *router, err error) {
 	return t, nil
 }
 
-// catcher receives the route from a handle of the tree, whose other arguments are nil.
+// catcher passes the route out of an httprouter handle, whose other arguments are nil.
 type catcher struct {
 	http.ResponseWriter
 	route *Route
@@ -155,7 +155,7 @@ func (t *router) find(method, path string) (*Route, []param) {
 	return r, params
 }
 
-// allowed returns a path's methods and one of its routes.
+// allowed returns the methods that a path supports, and one of its routes.
 func (t *router) allowed(path string) (methods []string, any *Route) {
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		if r, _ := t.find(m, path); r != nil {
@@ -243,7 +243,7 @@ func (c *Call) serve() error {
 	return c.route.Do.call(c)
 }
 
-// noRoute responds to a request without a route: either its path has other methods, or the path doesn't exist.
+// noRoute responds to a request without a route: the path has only other methods, or doesn't exist.
 func (h *Handler) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
@@ -260,12 +260,12 @@ func (h *Handler) noRoute(c *Call, path string) {
 		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
-// movedAge is how long, in seconds, browsers may remember where a path was moved. Without a limit, they would still go
-// there after an import was undone.
+// movedAge is how long, in seconds, browsers may cache a redirect for a moved path. Without a limit, they would still
+// follow it after an import was undone.
 const movedAge = "3600"
 
-// noPath responds to a path that is not in the table with the page that it stands for, a redirect, the fallback page or
-// an error.
+// noPath responds to a path that is not in the table: with the page that serves it, a redirect, the fallback page or an
+// error.
 func (h *Handler) noPath(c *Call, path string) {
 	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
 	defer cancel()
@@ -321,7 +321,8 @@ func (h *Handler) dialectOf(c *Call, path string) Dialect {
 	return h.options.DialectOf(c, path)
 }
 
-// finish runs after every request. It recovers from a panic, releases the body, counts and logs.
+// finish runs after every request. It recovers from a panic, releases the body, updates the metrics and writes the log
+// line.
 func (h *Handler) finish(c *Call, start time.Time) {
 	v := recover()
 	cut := v == http.ErrAbortHandler
@@ -355,8 +356,8 @@ const (
 
 // drain discards the rest of a refused body, up to maxDrain within drainTimeout. Otherwise net/http would close the
 // connection while the client still sends. The client or a proxy would then see a reset instead of the response (RFC
-// 9112 section 9.6). Bodies below 256 KiB are drained by net/http. An HTTP/2 stream needn't be drained, and a client
-// that waits for 100 Continue hasn't sent anything.
+// 9112 section 9.6). net/http itself drains bodies below 256 KiB. An HTTP/2 stream needs no draining, and a client that
+// waits for 100 Continue hasn't sent anything.
 func (c *Call) drain() {
 	r := c.Request
 	small := r.ContentLength >= 0 && r.ContentLength < 256*KiB

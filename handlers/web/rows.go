@@ -5,7 +5,7 @@ import "newsletterd/core"
 // ExampleID is the id used in examples.
 const ExampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 
-// Refused returns the refusal for a field, or for the whole body if field is empty.
+// Refused returns the refusal for an invalid field, or for the whole body if field is empty.
 func Refused(field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Field: field, When: when}
 }
@@ -37,6 +37,6 @@ var (
 	NoZone      = Refused("time_zone", "Not an IANA time zone")
 )
 
-// MaxWrite is the maximum number of bytes that one request to an endpoint marked by NeedsRoom writes, not counting
-// model files. Each page that it changes occupies space in the -wal file.
+// MaxWrite is the maximum number of bytes that one request to a NeedsRoom endpoint writes, not counting model files.
+// Each changed page occupies space in the -wal file.
 const MaxWrite = 64 * KiB

@@ -191,8 +191,8 @@ func (c *Call) IsFresh(request url.Values) bool {
 	return subtle.ConstantTimeCompare(c.frame.sessions.GetBytes(c, keyFresh), requestHash(request)) == 1
 }
 
-// AnswerLogin records that the sign-in's authorization request got its response. After that, the same request needs
-// another sign-in.
+// AnswerLogin records that the authorization request that started the sign-in got its response. The same request then
+// needs another sign-in.
 func (c *Call) AnswerLogin() error {
 	if !c.frame.sessions.Exists(c, keyFresh) {
 		return nil

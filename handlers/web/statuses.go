@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// failures lists the kinds of error that a route can return because of its access rule, its input and its own
-// declarations. It leaves out Internal, Unavailable and the statuses of the whole frame (405, 413, 415).
+// failures returns the kinds of error that a route can return because of its access rule, its input and its own
+// declarations. It leaves out Internal, Unavailable and the statuses that any route can return (405, 413, 415).
 func (r *Route) failures() []core.Kind {
 	var ks []core.Kind
 	if r.Do.list || r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
@@ -37,7 +37,8 @@ func (r *Route) failures() []core.Kind {
 	return ks
 }
 
-// statuses lists the statuses that tests must produce on a route: the one on success, and one for each kind of failure.
+// statuses returns the statuses that tests must produce on a route: the one on success, and one for each kind of
+// failure.
 func (r *Route) statuses() []int {
 	out := []int{r.Do.status}
 	for _, k := range r.failures() {
@@ -51,7 +52,7 @@ func (r *Route) statuses() []int {
 // RouteInfo describes a route, for tests that iterate over the table.
 type RouteInfo struct {
 	TakesToken, NeedsToken bool
-	Signed, Proved         bool // by a webhook's signature, or by another credential
+	Signed, Proved         bool // with a webhook's signature, or with another credential
 	Scopes                 []string
 	Action                 core.Action  // action that the caller's roles must allow; empty: none
 	Finds                  bool         // finds the path's object before the body is read

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// scanner reads a body into structs. core.JSONScanner parses the JSON.
+// scanner decodes JSON into structs. core.JSONScanner parses the JSON.
 type scanner struct{ core.JSONScanner }
 
 // JSONReader returns a function that reads a JSON object as strictly as endpoints created by JSON.

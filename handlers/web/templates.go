@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Templates holds the pages in a folder. Each page is a file NAME.html together with the shared files. A page is parsed
-// when it is first shown, because parsing all pages would slow down each start and use memory that most processes don't
+// Templates holds the pages in a folder. Each page consists of a file NAME.html and the shared files. A page is parsed
+// when it is first shown, because parsing all pages would slow down startup and use memory that most processes don't
 // need. It is safe for concurrent use.
 type Templates struct {
 	pages map[string]func() (*template.Template, error)
@@ -52,8 +52,8 @@ func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared
 	return t
 }
 
-// Execute writes a block of a page. The block of the whole page has the name of the layout's file. It returns an
-// error if the page doesn't exist or can't be parsed, and the errors of html/template.
+// Execute writes one block of a page. The block for the whole page has the name of the layout file. Execute returns an
+// error if the page doesn't exist, or can't be parsed or executed.
 func (t *Templates) Execute(w io.Writer, page, block string, data any) error {
 	parse := t.pages[page]
 	if parse == nil {

@@ -9,9 +9,9 @@ import (
 	"newsletterd/core"
 )
 
-// TheTenant returns the tenant for a request: the one that it names, or else the only one for which the caller may
-// perform the route's action. If the caller is a server administrator and names none, it returns core.TenantNone, which
-// means all tenants.
+// TheTenant returns the tenant for a request: named or, if named is empty, the only tenant for which the caller may
+// perform the route's action. For a server administrator and an empty name, it returns core.TenantNone, which means all
+// tenants.
 func TheTenant(c *Call, named string) (string, error) {
 	tenants, all := c.Caller.TenantsWith(c.Action())
 	switch {
@@ -39,7 +39,7 @@ func ActorOf(caller core.Caller) string {
 	return core.ClientActor(caller.ClientID)
 }
 
-// IsOperator reports whether the caller may manage all tenants.
+// IsOperator reports whether the caller is a server administrator, who may manage all tenants.
 func IsOperator(c *Call) bool { return c.Caller.May(core.ActionTenantManage, core.TenantNone) }
 
 // OwnRecord returns missing if the caller may not see the records of the given tenant. The record then looks as if it
@@ -73,7 +73,7 @@ func TenantsFor(c *Call, f TenantFilter) (tenants []string, all bool, err error)
 	return []string{f.TenantID}, false, MayFor(c, f.TenantID)
 }
 
-// PageFor reads a page of records that belong to the tenants that TenantsFor returns.
+// PageFor reads a page of the records of the tenants that TenantsFor returns.
 func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
 ) ([]T, error) {
@@ -133,7 +133,7 @@ func Outsiders(c *Call, tenant string) (func(actor string) bool, error) {
 	}, err
 }
 
-// HostOf returns a host and port in lower case, without the ports 80 and 443.
+// HostOf returns s, a host with an optional port, in lower case and without the ports 80 and 443.
 func HostOf(s string) string {
 	s = strings.ToLower(s)
 	if host, port, err := net.SplitHostPort(s); err == nil && (port == "443" || port == "80") {
@@ -151,7 +151,7 @@ func VisitorCaller(who core.Visitor) core.Caller {
 	}
 }
 
-// RemoteOf returns the caller's address as records store it, or an empty string if it is unknown.
+// RemoteOf returns the caller's IP address in the format for storage, or an empty string if it is unknown.
 func RemoteOf(c *Call) string {
 	if !c.Remote.IsValid() {
 		return ""

@@ -17,7 +17,7 @@ const (
 	UploadsPerAddress = 8        // concurrent uploads from one origin address, over all users
 )
 
-// Uploads limits the resources that uploads use.
+// Uploads limits the memory and the number of concurrent uploads.
 type Uploads struct {
 	memory    *semaphore.Weighted
 	mu        sync.Mutex
@@ -32,7 +32,8 @@ func NewUploads() *Uploads {
 	}
 }
 
-// Begin reserves a place for an upload's user and for its address. The returned function releases both.
+// Begin reserves an upload for its user and its address. It returns an error if either has too many. The returned
+// function ends the upload.
 func (u *Uploads) Begin(user string, remote netip.Addr) (func(), error) {
 	from := AddressKey(remote)
 	u.mu.Lock()
@@ -62,7 +63,7 @@ func tooManyUploads(who string, n int) error {
 		Sayf("%s can upload at most %d files at the same time. Wait until one is finished.", who, n)
 }
 
-// Grow returns a function that reserves memory for n more bytes of an upload. A negative n releases memory.
+// Grow returns a function that reserves memory for n more bytes of an upload, or releases memory if n is negative.
 func (u *Uploads) Grow(ctx context.Context) func(n int) error {
 	return func(n int) error {
 		if n < 0 {
