@@ -38,8 +38,8 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	return rows, next, a.hideOutsiders(c, tenant, rows)
 }
 
-// hideOutsiders removes from rows the names, addresses and clients of server administrators and of other tenants'
-// people who changed a record of the tenant.
+// hideOutsiders removes names, addresses and clients of people outside the tenant, such as server administrators, from
+// rows.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := web.Outsiders(c, tenant)
 	for i := range rows {

@@ -10,7 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// programPaths lists the paths for API clients. At and below these paths, browsers get only pages in the table.
+// programPaths lists the root paths for API clients. If a path at or below them is not in the table, even browsers get
+// a JSON error.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
 // readsPages reports whether the request comes from a browser and the path is for people.
@@ -46,7 +47,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		"Italic font of public archives")
 }
 
-// areas lists the paths with their own error dialect.
+// areas lists the path prefixes that have their own error dialect.
 var areas = []struct {
 	prefix  string
 	dialect web.Dialect
@@ -61,9 +62,9 @@ var areas = []struct {
 	{"/api/oauth", web.OAuth},
 }
 
-// fallback responds to a browser at a path that is not in the table. The page has the style of the tenant with the
-// requested host. At the root, it shows the tenant's lists. A host without a tenant redirects to the sign-in page or
-// the console.
+// fallback renders the page for a browser that requests a path not in the table. The page has the design of the tenant
+// with the requested host. The root path shows the tenant's lists. If the host belongs to no tenant, the root path
+// redirects to the sign-in page or the console.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
@@ -89,7 +90,7 @@ func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 	return web.HTML{}, web.ErrNoRoute
 }
 
-// listLink is a list on a tenant's page.
+// listLink is a link to a list on a tenant's start page.
 type listLink struct {
 	Name, Path  string
 	Archive     string // URL of its archive; empty if it has none
@@ -150,5 +151,5 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 	return lists, true, err
 }
 
-// maxHomeLists is the maximum number of lists read for a tenant's page.
+// maxHomeLists is the maximum number of lists read for a tenant's start page.
 const maxHomeLists = 100

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// console returns the pages of the console. They are in a separate package and use this package's routes.
+// console returns the console's pages, which are in a separate package and call this package's routes.
 func (h *Handler) console(sends *campaigns.Room) *console.Console {
 	p := h.options.Auth
 	return console.New(console.Options{
@@ -55,7 +55,7 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 	})
 }
 
-// noticeKind returns the notice of a kind of email to subscribers.
+// noticeKind maps a kind of email to subscribers to its notice.
 func noticeKind(kind string) notice.Kind {
 	if kind == core.MailAlreadySubscribed {
 		return notice.Subscribed

@@ -42,17 +42,18 @@ type Options struct {
 	ModelLimits     core.ModelLimits // limits for uploads of models; zero: the defaults
 	ImportBytes     int64            // maximum size of an import file; zero: the default
 	MediaLimits     core.MediaLimits // limits for images; zero: the defaults
-	// PictureMemory is the memory for decoding images, which workers share; nil: the handlers have their own.
+	// PictureMemory limits the memory for decoding images, and is shared with the workers; nil: the handlers have their
+	// own.
 	PictureMemory *semaphore.Weighted
 	Newsletter    members.Options
-	// MayPost returns an Invalid error on url if no events may be sent to a URL; nil: any URL is allowed. TestEndpoint
-	// sends a test event to a webhook endpoint. Tests can leave it nil: its route is then missing.
+	// MayPost returns an Invalid error on the field url if events may not be sent to a URL; nil: any URL is allowed.
+	// TestEndpoint sends a test event to a webhook endpoint; if it is nil, as in some tests, its route is missing.
 	MayPost      func(url string) error
 	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)
 	// counts opens and clicks without waiting; nil: none are counted
 	Engage         func(core.Engagement)
-	DuplicateGuard time.Duration                    // time during which the same send job is refused; 0: never
-	Providers      map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
+	DuplicateGuard time.Duration                    // period in which a duplicate send job is refused; 0: never
+	Providers      map[string]*core.ProviderSecrets // mail providers in the configuration; they override the store's
 	SNS            *report.SNS                      // checks messages from Amazon SNS; nil: none is accepted
 	// looks up the TXT records of sender domains and DKIM keys; nil: no name server answers
 	LookupTXT auth.LookupTXT
@@ -73,7 +74,7 @@ type Options struct {
 
 	Versions Versions
 
-	// Snapshot returns the state of the database's copy; nil: there is no copy
+	// Snapshot returns the state of the database snapshot; nil: there is no snapshot
 	Snapshot func() SnapshotState
 
 	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
@@ -181,7 +182,7 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Drain makes the health check respond with 503, because the server is about to stop.
+// Drain makes the health check respond with 503 before the server stops.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
 const forgotPerAddress = 60 // password reset requests per hour and address

@@ -32,7 +32,7 @@ const (
 )
 
 // replicaBroken means that the replica can't be restored until the server has repaired it. The server continues to
-// respond and to send, because no other machine could take over.
+// respond and send, because no other machine could take over.
 const replicaBroken = "replica_broken"
 
 // diskReserve means that only the reserve of disk space is left.
@@ -52,7 +52,7 @@ func (h *Handler) operationRoutes(t *web.Table) {
 	}
 }
 
-// health reports whether the server can do its work.
+// health responds with the state of the server and its parts. The status is 503 if the server can't do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
 	reply := healthReply{

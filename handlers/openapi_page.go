@@ -16,13 +16,13 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// referenceDocument is an OpenAPI document with the data that the page needs.
+// referenceDocument holds the data of an OpenAPI document for the API reference page.
 type referenceDocument struct {
 	Title, Words, Path string
 	Operations         []referenceOperation
 }
 
-// referenceTitles holds the headings of the documents on the page.
+// referenceTitles maps documents to their headings on the page.
 var referenceTitles = map[string]string{
 	"member":  "Subscribers, accounts and settings",
 	"send":    "Campaigns and sending",
@@ -62,7 +62,7 @@ const (
 	shownWhole = 20  // operations shown in full; if more are found, the page lists them with links
 )
 
-// referenceData holds the operations that the page shows: Listed, or Shown in full, or both.
+// referenceData holds the operations that the page lists (Listed), shows in full (Shown), or both.
 type referenceData struct {
 	Q, Origin     string
 	Documents     []referenceDocument
@@ -70,8 +70,8 @@ type referenceData struct {
 	Listed, Shown bool
 }
 
-// openAPIFiles holds the documents and the page as they are sent. Each is generated on the first request and cached, so
-// that further requests, which need no sign-in, only send it.
+// openAPIFiles caches the documents and the page. Each is generated on the first request. Later requests, which need no
+// sign-in, cost little.
 type openAPIFiles struct {
 	documents map[string]*web.File // by name
 	page      func() (*web.File, error)
@@ -96,8 +96,7 @@ func (h *Handler) newOpenAPIFiles() openAPIFiles {
 // openAPICache lets caches keep the documents and the page for five minutes.
 const openAPICache = "max-age=300"
 
-// reference shows the page with every operation, or with those that contain all words of a search. The page is for
-// people. Programs read the documents that it is generated from.
+// reference renders the API reference page, with all operations or with those that contain all words of a search.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	page.StyleOf(c).Lang = core.Languages[0] // the page has only one language, whatever the browser prefers
 	q := web.Truncate(in.Q, maxSearch)
@@ -124,7 +123,7 @@ func referenceView(data referenceData) page.View {
 	}
 }
 
-// referenceOf returns the operations that contain all words of q.
+// referenceOf returns the operations that contain all words in q.
 func (h *Handler) referenceOf(q string) (referenceData, error) {
 	data := referenceData{Q: q, Origin: h.publicURL}
 	words := strings.Fields(strings.ToLower(q))
@@ -172,7 +171,7 @@ func (o *referenceOperation) searchedText() string {
 	return strings.ToLower(strings.Join(all, " "))
 }
 
-// openAPISchema, openAPIContent and openAPIOperation hold the parts of a document (OpenAPI 3.1) that the page uses.
+// openAPISchema, openAPIContent and openAPIOperation are the parts of a document (OpenAPI 3.1) that the page uses.
 type openAPISchema struct {
 	Ref         string                    `json:"$ref"`
 	Type        any                       `json:"type"`

@@ -25,7 +25,7 @@ var tagWords = map[string]string{
 // textParameters lists the path parameters that are not UUIDs, in paths whose operations have no input type.
 var textParameters = []string{"provider", "list", "issue", "digits", "name"}
 
-// pathWords holds descriptions of path parameters by name.
+// pathWords maps names of path parameters to their descriptions.
 var pathWords = map[string]string{
 	"digits":     "First 32 hex digits of the SHA-256 of the file",
 	"file":       "Token of the email, followed by .gif",
@@ -44,14 +44,14 @@ var pathWords = map[string]string{
 	"version":    "Number of the version, from 1",
 }
 
-// recordWords holds the kinds of records by path segment, where the two differ.
+// recordWords maps path segments to kinds of records, where the two differ.
 var recordWords = map[string]string{
 	"dkim-keys": "DKIM key", "l": "newsletter list", "media": "media file", "oauth-clients": "OAuth client",
 	"outbox": "event", "syncs": "full sync", "team": "user", "tokens": "access token",
 	"webhook-clients": "webhook source",
 }
 
-// sampleTexts holds sample values of properties by name.
+// sampleTexts maps property names to sample values.
 var sampleTexts = map[string]string{
 	"grant_type":        "refresh_token",
 	"token_type":        "Bearer",
@@ -94,12 +94,12 @@ var sampleTexts = map[string]string{
 	"list_name": "Monthly news", "campaign_name": "May",
 }
 
-// sampleNumbers holds sample values of properties by name.
+// sampleNumbers maps property names to sample values.
 var sampleNumbers = map[string]int{
 	"expires_in": 900, "recipients": 2, "sent": 2, "size": 1048576, "batch_no": 1, "batch_total": 1,
 }
 
-// fieldWords holds descriptions of fields by name.
+// fieldWords maps field names to their descriptions.
 var fieldWords = map[string]string{
 	"id":                    "ID of the record",
 	"tenant_id":             "ID of the tenant",

@@ -63,7 +63,7 @@ func (h *Handler) table() []*web.Route {
 	return t
 }
 
-// firstFolders returns the first part of each path in a table.
+// firstFolders returns the first segments of a table's paths.
 func firstFolders(t web.Table) map[string]bool {
 	all := map[string]bool{}
 	for _, r := range t {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SnapshotState describes the database's copy, a file that other programs can copy at any time.
+// SnapshotState describes the database snapshot, a file that other programs can copy at any time.
 type SnapshotState struct {
 	Path  string       `json:"path,omitempty" about:"Path of the copy on the server; absent: no copy is made"`
 	At    core.Instant `json:"at" is:"nullable" about:"Time of the last copy; null: none yet"`
@@ -71,13 +71,13 @@ func (h *Handler) system() system {
 	return system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
 }
 
-// doctorQuery selects checks in addition to those on the machine.
+// doctorQuery selects additional checks, which leave the machine.
 type doctorQuery struct {
 	DNS bool `query:"dns" about:"Also run the checks that ask DNS and other servers"`
 }
 
-// examine returns the errors and warnings about the server. Because it sends requests to other machines and tests the
-// disk, requests take turns.
+// examine returns the errors and warnings about the server. Requests take turns, because an examination contacts other
+// machines and tests the disk.
 func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	if err := a.turn.Take(c); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	return a.doctor(c, in.DNS), nil
 }
 
-// status returns the state of the server. Because it counts whole queues, requests take turns.
+// status returns the state of the server. Requests take turns, because it counts whole queues.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return s, err

@@ -17,19 +17,19 @@ import (
 // unchanged.
 func Explain(c *web.Call, s core.Sentence) string { return WordsOf(c).Explain(s) }
 
-// Explain is like the function Explain, in the language of w.
+// Explain returns an error's message in the language of w. If there is no translation, it returns the message
+// unchanged.
 func (w *Words) Explain(s core.Sentence) string {
 	all := w.explanations()
 	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
-// explanations returns the messages from core, auth and this package in the language of w, keyed by format or full
-// text.
+// explanations maps messages from core, auth and this package, by format or full text, to the language of w.
 func (w *Words) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:  w.MissingText,
 		web.ErrNotFound.Message: w.RecordText,
-		// someone has opened the URL of a form
+		// opened the URL that a form posts to
 		"GET is not allowed here. See the Allow header.": w.MissingText,
 		core.ErrListNotFound.Message:                     w.ListText,
 		web.ErrBusy.Message:                              w.BusyText,
@@ -68,7 +68,7 @@ func (w *Words) explanations() map[string]string {
 	}
 }
 
-// Fill returns a text with its placeholders replaced. pairs are alternating names and values.
+// Fill replaces the placeholders in text. pairs contains alternating names and values.
 func (v View) Fill(text string, pairs ...any) string { return FillIn(text, pairs...) }
 
 // Strong is like Fill, but returns HTML with emphasized values.
@@ -82,7 +82,7 @@ func Strong(text string, pairs ...any) template.HTML {
 	return template.HTML(FillIn(template.HTMLEscapeString(text), pairs...)) //nolint:gosec // escaped
 }
 
-// FillIn returns a text with its placeholders replaced. pairs are alternating names and values.
+// FillIn replaces the placeholders in text. pairs contains alternating names and values.
 func FillIn(text string, pairs ...any) string {
 	names := make([]string, len(pairs))
 	for i, p := range pairs {
@@ -134,8 +134,8 @@ func (w *Words) errorTitle(status int) string {
 	return w.WrongTitle
 }
 
-// LinkError returns err with a message that explains to subscribers what is wrong with the link in an email. If the
-// link is valid or the list is inactive, the error page doesn't offer another link.
+// LinkError returns err with a message that explains to subscribers what is wrong with an emailed link. If the link is
+// valid or the list is inactive, the error page doesn't offer a new link.
 func LinkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

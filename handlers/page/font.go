@@ -24,7 +24,7 @@ const (
 	ItalicFontPath = "/newsreader-italic.woff2"
 )
 
-// Fonts are the URLs of the font, upright and italic. They change with the files, so browsers may cache them forever.
+// Fonts holds the URLs of the upright and italic fonts. They change with the files, so browsers may cache them forever.
 var Fonts = struct{ Upright, Italic string }{
 	versioned(FontPath, uprightFont), versioned(ItalicFontPath, italicFont),
 }
@@ -38,10 +38,10 @@ func versioned(path string, file []byte) string {
 const latin = "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, U+308, U+329, U+2000-206F, U+20AC, " +
 	"U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD"
 
-// Height of the font above and below the baseline, in percent of its size.
+// Ascent and descent of the font, in percent of its size.
 const ascent, descent = 73.5, 26.5
 
-// spares are operating system fonts for use while the font isn't loaded. The number is the size in percent at which
+// spares lists operating system fonts for use while the font isn't loaded. The number is the size in percent at which
 // their lines are as long as the font's.
 var spares = []struct {
 	name  string

@@ -27,7 +27,7 @@ var templates = web.NewTemplates(files, "pages", template.FuncMap{
 	"fields": shownFields, "unbroken": unbroken,
 }, "layout")
 
-// View is the data of a page. Fault describes an error in the submitted form, and Notice a completed action.
+// View holds the data for a page. Fault describes an error in the submitted form, and Notice a completed action.
 type View struct {
 	Title, Fault, Notice string
 	Field                string      // field of the form that Fault refers to
@@ -45,7 +45,7 @@ type View struct {
 	Style *Style
 }
 
-// Script is a script for pages.
+// Script is a script that pages load from this server.
 type Script struct{ Path, Body string }
 
 // Address returns the URL of the script. The URL changes with the contents, so browsers may cache the script forever.
@@ -66,7 +66,7 @@ type Link struct{ Path, Text string }
 // Wrong reports whether Fault refers to a field of the form.
 func (v View) Wrong(field string) bool { return v.Fault != "" && v.Field == field }
 
-// Expand returns a text with its placeholders replaced.
+// Expand replaces the placeholders in text.
 func (v View) Expand(text string) string { return unbroken(v.Style.Expand(text)) }
 
 var abbreviated = regexp.MustCompile(`(^|\PL)(\pL{1,2}\.) (\pL{1,2}\.)`)
@@ -74,7 +74,7 @@ var abbreviated = regexp.MustCompile(`(^|\PL)(\pL{1,2}\.) (\pL{1,2}\.)`)
 // unbroken prevents a line break within abbreviations such as "e. V.".
 func unbroken(text string) string { return abbreviated.ReplaceAllString(text, "$1$2\u00a0$3") }
 
-// fieldSet is the data for the template of a list's fields.
+// fieldSet holds the data for the template of a list's fields.
 type fieldSet struct {
 	W      *Words
 	Fields []FormField
@@ -95,8 +95,8 @@ type Note struct {
 	Manage         string // URL of the preference page; empty: no link
 }
 
-// Render renders a page from one of the templates, with the headers of all pages. targets are further origins that its
-// forms may lead to.
+// Render renders a page from a template and sets the headers that all pages have. targets are additional origins for
+// its forms.
 func Render(c *web.Call, status int, name string, v View, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = StyleOf(c).Brand
@@ -114,7 +114,7 @@ func Render(c *web.Call, status int, name string, v View, targets ...string) (we
 	return Fill(status, name, v)
 }
 
-// Fill is like Render, but sets no headers and doesn't use the style and brand of a request.
+// Fill is like Render, but sets no headers and ignores the request's style and brand.
 func Fill(status int, name string, v View) (web.HTML, error) {
 	if v.Style == nil {
 		v.Style = &Style{}
@@ -127,7 +127,7 @@ func Fill(status int, name string, v View) (web.HTML, error) {
 	return web.HTML{Status: status, Body: b.Bytes()}, nil
 }
 
-// Block writes a block of the template called name.
+// Block writes one block of the named template.
 func Block(w io.Writer, name, block string, data any) error {
 	return templates.Execute(w, name, block, data)
 }
@@ -196,7 +196,7 @@ func ClientBrand(c *web.Call, client *core.Client) (Brand, error) {
 	return BrandOf(c, client.TenantID)
 }
 
-// TenantBrand returns the brand b with the properties that a tenant has set.
+// TenantBrand returns b with the tenant's name, logos, stylesheet and privacy notice.
 func TenantBrand(b Brand, t *core.Tenant) Brand {
 	b.Name = t.Name
 	if t.BrandName != "" {
@@ -230,11 +230,11 @@ type PublicPage struct {
 	Manage  string   // URL for requesting a preference page link; empty: none
 	Plate   bool     // the logo needs a light background in dark mode
 	Data    any      // schema.org data for search engines
-	Fonts   []string // URLs of the fonts that the page needs first
+	Fonts   []string // URLs of the fonts to preload
 	Hidden  bool     // the page is hidden from search engines and only looks like a public page
 }
 
-// RedirectSource returns the CSP sources for a page whose form leads to a tenant's page at the URL to.
+// RedirectSource returns the CSP sources for a page whose form redirects to the tenant's page at the URL to.
 func RedirectSource(to string) []string {
 	if to == "" {
 		return nil
@@ -242,7 +242,7 @@ func RedirectSource(to string) []string {
 	return []string{web.SourceOf(to)}
 }
 
-// FormField is a list's field as a form shows it (pages/layout.html, "fields").
+// FormField is a list's field in a form (pages/layout.html, "fields").
 type FormField struct {
 	core.Field
 	Value   string

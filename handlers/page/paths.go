@@ -33,13 +33,13 @@ func ArchiveURL(list *core.ListWithTenant, origin string) string {
 // FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.
 const FeedName = "feed.xml"
 
-// LoginPath returns the path of the sign-in page. After signing in, the user is sent to to, a page on this server.
+// LoginPath returns the path of the sign-in page. to is the path on this server to open after signing in.
 func LoginPath(to string) string { return "/login?" + url.Values{"continue": {to}}.Encode() }
 
 // PreferencesPath returns the path of the page where a subscriber can request a link to the preference page.
 func PreferencesPath(listID string) string { return "/preferences?list=" + listID }
 
-// ReviewPath is the path of the page for approving a campaign or requesting changes. The page also works on a phone.
+// ReviewPath is the path of the page for approving a campaign or requesting changes.
 const ReviewPath = "/review"
 
 // ReviewLink holds the query of ReviewPath.

@@ -2,8 +2,7 @@ package page
 
 import "newsletterd/core"
 
-// Reviewed is a campaign on the page for approving it. It holds everything that was compiled and counted for the page,
-// so that each is done only once.
+// Reviewed holds a campaign with the results that its review page needs, so that nothing is compiled or counted twice.
 type Reviewed struct {
 	Campaign *core.Campaign
 	Tenant   core.Tenant

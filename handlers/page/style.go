@@ -40,8 +40,8 @@ type styleRequest struct {
 	Color string `query:"color" about:"Brand color, six hex digits without #; absent: newsletterd's own colors"`
 }
 
-// ServeStyle responds with the stylesheet of all pages: with a color in the design of a tenant's emails, and without
-// one in the console's design. Pages need the stylesheet because they allow no style attributes.
+// ServeStyle responds with the stylesheet for all pages. With a color, it has the design of a tenant's emails; without
+// one, the console's. Pages need the stylesheet because their CSP allows no style attributes.
 func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	colors := ownColors
@@ -52,7 +52,7 @@ func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(styleSheet + colors)}, nil
 }
 
-// ownColors declares the colors of links and buttons on the server's own pages. They are the same as in the console.
+// ownColors declares the colors of links and buttons on the server's own pages, which are the same as in the console.
 var ownColors = func() string {
 	accent, _ := core.ParseColor(ownColor)
 	light, dark := accent.Readable(core.White, core.Black), accent.Readable(core.Color{0x1d, 0x21, 0x25}, core.White)
@@ -60,7 +60,7 @@ var ownColors = func() string {
 		":root { --link: %s; } }\n", accent, accent.Ink(), light, dark)
 }()
 
-// variables declares a theme's colors.
+// variables returns the CSS variables for a theme's colors.
 func variables(c *core.ThemeColors) string {
 	return fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; --ground: %s; --paper: %s; --field: %[5]s; "+
 		"--ink: %s; --soft: %s; --line: %s; --tint: %s; }", c.Accent, c.On, c.Link, c.Page, c.Card, c.Text, c.Muted,

@@ -103,7 +103,7 @@ type Words struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// AllWords returns the pages' texts by language. The first call reads them.
+// AllWords returns the pages' texts by language. They are read on the first call.
 var AllWords = sync.OnceValue(func() map[string]*Words {
 	all := map[string]*Words{}
 	for _, lang := range core.Languages {
@@ -153,8 +153,8 @@ func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	StyleOf(c).Tenant = StyleOf(c).Brand.Name
 }
 
-// WordsOf returns the texts for the request's pages: in the language of their list or tenant, or else in the language
-// that the browser prefers.
+// WordsOf returns the texts for the request's pages in the language of their list or tenant. If there is none, the
+// browser's preferred language is used.
 func WordsOf(c *web.Call) *Words {
 	if StyleOf(c).Lang == "" {
 		StyleOf(c).Lang = cmp.Or(c.Language(), core.Languages[0])
@@ -170,7 +170,7 @@ func (s *Style) Words() *Words {
 	return AllWords()[core.Languages[0]]
 }
 
-// Expand returns a text with its placeholders replaced.
+// Expand replaces the placeholders in text.
 func (s *Style) Expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text

@@ -21,7 +21,7 @@ type archiveWords struct {
 	ArchiveMended  string `json:"archive_mended"` // {{day}} is the date
 	ArchiveSearch  string `json:"archive_search"`
 	ArchiveFind    string `json:"archive_find"`
-	ArchiveFound   string `json:"archive_found"` // {{query}} is the text that was searched for
+	ArchiveFound   string `json:"archive_found"` // {{query}} is the search text
 	ArchiveNothing string `json:"archive_nothing"`
 	ArchiveMinutes string `json:"archive_minutes"` // {{n}} is the number of minutes
 	ArchiveSkip    string `json:"archive_skip"`
@@ -30,7 +30,7 @@ type archiveWords struct {
 	Moment         string `json:"moment"` // format of a time, with {{date}}, {{time}} and {{zone}}
 }
 
-// CorrectedAt returns the note that an issue was corrected at a time, or an empty string for 0.
+// CorrectedAt returns the note that says when an issue was corrected, or an empty string for 0.
 func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	if at == 0 {
 		return ""
@@ -38,10 +38,10 @@ func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	return strings.Replace(w.ArchiveMended, "{{day}}", w.DayOf(at.Time()), 1)
 }
 
-// DayOf returns a time's UTC date in words.
+// DayOf formats a time's UTC date.
 func (w *archiveWords) DayOf(t time.Time) string { return w.date(t.UTC()) }
 
-// When returns an instant in words, in a time zone. A nil zone means UTC.
+// When formats an instant in a time zone. A nil zone means UTC.
 func (w *archiveWords) When(i core.Instant, zone *time.Location) string {
 	t := i.Time().UTC()
 	if zone != nil {
@@ -56,7 +56,7 @@ func (w *archiveWords) date(t time.Time) string {
 		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
 }
 
-// MinutesFor returns, in words, the time needed to read a number of words.
+// MinutesFor describes the reading time for the given number of words.
 func (w *archiveWords) MinutesFor(words int) string {
 	const perMinute = 220
 	return strings.Replace(w.ArchiveMinutes, "{{n}}", strconv.Itoa(max(1, (words+perMinute/2)/perMinute)), 1)

@@ -3,7 +3,7 @@ package page
 // pollWords holds the texts of poll pages in one language.
 type pollWords struct {
 	PollAs           string `json:"poll_as"`    // {{who}}: the masked address
-	PollGiven        string `json:"poll_given"` // {{answer}}: the present answer
+	PollGiven        string `json:"poll_given"` // {{answer}}: the current answer
 	PollButton       string `json:"poll_button"`
 	PollChoose       string `json:"poll_choose"`
 	PollDone         string `json:"poll_done"`

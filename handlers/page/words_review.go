@@ -130,7 +130,7 @@ func (w *reviewWords) reviewPart(what string) string {
 	}[what]
 }
 
-// OnlyTo describes which recipients of an earlier campaign get this one.
+// OnlyTo describes which of an earlier campaign's recipients get this one.
 func (w *reviewWords) OnlyTo(who string) string {
 	switch who {
 	case core.FollowJoined:
@@ -141,7 +141,7 @@ func (w *reviewWords) OnlyTo(who string) string {
 	return w.ReviewOnlySame
 }
 
-// TracksAs describes a campaign's tracking, as far as its tenant allows it. It returns an empty string if there is
+// TracksAs describes the part of a campaign's tracking that its tenant allows, or returns an empty string if there is
 // none.
 func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
 	switch {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// userWords holds the texts of users' pages and of errors on all pages in one language. {{client}}, {{target}},
-// {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}} are further placeholders.
+// userWords holds the texts of users' pages and of errors on all pages in one language. Additional placeholders are
+// {{client}}, {{target}}, {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}}.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
 	AlreadyTitle       string `json:"already_title"`
@@ -235,8 +235,8 @@ func (w *Words) AllowsTo(scope string) string {
 	return FillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
 }
 
-// Browsers and systems in the order in which BrowserName looks for them. User agents of earlier ones also contain the
-// names of later ones.
+// Browsers and systems in the order in which BrowserName looks for them, because user agents of the first ones also
+// contain names of later ones.
 var (
 	browserWords = [][2]string{
 		{"Edg/", "Edge"},
@@ -256,7 +256,7 @@ var (
 	}
 )
 
-// BrowserName returns a short name for a user agent.
+// BrowserName returns a short name for the browser and system in a user agent.
 func (w *Words) BrowserName(agent string) string {
 	find := func(words [][2]string) string {
 		for _, w := range words {
@@ -330,7 +330,7 @@ func (w *Words) PasskeysMissing(p *auth.Provider) string {
 	return ""
 }
 
-// PasskeyCount returns the text for the account page's link to the passkeys page.
+// PasskeyCount returns the link text for the passkeys page, which contains the number of passkeys.
 func (w *Words) PasskeyCount(keys []core.Passkey) string {
 	if len(keys) == 0 {
 		return w.PasskeyAdd
