@@ -6,7 +6,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// account serves people's operations on their own account: /api/auth/register, verify, forgot, reset, logout, and
+// account serves the API for a user's own account: /api/auth/register, verify, forgot, reset, logout, and
 // /api/user/profile.
 type account struct {
 	auth    *auth.Provider
@@ -63,8 +63,8 @@ func (a account) register(c *web.Call, in registerRequest) (userProfile, error) 
 	return profileOf(u), err
 }
 
-// profile returns the token's user, as far as the token's scopes allow. The address requires the scope email, and the
-// time of registration requires the scope profile.
+// profile returns the data of the token's user that the token's scopes allow. The address requires the scope email, and
+// the time of registration requires the scope profile.
 func (a account) profile(c *web.Call) (userProfile, error) {
 	u, err := a.auth.Profile(c, c.Caller)
 	out := profileOf(u)

@@ -30,7 +30,7 @@ func (a accountPages) times(c *web.Call, who core.Visitor) (when func(core.Insta
 	return func(at core.Instant) string { return w.When(at, zone) }, err
 }
 
-// accountRow is a browser, a sign-in or a consent on the page.
+// accountRow is a browser, a sign-in or a consent on the account page.
 type accountRow struct {
 	ID, Name, Where string
 	Here            bool
@@ -41,11 +41,11 @@ type accountView struct {
 	Language                   string // chosen; empty: the browser's
 	Email                      core.Email
 	Verified                   bool
-	Change                     core.Email // requested, but not confirmed yet
+	Change                     core.Email // new address that is not confirmed yet
 	ChangeUntil                string
 	Typed                      string // input in a form that was refused
 	Wrong                      string // see wrong
-	TwoStep                    string // time since which there is a second factor; empty: none
+	TwoStep                    string // time when the second factor was set up; empty: there is none
 	Recovery                   int    // number of unused recovery codes
 	Passkeys                   string // number of passkeys
 	NoPasskeys                 string // why passkeys are unavailable; empty: they are available
@@ -58,7 +58,7 @@ type accountView struct {
 	Opened string // action of a form that was refused, which stays open
 }
 
-// Fill replaces the placeholders in a text. pairs are alternating names and values.
+// Fill replaces the placeholders in text. pairs contains alternating names and values.
 func (*accountView) Fill(text string, pairs ...any) string { return page.FillIn(text, pairs...) }
 
 // Strong is like Fill, but returns HTML with emphasized values.
@@ -154,8 +154,8 @@ type accountForm struct {
 	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
-// wrong returns the name of the field that an error in the form is about: the form's action, a dot, and the field's
-// name. It returns an empty string if the error is about no field.
+// wrong returns the form field that an error refers to, as the form's action, a dot and the field's name. If the error
+// refers to no field, it returns an empty string.
 func (in *accountForm) wrong(fault error) string {
 	e, is := errors.AsType[*core.Error](fault)
 	switch {

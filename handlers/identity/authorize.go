@@ -88,7 +88,7 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 	return a.handOver(c, reply)
 }
 
-// distrust shows the error in a request on a page, because its redirect URI isn't trusted to get a response.
+// distrust shows an error page for a request whose redirect URI isn't trusted to receive the error.
 func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
 	n := page.Note{
 		Lines: []string{
@@ -115,7 +115,7 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 		page.View{Title: page.WordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
-// maxShown is the maximum number of bytes of a parameter that a page shows.
+// maxShown is the maximum number of bytes of a parameter shown on a page.
 const maxShown = 300
 
 func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
@@ -163,7 +163,7 @@ func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{AgreedBy: in.User})
 }
 
-// submitScript submits the form for the response mode form_post. Without scripts, the page has a button.
+// submitScript submits the form of the form_post response mode. Without scripts, the user presses a button instead.
 const submitScript = "document.forms[0].submit()"
 
 var submitScriptHash = page.SourceHash(submitScript)

@@ -109,7 +109,7 @@ func (a clients) update(c *web.Call, in core.ClientInput) (OAuthClientWithSecret
 	return OAuthClientWithSecret{client, secret, client.Warnings()}, err
 }
 
-// rotate creates a new secret for a client. With an overlap, the previous one stays valid for that time.
+// rotate creates a new secret for a client. The previous one stays valid for the requested overlap.
 func (a clients) rotate(c *web.Call, in web.SecretOverlap) (OAuthClientWithSecret, error) {
 	var secret string
 	client, err := a.store.UpdateClient(c, c.ID(), web.Actor(c), func(client *core.Client) (err error) {

@@ -8,7 +8,6 @@ import (
 	"newsletterd/store"
 )
 
-// clientName holds the name of a client.
 type clientName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -19,7 +18,6 @@ func clientNames(cs []core.Client) []clientName {
 	return web.RowsOf(cs, func(c *core.Client) clientName { return clientName{c.ID, c.Name, c.TenantID} })
 }
 
-// endpointName holds the name of a webhook endpoint.
 type endpointName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -31,8 +29,8 @@ func endpointNames(es []core.Endpoint) []endpointName {
 	return web.RowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
 }
 
-// madeClients holds the clients and webhook endpoints that a user created or changed. They outlive the user's sessions
-// unless they are disabled, too.
+// madeClients holds the clients and webhook endpoints that a user created or changed. They still work after the user's
+// sessions end, unless they are disabled, too.
 type madeClients struct {
 	Disabled          []clientName   `json:"disabled_clients" about:"API clients that this request disabled"`
 	Active            []clientName   `json:"active_clients" about:"API clients that the user created or changed and that still work"`
@@ -85,8 +83,8 @@ func ofTenant(all core.Made, tenantID string) core.Made {
 	return of
 }
 
-// ownClients returns the names of the clients and endpoints that a user created or changed and may disable. It returns
-// an empty string if there are none. The pages that end the user's sessions show the names.
+// ownClients returns the names of the clients and endpoints that a user created or changed and may disable, or an empty
+// string. The pages that end the user's sessions show the names.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
 	all, err := c.Store().KeptBy(c, u.ID)
 	caller := web.VisitorCaller(core.Visitor{User: u})
@@ -95,7 +93,7 @@ func ownClients(c *web.Call, u core.User) (names string, err error) {
 	return strings.Join(own.Names(), ", "), err
 }
 
-// endOwnClients disables these clients and endpoints if the form's checkbox is checked.
+// endOwnClients disables the clients and endpoints that ownClients names if the form's checkbox is checked.
 func endOwnClients(c *web.Call, u core.User, tick string) error {
 	if tick != "1" {
 		return nil

@@ -47,7 +47,7 @@ var tokenForms = []reflect.Type{
 	reflect.TypeFor[clientCredentialsTokenRequest](),
 }
 
-// RefreshRequest is the body for refreshing a token in the specification. No endpoint reads it.
+// RefreshRequest is the specification's body for refreshing a token. No endpoint reads it.
 type RefreshRequest struct {
 	RefreshToken string `json:"refresh_token" is:"required"`
 	ClientID     string `json:"client_id" is:"required"`

@@ -76,13 +76,13 @@ func (a invitations) remove(c *web.Call, id string) (web.None, error) {
 
 const invitationPath = "/invitation"
 
-// invitationQuery holds the query of an invitation email's link. It includes the email's language.
+// invitationQuery holds the query of the link in an invitation email.
 type invitationQuery struct {
 	Token string `query:"token"`
 	Lang  string `query:"ui_locales" about:"Language of the page, such as de"`
 }
 
-// address returns the link as a path.
+// address returns the link's path and query.
 func (q *invitationQuery) address() string {
 	v := url.Values{"token": {q.Token}}
 	if q.Lang != "" {
@@ -111,15 +111,15 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 	return a.showPage(c, joinForm{Token: in.Token, Lang: in.Lang}, nil)
 }
 
-// speak sets the language of the request's pages to the language of the email with the link, if it is supported.
+// speak sets the language of the request's pages, if it is supported.
 func speak(c *web.Call, lang string) {
 	if page.AllWords()[lang] != nil {
 		page.StyleOf(c).Lang = lang
 	}
 }
 
-// invited returns the invitation that the link belongs to. It also applies the tenant's design and the email's language
-// to the pages.
+// invited returns the invitation that the link belongs to. It also gives the pages the tenant's design and the email's
+// language.
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
@@ -226,7 +226,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	if err == nil {
 		return html, nil
 	}
-	c.LogError(err) // the role is assigned; the person can sign in later, for example if others used up the tries
+	c.LogError(err) // the role is assigned; if others used up the attempts, the person can sign in later
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
 		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,

@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The cookie that identifies a browser to a user who has signed in with it before.
+// The cookie of a browser in which a user has signed in before.
 const (
 	knownBrowserCookie = "newsletterd-device"
 	knownBrowserTTL    = 90 * 24 * time.Hour
@@ -90,7 +90,7 @@ func (p purpose) inConsole() bool {
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
-// takesForms reports whether a form that was sent to the page is submitted again after the user reauthenticates.
+// takesForms reports whether a form that was sent to the page is resubmitted after the user reauthenticates.
 func (p purpose) takesForms() bool {
 	return p.asksProof() || p.inConsole() && p.path != page.ConsolePath
 }
@@ -100,7 +100,7 @@ func (p purpose) asksProof() bool {
 	return p.path == passkeysPath || p.path == twoStepPath || p.path == page.ReviewPath
 }
 
-// asContinue returns the query that makes another page lead back to this one.
+// asContinue returns the query that makes another page return to this one.
 func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }
 
 // asQuery returns the query that passes an authorization request to another page, or an empty string if there is none.
@@ -153,7 +153,7 @@ func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (
 	return web.HTML{To: c.PublicURL() + to.path}, err
 }
 
-// signedIn turns the session into one for a browser with a signed-in user.
+// signedIn starts a session for the signed-in user and sets the cookie that makes this a known browser.
 func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error {
 	if err := c.SignIn(browser, p.request); err != nil {
 		return err
@@ -162,7 +162,7 @@ func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error
 	return nil
 }
 
-// showLogin shows the form with the branding of the client that the user signs in to.
+// showLogin shows the form with the brand of the client that the user signs in to.
 func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
 	v := page.View{Fault: fault, Brand: page.OwnBrand()}
 	data := struct {
@@ -197,8 +197,8 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 	return page.Render(c, status, "login", v, targets...)
 }
 
-// requested returns a sign-in's authorization request, or nil if the sign-in has another purpose. If the redirect URI
-// is trusted, the client receives errors in the request, but only after the sign-in.
+// requested returns the authorization request that a sign-in is for, or nil if it has a different purpose. If the
+// redirect URI is trusted, the client learns about errors in the request, but only after the sign-in.
 func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
@@ -211,7 +211,7 @@ func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	return request, err
 }
 
-// distrustLogin shows the error in a sign-in's authorization request.
+// distrustLogin shows an error page for a sign-in whose authorization request is invalid.
 func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)

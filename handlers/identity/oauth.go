@@ -76,7 +76,7 @@ type refreshTokenRequest struct {
 	clientForm
 }
 
-// tokenRequest is the form of any grant that the token endpoint accepts.
+// tokenRequest is the form for any grant that the token endpoint accepts.
 type tokenRequest struct {
 	GrantType    string `form:"grant_type,required"`
 	RefreshToken string `form:"refresh_token"`

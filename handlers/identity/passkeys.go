@@ -14,7 +14,7 @@ import (
 
 const passkeysPath = "/account/passkeys"
 
-// passkeyCookie holds the browser's secret. The browser's challenges are bound to it.
+// passkeyCookie holds a secret that binds passkey challenges to the browser.
 const (
 	passkeyCookie    = "newsletterd-passkey"
 	passkeyCookieTTL = 24 * time.Hour
@@ -23,7 +23,7 @@ const (
 //go:embed passkey.js
 var passkeyJS string
 
-// passkeyScript requests passkeys from the browser.
+// passkeyScript asks the browser for passkeys.
 var passkeyScript = page.Script{Path: "/passkey.js", Body: passkeyJS}
 
 // passkeyRoutes adds sign-in with a passkey, and the page that adds, renames and removes passkeys.
@@ -94,7 +94,7 @@ func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
-// passkeysForm is a form about passkeys on a user's own page.
+// passkeysForm is a form on the page for a user's own passkeys.
 type passkeysForm struct {
 	Action   string `form:"action,required" enum:"add|rename|remove" about:"Button that was pressed"`
 	ID       string `form:"id"`
@@ -106,7 +106,7 @@ func (a accountPages) passkeysPage(c *web.Call, who core.Visitor, _ struct{}) (w
 	return a.showPasskeys(c, who, "", nil)
 }
 
-// changePasskeys performs a button's action.
+// changePasskeys performs the pressed button's action.
 func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysForm) (web.HTML, error) {
 	w, name := page.WordsOf(c), strings.TrimSpace(in.Name)
 	var err error

@@ -14,14 +14,14 @@ import (
 	"newsletterd/store/identity"
 )
 
-// mailedLinks serves the pages that emails link to for setting a password or verifying an address. Opening them changes
-// nothing, because link scanners open every link. Only their button changes something.
+// mailedLinks serves the pages for setting a password or verifying an address, which emails link to. Opening a page
+// changes nothing, because link scanners open every link. Only its button does.
 type mailedLinks struct {
 	auth    *auth.Provider
 	forgets *web.OriginLimits
 }
 
-// mailedRoutes adds the pages that request a password reset and that account emails link to.
+// mailedRoutes adds the page for requesting a password reset, and the pages that account emails link to.
 func (r *Room) mailedRoutes(t *web.Table) {
 	m := mailedLinks{r.Auth, r.Forgets}
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
@@ -83,7 +83,7 @@ func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return page.Render(c, 0, "forgot", page.View{Title: page.WordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
-// forgot sends the same response for every address.
+// forgot returns the same response for every address.
 func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
@@ -123,7 +123,7 @@ type mailedForm struct {
 	Clients  string `form:"disable_clients" about:"1: also disable API clients and webhook endpoints that the user created or changed"`
 }
 
-// linkOpened applies the design of the email with the token to the pages. If email is empty, it sets email to the
+// linkOpened gives the pages the design of the email that contained the token. If email is empty, it sets email to the
 // address that the token was sent to, because links contain only the token.
 func linkOpened(c *web.Call, token string, email *string) error {
 	if token == "" {
@@ -298,8 +298,7 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	return m.askPassword(c, email, form, nil)
 }
 
-// askPassword asks for the existing password or a new one, because a person other than its owner may have registered
-// the address.
+// askPassword asks for the existing password or a new one, because someone else may have registered the address.
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, fault error) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
@@ -331,8 +330,8 @@ func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
-// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If the token
-// has expired, it returns core.ErrTokenExpired.
+// changeOf returns the user whose address a token changes, or an empty string if it is a different kind of token. If
+// the token has expired, it returns core.ErrTokenExpired.
 func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
@@ -341,8 +340,7 @@ func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (user
 	return userID, err
 }
 
-// changePage asks the user to confirm the new address if the account is the visitor's own. Otherwise the visitor must
-// sign in.
+// changePage asks a visitor who is signed in to the account to confirm the new address. Other visitors must sign in.
 func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML,
 	error,
 ) {
@@ -405,7 +403,7 @@ func (in *mailedForm) checkName() error {
 
 // begin sets the name of an account whose address was just verified, and signs its owner in. The emailed token and the
 // password prove as much as a sign-in, but a second factor is still required. If the account was created for a client,
-// or if others have used up the tries, tell renders the page.
+// or other people have used up the attempts, tell renders the page.
 func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	tell func(c *web.Call, clients string) (web.HTML, error),
 ) (web.HTML, error) {

@@ -13,8 +13,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// proofPath is the path of the page where signed-in users reauthenticate. It leads back to the page in the continue
-// query parameter.
+// proofPath is the path of the page where signed-in users reauthenticate. It returns to the page in the continue query
+// parameter.
 const proofPath = "/login/confirm"
 
 // proofRoutes adds the page where users reauthenticate.
@@ -107,8 +107,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
-// sendOn returns a page that submits a form to the page that the form was originally sent to. It uses a script, or a
-// button without scripts.
+// sendOn returns a page that resubmits a form to its original page. It uses a script, or a button without scripts.
 func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	values, err := url.ParseQuery(form)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // qrMargin is the quiet zone around a QR code, in modules. ISO/IEC 18004 requires 4.
 const qrMargin = 4
 
-// qrCode draws a QR code for text as an SVG. The code is dark on white in every color scheme, because scanners require
-// that.
+// qrCode returns an SVG with a QR code for text. The code is dark on white in every color scheme, because scanners
+// require that.
 func qrCode(text string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// registerForm is the form on the page where people create an account.
+// registerForm is the sign-up page's form.
 type registerForm struct {
 	Continue string `form:"continue"`
 	Email    string `form:"email"`
@@ -30,7 +30,7 @@ func (r *Room) registerRoutes(t *web.Table) {
 		"Create an account and email a verification link")
 }
 
-// registerPage shows the form with the design of the tenant whose client the account is for.
+// registerPage shows the form. It has the design of the tenant whose client the account is for.
 func (m mailedLinks) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
 }
@@ -61,7 +61,7 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 	return page.Render(c, status, "register", v)
 }
 
-// register creates an account by the rules of POST /api/auth/register: the response is the same for every address.
+// register creates an account. As with POST /api/auth/register, the response is the same for every address.
 func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {

@@ -77,7 +77,7 @@ func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
 	}, page.Brand{})
 }
 
-// make creates the account and signs its browser in. The account keeps the browser's language, because emails about the
+// make creates the account and signs the user in. The account keeps the browser's language, because emails about the
 // server are sent without a browser.
 func (a setupPages) make(c *web.Call, in setupForm) (web.HTML, error) {
 	err := a.auth.Setup(c, in.Token, strings.TrimSpace(in.Name), in.Email, in.Password, c.Language(), c.Now)

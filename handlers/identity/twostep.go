@@ -16,13 +16,13 @@ const (
 	twoStepPath = "/account/two-step"
 )
 
-// codeForm is the form for the code of a sign-in with two-factor authentication.
+// codeForm is the form for the second factor of a sign-in.
 type codeForm struct {
 	Continue string `form:"continue"`
 	Code     string `form:"code" about:"Code from the authenticator app, or a recovery code"`
 }
 
-// twoStepView is the Data of the pages that ask for a code, or show an app's key or recovery codes.
+// twoStepView holds the data for the pages that ask for a code, or show an app's key or recovery codes.
 type twoStepView struct {
 	Client, Continue string
 	Email            core.Email
@@ -48,7 +48,7 @@ func (r *Room) twoStepRoutes(t *web.Table) {
 		web.Form(Proved(r.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
-// codePage asks for the code of a sign-in whose password was correct, or has the user set up an authenticator app.
+// codePage asks for a code after a correct password, or has the user set up an authenticator app.
 func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
 }
@@ -83,9 +83,9 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	return showRecovery(c, v, recovery, p.path)
 }
 
-// codeView returns the page's view with the branding of the client that the user signs in to. It also returns the
-// origins that the page's form may lead to. Those include the client's origin, because the form leads there directly if
-// the user needn't be asked for consent.
+// codeView returns the page's view with the brand of the client that the user signs in to. It also returns the allowed
+// targets of the page's form. Those include the client's origin, because the form leads there directly if the user
+// needn't be asked for consent.
 func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
 	v = page.View{Brand: page.OwnBrand()}
 	request, err := requested(c, p)
@@ -127,7 +127,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 	return page.Render(c, status, "code", v, targets...)
 }
 
-// newApp reads the key of an app that is being set up and draws its QR code.
+// newApp returns the key of an authenticator app that is being set up, and its QR code.
 func newApp(c *web.Call, p *auth.Provider, userID string, email core.Email) (auth.TOTPSetup, template.HTML, error) {
 	setup, err := p.NewTOTP(c, userID, email)
 	if err != nil {
@@ -162,7 +162,7 @@ func toLogin(c *web.Call, err error) (web.HTML, error) {
 	return web.HTML{}, err
 }
 
-// changeTwoStep performs a button's action.
+// changeTwoStep performs the pressed button's action.
 func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepForm) (web.HTML, error) {
 	var recovery []string
 	var err error

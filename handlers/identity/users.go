@@ -112,7 +112,7 @@ func (a users) find(c *web.Call) error {
 	return err
 }
 
-// another returns an error for changes to the caller's own account that no one else could undo.
+// another returns an error if id is the caller's own account.
 func another(c *web.Call, id string) error {
 	if c.Caller.UserID == id {
 		return core.Conflictf("conflict", "You can't do this to your own account. Ask another server administrator.")
@@ -120,7 +120,7 @@ func another(c *web.Call, id string) error {
 	return nil
 }
 
-// behalf returns a copy of c for a change to another user's account. The audit log names the caller.
+// behalf makes the audit log name the caller for a change to another user's account. It returns c.
 func behalf(c *web.Call) *web.Call {
 	c.Context = db.By(c.Context, web.Actor(c), c.Now)
 	return c
@@ -401,18 +401,18 @@ func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Tea
 	return a.store.Team(c, tenant, page)
 }
 
-// teamQuery holds the tenant, for callers with a role in several tenants.
+// teamQuery selects the tenant, for callers with a role in several tenants.
 type teamQuery struct {
 	TenantID string `query:"tenant_id" like:"tenant"`
 	// also disable the OAuth clients of the tenant that the person created
 	DisableClients bool `query:"disable_clients"`
 }
 
-// teamsKey is the key of the teams of the user in the path, which find stores in the request.
+// teamsKey is the context key under which find stores the teams of the user in the path.
 type teamsKey struct{}
 
-// find returns an error unless the user in the path is in a team that the caller may see. It stores the tenants of
-// these teams in the request.
+// find returns an error if the user in the path is in none of the teams that the caller may see. It stores the tenants
+// of these teams in the request.
 func (a team) find(c *web.Call) error {
 	tenants, err := a.store.TeamsOf(c, c.ID())
 	if err != nil {
