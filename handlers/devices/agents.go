@@ -6,7 +6,7 @@ import (
 	"newsletterd/store"
 )
 
-// agents serves /api/agents: a user's programs that run devices. For another user's agent, it responds with 404.
+// agents serves /api/agents, a user's own programs that run devices. It responds with 404 for another user's agent.
 type agents struct{ store *store.Store }
 
 // agentRoutes adds the routes for users' agents.

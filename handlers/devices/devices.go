@@ -24,7 +24,7 @@ func (r *Room) Routes(t *web.Table) {
 	r.shareRoutes(t)
 }
 
-// devicesAPI serves /api/devices: a user's own devices. For another user's device, it responds with 404.
+// devicesAPI serves /api/devices, a user's own devices. It responds with 404 for another user's device.
 type devicesAPI struct{ store *store.Store }
 
 // deviceRoutes adds the routes for users' devices.

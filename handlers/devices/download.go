@@ -8,8 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// download responds with a model's file: in full, in ranges, or with no body if the caller already has it (RFC 9110
-// sections 13 and 14). Browsers never show the file in the API's origin: they save it or open it in a sandbox.
+// download responds with a model's file: the whole file, ranges of it, or no body if the caller already has it (RFC
+// 9110 sections 13 and 14). Browsers never show the file in the API's origin: they save it or open it in a sandbox.
 func (a models) download(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {

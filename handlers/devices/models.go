@@ -9,11 +9,10 @@ import (
 	"newsletterd/store/devices"
 )
 
-// models serves /api/models. For a model that the caller may not view, the response is the same as for one that doesn't
-// exist.
+// models serves /api/models. A model that the caller may not view is reported as missing.
 type models struct{ store *store.Store }
 
-// ModelProfile is the view of a model for everyone who may see it. It contains its owner's name, but never the email
+// ModelProfile is a model as shown to everyone who may see it. It contains its owner's name, but never the email
 // address.
 type ModelProfile struct {
 	core.Model
@@ -207,7 +206,7 @@ type visibilityRequest struct {
 	Visibility string `json:"visibility" is:"required" oneof:"private|tenant|public"`
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects keys that no model has.
 func (in *visibilityRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[visibilityRequest, core.Model](unknown)
 }

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// uploadQuery holds a file's metadata in the query. Parts of a multipart body take precedence.
+// uploadQuery holds a file's metadata from the query. Fields of a multipart body take precedence.
 type uploadQuery struct {
 	Name        string `query:"name"`
 	Description string `query:"description" about:"Description, at most 4,000 characters"`
@@ -34,7 +34,7 @@ func (in *uploadQuery) CheckInput() error {
 	return checkUploadKey("Upload-Key", *in.Key)
 }
 
-// mayUpload returns an error if the account's email address is not verified or its owner has too many models. It runs
+// mayUpload returns an error if the caller's email address is not verified or the caller has too many models. It runs
 // before the body is read.
 func (r *Room) mayUpload(c *web.Call) error {
 	if !c.Caller.EmailVerified {
@@ -43,7 +43,7 @@ func (r *Room) mayUpload(c *web.Call) error {
 	return r.Store.MayAddModel(c, c.Caller.UserID, r.Limits)
 }
 
-// upload receives a file: the raw body, or the part "file" of a multipart/form-data body.
+// upload receives a model's file: the raw body, or the part "file" of a multipart/form-data body.
 func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	if err := r.mayUpload(c); err != nil {
 		return m, err
@@ -88,7 +88,7 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 		}
 	}
 	read := func(file io.Reader) error {
-		// Write a chunk that has arrived even if the connection is lost.
+		// Write each received chunk even if the connection is lost.
 		return up.ReadFrom(after, file, r.Uploads.Grow(c), func() core.Instant { return core.At(time.Now()) })
 	}
 	if form {
@@ -109,7 +109,8 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	return up.Commit(c, m, web.Actor(c))
 }
 
-// filePart reads a model's file. Its name and type are the defaults for the metadata.
+// filePart returns a function that reads the file's part of a multipart body. The file's name and type are the defaults
+// for meta.
 func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart.Part) error {
 	return func(part *multipart.Part) error {
 		if meta.Name == "" {
@@ -122,7 +123,7 @@ func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart
 	}
 }
 
-// modelField stores a text field in meta.
+// modelField returns a function that stores a text field of a multipart body in meta.
 func modelField(meta *core.ModelInput) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {

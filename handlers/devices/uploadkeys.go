@@ -14,18 +14,18 @@ import (
 	"newsletterd/store/files"
 )
 
-// uploadKey identifies a user's upload. The received part is kept so that the upload can resume if the connection
-// breaks.
+// uploadKey identifies a resumable upload of a user. If the connection breaks, the received part is kept so that the
+// upload can resume.
 type uploadKey struct{ user, key string }
 
-// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise, it has been waiting since
-// the time in since.
+// keyedUpload is a resumable upload. If up is nil, the upload is in progress. Otherwise, it has been waiting since the
+// time in since.
 type keyedUpload struct {
 	up    *devices.Upload
 	since time.Time
 }
 
-// keyedUploads holds the uploads with a key.
+// keyedUploads holds the resumable uploads of all users.
 type keyedUploads struct {
 	mu    sync.Mutex
 	byKey map[uploadKey]keyedUpload
@@ -50,8 +50,8 @@ func checkUploadKey(field, key string) error {
 	return nil
 }
 
-// modelID returns the id of the model that the upload creates. The id is derived from the key. A retry after a lost
-// response therefore finds the model, even much later, and never creates a second one.
+// modelID returns the id of the model that the upload creates. It is derived from the key, so a retry after a lost
+// response finds the model, even much later, and never creates a second one.
 func (k uploadKey) modelID() string {
 	sum := sha256.Sum256([]byte("model by upload\x00" + k.user + "\x00" + k.key))
 	return core.IDFromBytes(sum[:16])
@@ -66,7 +66,7 @@ var errUnderWay = &core.Error{
 	Message: "This upload is already in progress. Wait until it is finished.", RetryAfter: 2,
 }
 
-// find returns the waiting upload with a key. The caller must hold the lock.
+// find returns the waiting upload with this key. The caller must hold the lock.
 func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
 	maps.DeleteFunc(u.byKey, func(_ uploadKey, w keyedUpload) bool {
 		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes the chunks
@@ -78,7 +78,7 @@ func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
 	return w.up, nil
 }
 
-// errOffset is returned if the sender skips a different number of bytes than were received.
+// errOffset is returned if the sender resumes an upload at the wrong offset.
 var errOffset = &core.Error{
 	Kind: core.Conflict, Code: "upload_offset", Field: "Upload-Offset",
 	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
@@ -107,7 +107,7 @@ func (u *keyedUploads) ended(ctx context.Context, k uploadKey, up *devices.Uploa
 	}
 }
 
-// release releases the key. Afterwards, up is the upload to close, if any: the upload itself, or an older one that it
+// release releases the key. Afterwards, up is the upload to close, or nil. It may be an older upload that the given one
 // replaces.
 func (u *keyedUploads) release(k uploadKey, up **devices.Upload, keep bool) {
 	u.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// HeadOf returns the texts that archives list and search for an email. fields and content are as for ArticleOf.
+// HeadOf returns the text by which archives list and find an email. fields and content are as for ArticleOf.
 func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.CampaignFields, content *core.Content,
 	now core.Instant,
 ) (h campaigns.IssueHead, err error) {
@@ -45,10 +45,10 @@ func textOf(a *article.Article, title string) (t campaigns.IssueText) {
 	return t
 }
 
-// smallestPicture is the minimum width in pixels of an image that represents an issue. Smaller images are icons.
+// smallestPicture is the minimum width in pixels of an issue's representative image. Smaller images are icons.
 const smallestPicture = 160
 
-// IssueText returns the texts that archives list and search for an issue that was sent before texts were stored. An
+// IssueText returns the text by which archives list and find an issue that was sent before this text was stored. An
 // issue that can't be compiled has no text, so archives find it only by its title.
 func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
 	a, err := IssueArticle(ctx, s, i, nil)
@@ -61,9 +61,9 @@ func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.
 	return textOf(a, i.Title), nil
 }
 
-// IssueArticle returns the article for an issue: the content that was approved and sent, its correction, or the
-// imported post. at returns the URL of another issue in the archive. Links from an imported post to other posts lead
-// there or, if at is nil, to the other tool.
+// IssueArticle returns an issue's article: the content that was approved and sent, its correction, or the imported
+// post. at returns the URL of another issue in the archive. Imported posts link to other posts at that URL or, if at is
+// nil, in the other tool.
 func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
 	at func(slug string) string,
 ) (*article.Article, error) {
@@ -108,8 +108,7 @@ func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue,
 	return ArticleOf(ctx, s, &fields, content, mended.Links, i.Title, i.SentAt)
 }
 
-// IssueAuthor returns the author of an imported issue, or the campaign's own sender name. It returns an empty string if
-// there is none.
+// IssueAuthor returns the author of an imported issue, or the campaign's own sender name, or an empty string.
 func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, error) {
 	if i.Imported {
 		return i.Author, nil
@@ -119,7 +118,7 @@ func IssueAuthor(ctx context.Context, s *store.Store, i *core.Issue) (string, er
 }
 
 // ArticleOf creates the article that archives show for a campaign, rendered for a subscriber with no details. fields
-// contains the text to show. content is the content that the emails were generated from. The page already shows title
+// contains the text to show. content is the content from which the emails were generated. The page already shows title
 // above the article.
 func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
 	mended map[string]string, title string, at core.Instant,
@@ -141,7 +140,7 @@ func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields,
 	})
 }
 
-// sizes returns a function for Source.Picture.
+// sizes returns a function for Source.Picture, which looks up an image's size.
 func sizes(ctx context.Context, s *store.Store) func(address string) (width, height int) {
 	return func(address string) (width, height int) {
 		f, err := pictureAt(ctx, s, address)
@@ -152,7 +151,7 @@ func sizes(ctx context.Context, s *store.Store) func(address string) (width, hei
 	}
 }
 
-// ImportedText returns the texts that archives list and search for an imported issue with a title and clean HTML.
+// ImportedText returns the text by which archives list and find an imported issue. body is clean HTML.
 func ImportedText(ctx context.Context, s *store.Store, title, body string) (t campaigns.IssueText, err error) {
 	a, err := article.Imported(title, body, &article.Old{Picture: sizes(ctx, s)})
 	if err != nil {
@@ -163,7 +162,7 @@ func ImportedText(ctx context.Context, s *store.Store, title, body string) (t ca
 
 var errElsewhere = errors.New("the image is not stored here")
 
-// pictureAt returns the file of the image at a URL.
+// pictureAt returns the file for the URL of an image.
 func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaFile, error) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Path, core.MediaPath) {

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Look holds the findings about a version of a campaign that need no network access.
+// Look holds the findings about a version of a campaign that don't require network access.
 type Look struct {
 	Draft    campaigns.Draft
 	Bulk     *mail.Bulk // compiled emails; nil: the campaign doesn't compile
@@ -27,7 +27,7 @@ type Look struct {
 	addresses []string // URLs of links and images
 }
 
-// Warnings returns the findings as lines of text.
+// Warnings returns one line of text for each finding.
 func (l *Look) Warnings() []string {
 	lines := make([]string, len(l.Findings))
 	for i, f := range l.Findings {
@@ -36,8 +36,8 @@ func (l *Look) Warnings() []string {
 	return lines
 }
 
-// Look compiles and inspects a version of a campaign. Version 0 is the draft being edited. Errors in the campaign are
-// findings. The returned error comes from the store.
+// Look compiles and inspects a version of a campaign. Version 0 is the draft being edited. Errors in the campaign
+// become findings. The returned error comes from the store.
 func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	if l, err = d.Compile(ctx, c, version, now); err != nil {
 		return l, err
@@ -90,8 +90,8 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	return l, d.inspect(ctx, &l, now)
 }
 
-// largeAttachments is the total size in bytes above which attachments cause a warning. Encoding makes them a third
-// larger in each email.
+// largeAttachments is the total size in bytes above which attachments cause a warning. Their encoding in an email is a
+// third larger.
 const largeAttachments = 1 << 20
 
 func (d Drafts) lookAtPolls(ctx context.Context, l *Look, now core.Instant) error {
@@ -139,7 +139,7 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 	return nil
 }
 
-// Compile compiles a campaign's email. If that fails, Fault contains the reason.
+// Compile compiles the email for a version of a campaign. If that fails, Fault contains the reason.
 func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
 	err = l.bulk(ctx, d.Store, c.ID, err, now)
@@ -203,7 +203,7 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 	return &Looks{core.ThemeColors(o.Theme.Light), core.ThemeColors(o.Theme.Dark), o.Theme.Radius}
 }
 
-// hintOf returns the hint for fixing a compiler warning.
+// hintOf returns the hint that explains how to fix a compiler warning.
 func hintOf(code string) string {
 	return map[string]string{
 		"link_malformed":      "Write the full URL, starting with https://.",
@@ -213,8 +213,8 @@ func hintOf(code string) string {
 	}[code]
 }
 
-// inFieldOf returns a compiler error with the name of the campaign's field. The compiler uses the names of a send job's
-// fields.
+// inFieldOf returns a compiler error that names the campaign's field. The compiler itself uses the field names of send
+// jobs.
 func inFieldOf(f *core.CampaignFields, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -272,12 +272,12 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	return nil
 }
 
-// placeIn returns the place of text in the campaign's source.
+// placeIn locates text in the campaign's source.
 func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
 	return (&placer{fields: f}).place(text)
 }
 
-// placer finds text in a campaign's source. It decodes the blocks only once.
+// placer locates text in a campaign's source. It decodes the blocks only once.
 type placer struct {
 	fields *core.CampaignFields
 	blocks []any
@@ -305,7 +305,7 @@ func (p *placer) place(text string) core.FindingPlace {
 	return at
 }
 
-// blockWith returns the number of the first block that contains text, starting at 1, or 0 if there is none.
+// blockWith returns the 1-based number of the first block that contains text, or 0 if there is none.
 func (p *placer) blockWith(text string) int {
 	if !p.read {
 		var document struct {
@@ -367,8 +367,8 @@ type Checked struct {
 	Links    *AskedLinks            `json:"links,omitempty" about:"Numbers of checked links; absent: links weren't checked"`
 }
 
-// Check extends Look with the fields of the campaign's subscribers, the sender's DNS records and, if links is true,
-// whether the links respond.
+// Check returns the findings of Look, the coverage of fields, findings about the sender's DNS records and, if links is
+// true, about links that don't respond.
 func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, links bool, now core.Instant) (out Checked,
 	err error,
 ) {
@@ -385,7 +385,7 @@ func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, link
 	return out, nil
 }
 
-// CheckLook is like Check for a version that was already compiled, without its links.
+// CheckLook is like Check for an already compiled version, but never checks links.
 func (d Drafts) CheckLook(ctx context.Context, l *Look, now core.Instant) (out Checked, err error) {
 	sender, err := d.senderFindings(ctx, &l.Draft, now)
 	if err != nil {
@@ -401,7 +401,7 @@ func (d Drafts) CheckLook(ctx context.Context, l *Look, now core.Instant) (out C
 	return out, nil
 }
 
-// add adds findings and counts all of them.
+// add adds findings and updates the counts.
 func (out *Checked) add(found []core.CampaignFinding) {
 	out.Findings = append(out.Findings, found...)
 	out.Errors = len(core.Blocking(out.Findings))

@@ -19,7 +19,7 @@ type Drafts struct {
 	Checks *Checks      // further checks; nil: only the content is checked
 }
 
-// MendedSpec returns the source of a job's corrected emails, as pages show them to subscribers of one of the job's
+// MendedSpec returns the source of a job's corrected emails as web pages show it to subscribers of one of the job's
 // lists.
 func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
 	spec *mail.BulkSpec, content core.Content, err error,
@@ -38,8 +38,8 @@ func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-// Correction applies a change to the sent version of a campaign, and returns the compiled result as a correction that
-// pages can show.
+// Correction applies a change to the sent version of a campaign. It returns the compiled result as a correction for web
+// pages.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r campaigns.CampaignCorrection, err error) {
@@ -54,7 +54,7 @@ func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*c
 	return r, err
 }
 
-// Corrected applies a change to the sent version of a campaign and compiles the result.
+// Corrected applies a change to a campaign's sent version and compiles the result.
 func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
 	now core.Instant,
 ) (l Look, err error) {
@@ -66,7 +66,7 @@ func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*co
 	return l, err
 }
 
-// Complete compiles a version for a test. If anything is missing, it returns an error.
+// Complete compiles a version for a test email. It returns an error if anything is missing.
 func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
 	warnings []string, err error,
 ) {
@@ -80,9 +80,9 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns the recipient to render the draft for: the subscriber of one of its lists with the address to or,
-// if to is empty, a subscriber with no details. It sets the draft's list to the list that the subscriber would get the
-// draft through. If no subscriber has the address, it returns an Invalid error.
+// Recipient returns the recipient for whom the draft is rendered: the subscriber with the address to or, if to is
+// empty, a subscriber with no details. It sets the draft's list to the one through which that subscriber would get the
+// draft. If no subscriber of the draft's lists has the address, it returns an Invalid error.
 func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
 	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)
@@ -103,8 +103,8 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 	return r, err
 }
 
-// View returns a URL that shows a draft without signing in, for auth.DraftTTL. It shows exactly the content of the
-// draft's digest, so that an approver sees what that digest approves.
+// View returns a URL that shows a draft without signing in, for auth.DraftTTL. It always shows the content with the
+// draft's digest, so that approvers see what they approve.
 func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) string {
 	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
@@ -112,8 +112,8 @@ func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) st
 	})
 }
 
-// TestGroup returns the recipients of a version's tests if a request names none. If neither the campaign nor its tenant
-// has a test group, it returns an Invalid error.
+// TestGroup returns the default recipients for tests of a version. If neither the campaign nor its tenant has a test
+// group, it returns an Invalid error.
 func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
 	_, fields, err := d.Store.CampaignVersion(ctx, of, version)
 	if err != nil {

@@ -69,7 +69,7 @@ func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCov
 	return out, found, nil
 }
 
-// fieldFinding describes how many subscribers lack a field and what they see instead.
+// fieldFinding reports how many subscribers lack a field and what they see instead.
 func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverage, all bool) core.CampaignFinding {
 	at := core.FindingPlace{Field: u.Part}
 	if u.Part == "content.source" {
@@ -88,8 +88,8 @@ func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverag
 	return found
 }
 
-// lookForForeignTags adds findings for merge tags of other products in a draft. Each finding includes the replacement.
-// Subscribers would see such tags as plain text.
+// lookForForeignTags adds findings for other products' merge tags in a draft, which subscribers would see as plain
+// text. Each finding includes the replacement.
 func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 	f := &l.Draft.Fields
 	own, err := d.ownFields(ctx, f.ListIDs)
@@ -143,10 +143,10 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 	return nil
 }
 
-// maxForeignFindings is the maximum number of merge tags of other products that a check reports.
+// maxForeignFindings is the maximum number of other products' merge tags that a check reports.
 const maxForeignFindings = 100
 
-// ownFields returns a function that maps a field name in another product to the name of a field in the lists.
+// ownFields returns a function that maps another product's field name to the name of a field in the lists.
 func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) string, error) {
 	var fields core.Fields
 	for _, id := range lists {
@@ -171,7 +171,7 @@ func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) str
 	}, nil
 }
 
-// textsOf appends the strings in a JSON value to all. It visits the keys of objects in sorted order.
+// textsOf appends all strings in a JSON value to all. It visits the keys of objects in sorted order.
 func textsOf(all []string, v any) []string {
 	switch v := v.(type) {
 	case string:

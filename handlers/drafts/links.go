@@ -27,15 +27,15 @@ import (
 // Checks configures the checks of a campaign that need network access. It is safe for concurrent use.
 type Checks struct {
 	LookupTXT    auth.LookupTXT // nil: no DNS lookups
-	Client       *http.Client   // fetches links; must refuse addresses that are not public; nil: links are not checked
-	NotPublic    error          // error of Client for an address that is not public
+	Client       *http.Client   // fetches links; must refuse nonpublic addresses; nil: links are not checked
+	NotPublic    error          // error that Client returns for a nonpublic address
 	Sender       string         // the server's own sender address, used for tenants without one
 	Kept         bool           // whether the database may have a mail server with another sender address
 	BounceDomain string         // domain that receives bounces; empty: the sender's domain
 	PerHour      int            // number of link checks per hour and tenant; 0: the default
 
-	// Pages has the first part of each path of this server's pages. It is set before the first check. Other paths at a
-	// tenant's host belong to archives, or are old paths of imported issues.
+	// Pages contains the first segments of the paths of this server's pages. Set it before the first check. Other paths
+	// on a tenant's host belong to archives, or are old paths of imported issues.
 	Pages map[string]bool
 
 	limiter *web.Limiter
@@ -52,13 +52,13 @@ const (
 	checksPerHour = 60
 )
 
-// Init prepares the limits. It must be called before the first check. It returns an error if PerHour is invalid.
+// Init prepares the rate limits. Call it before the first check. It returns an error if PerHour is invalid.
 func (k *Checks) Init() (err error) {
 	k.limiter, err = web.NewLimiter(cmp.Or(k.PerHour, checksPerHour), time.Hour)
 	return err
 }
 
-// MayAsk counts a link check for a tenant. If there were too many, it returns an error of kind core.TooMany.
+// MayAsk counts a tenant's link check. If there were too many, it returns an error of kind core.TooMany.
 func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
@@ -67,14 +67,14 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	return err
 }
 
-// AskedLinks holds how many URLs were checked and skipped. URLs with a secret, URLs of the server's own pages except
-// archives, and URLs beyond the limit are skipped.
+// AskedLinks holds the numbers of URLs that were checked and skipped. URLs are skipped if they contain a secret, lead
+// to the server's own pages except archives, or exceed the limit.
 type AskedLinks struct {
 	Asked   int `json:"asked" about:"Number of URLs that were requested"`
 	Skipped int `json:"skipped" about:"Number of URLs that weren't requested: with a secret, of this server, or beyond the limit"`
 }
 
-// linkDead is the code of the finding for a link that doesn't respond.
+// linkDead is the finding code for a link that doesn't respond.
 const linkDead = "link_dead"
 
 // askLinks checks whether the URLs in a campaign respond.
@@ -152,8 +152,8 @@ func shorter(address string) string {
 // secretWords holds substrings of query parameter names whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAsk reports whether a URL may be fetched without a subscriber's action. The URL must contain no secret. On this
-// server, only images and archives are allowed.
+// mayAsk reports whether a URL may be fetched without a subscriber's action. It must contain no secret. On this server,
+// it must lead to an image or an archive.
 func (k *Checks) mayAsk(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -172,8 +172,8 @@ func (k *Checks) mayAsk(address, own string) bool {
 	return true
 }
 
-// ask returns the problem with a URL, or an empty string if it responds. refused means that the URL's address is not
-// public.
+// ask fetches a URL and returns its problem, or an empty string if it responds. refused means that the URL leads to a
+// nonpublic address.
 func (k *Checks) ask(ctx context.Context, address string) (problem string, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -205,7 +205,7 @@ func (k *Checks) request(ctx context.Context, method, address string) (status in
 	return res.StatusCode, res.Body.Close()
 }
 
-// unanswered describes why a URL doesn't respond.
+// unanswered explains why a URL doesn't respond.
 func unanswered(err error) string {
 	fault, isDNS := errors.AsType[*net.DNSError](err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
@@ -221,8 +221,8 @@ func unanswered(err error) string {
 	return "does not respond"
 }
 
-// MendedTarget returns the target of a fixed link: the given URL with the utm parameters of the campaign's links. If
-// the URL is not a valid target, it returns an Invalid error for the field target.
+// MendedTarget returns the target of a fixed link: the given URL with the campaign's utm parameters. If the URL is not
+// a valid target, it returns an Invalid error for the field target.
 func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
 	if target == "" {
 		return "", nil
@@ -242,8 +242,8 @@ func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target
 	return target, core.CheckTarget(target)
 }
 
-// Target returns warnings about a URL as a link's target. If ask is true and the URL may be fetched, it also checks
-// whether it responds.
+// Target returns warnings about a URL as a link target. If ask is true and the URL may be fetched, it also checks
+// whether the URL responds.
 func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all []string) {
 	if w := mail.MixedScripts(address); w != "" {
 		all = append(all, w)

@@ -7,9 +7,9 @@ import (
 	"newsletterd/store"
 )
 
-// PollResults returns the polls of a campaign with their answers. Polls of an unsent campaign have no answers, even if
-// a send was undone. If named is false, the caller may not see individual subscribers, so few answers are not broken
-// down by option.
+// PollResults returns a campaign's polls with their answers. Polls of an unsent campaign have no answers, even if a
+// send was undone. If named is false, the caller may not see individual subscribers. Polls with few answers are then
+// not broken down by option.
 func PollResults(ctx context.Context, s *store.Store, c *core.Campaign, named bool, now core.Instant) (
 	[]core.PollResult, error,
 ) {

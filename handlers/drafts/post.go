@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/imports"
 )
 
-// EachPost calls take for each post in an export that archives can show, with its content as clean HTML. skipped is the
-// number of other posts. EachPost returns the same errors as exports.Export.Posts.
+// EachPost calls take for each post in an export that archives can show. body is the post's content as clean HTML, and
+// skipped the number of other posts. EachPost returns the errors of take and exports.Export.Posts.
 func EachPost(ctx context.Context, e *exports.Export, now core.Instant,
 	take func(p *exports.Post, body string) error,
 ) (skipped int64, err error) {
@@ -54,7 +54,7 @@ func pictureKeys(pictures []string) []string {
 	return keys
 }
 
-// packPictures stores those images of a post that the export contains.
+// packPictures stores a post's images that the export contains.
 func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Export, pictures []string) error {
 	for _, address := range pictures {
 		if err := ctx.Err(); err != nil {
@@ -75,8 +75,8 @@ func packPictures(ctx context.Context, up *imports.ImportUpload, e *exports.Expo
 	return nil
 }
 
-// PostText returns the text and images of a post with a title and clean HTML, for imports.Store.PublishPosts. It
-// returns an error if the body is nested too deeply.
+// PostText returns the text and images of a post for imports.Store.PublishPosts. body is clean HTML. It returns an
+// error if body is nested too deeply.
 func PostText(title, body string) (t imports.PostText, err error) {
 	t.Pictures = pictureKeys(article.PostPictures(body))
 	t.Words, t.Excerpt, err = article.ImportedText(title, body)

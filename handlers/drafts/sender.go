@@ -14,27 +14,27 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Limits for checking a sender's DNS records.
+// Limits for checking a sender domain's DNS records.
 const (
 	senderLookups = 4 * time.Second // maximum time for all lookups together
 	textsKept     = 5 * time.Minute
 	maxTextsKept  = 1000 // maximum number of names in the cache
 )
 
-// keptTexts is a cache entry with the TXT records of a name.
+// keptTexts is a cache entry with a name's TXT records.
 type keptTexts struct {
 	texts []string
 	at    core.Instant
 }
 
-// lookup returns a name's TXT records that start with a prefix, from the cache if the entry is recent. A name without
+// lookup returns the TXT records of a name that start with begin, from the cache if the entry is recent. A name without
 // records is not an error.
 func (k *Checks) lookup(ctx context.Context, name, begin string, now core.Instant) (found []string, err error) {
 	k.mu.Lock()
 	kept, known := k.texts[name]
 	k.mu.Unlock()
 	if !known || now.Sub(kept.at) > textsKept {
-		kept.texts, err = k.LookupTXT(ctx, name+".") // the trailing dot disables the machine's search list
+		kept.texts, err = k.LookupTXT(ctx, name+".") // the trailing dot disables the resolver's search list
 		if fault, ok := errors.AsType[*net.DNSError](err); ok && fault.IsNotFound {
 			err = nil
 		}
@@ -70,15 +70,15 @@ func (s *senderLook) warn(code, hint, format string, args ...any) {
 	s.all = append(s.all, core.Warningf(code, core.FindingPlace{Field: "from_email"}, hint, format, args...))
 }
 
-// texts is like Checks.lookup. If no name server responds, ok is false.
+// texts is like Checks.lookup, but if no name server responds, ok is false.
 func (s *senderLook) texts(ctx context.Context, name, begin string) (found []string, ok bool) {
 	found, err := s.checks.lookup(ctx, name, begin, s.now)
 	s.silent = s.silent || err != nil
 	return found, err == nil
 }
 
-// senderFindings checks whether receivers can verify the sender of a campaign with DKIM (RFC 6376), SPF (RFC 7208) and
-// DMARC (RFC 7489). DMARC requires that one of the first two matches the domain in From.
+// senderFindings checks whether receivers can verify a campaign's sender with DKIM (RFC 6376), SPF (RFC 7208) and DMARC
+// (RFC 7489). DMARC requires that DKIM or SPF matches the domain in From.
 func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now core.Instant) ([]core.CampaignFinding, error) {
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
@@ -149,7 +149,7 @@ func tag(record, name string) string {
 	return ""
 }
 
-// dkim reports whether a key signs for the domain as DMARC requires.
+// dkim reports whether one of the keys signs for the domain as DMARC requires.
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
 		s.warn("dkim_missing",

@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// NewTheme returns a new theme for a tenant. By default, it has the tenant's color.
+// NewTheme returns a new theme for a tenant. Its default color is the tenant's.
 func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme, error) {
 	base := ""
 	if in.Base != nil {
@@ -24,7 +24,7 @@ func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme,
 	return core.NewTheme(t.ID, of, in, now)
 }
 
-// ThemeSample returns a sample newsletter in a tenant's theme, and the colors that were adjusted.
+// ThemeSample returns a sample newsletter that uses a tenant's theme, and the colors that were adjusted.
 func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []core.AdjustedColor, err error) {
 	if _, moved, err = markup.OwnTheme(theme); err != nil {
 		return nil, nil, err
@@ -43,7 +43,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []co
 	return bulk, moved, err
 }
 
-// themeSample contains an example of everything that themes change.
+// themeSample contains an example of every element that themes change.
 const themeSample = `# A heading
 
 Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.

@@ -11,22 +11,22 @@ import (
 	"newsletterd/store"
 )
 
-// Preview contains the rendered parts of an email.
+// Preview holds the rendered parts of an email.
 type Preview struct {
 	Subject string `json:"subject" about:"Subject, with placeholders filled in"`
 	Text    string `json:"text" about:"Text part"`
 	HTML    string `json:"html" about:"HTML part"`
 }
 
-// Trial tests a send job before it is sent. The API and the command line share it.
+// Trial previews and tests a send job before it is sent. The API and the command line share it.
 type Trial struct {
 	Store  *store.Store
 	Sealer *auth.Sealer // seals unsubscribe tokens
 	Origin string       // origin of the links
 }
 
-// Preview returns a job's compiled content and the recipient to render it for: the subscriber of one of the job's lists
-// with the address to or, if to is empty, a subscriber with no details.
+// Preview returns a job's compiled content and the recipient for whom it is rendered: the subscriber of one of the
+// job's lists with the address to or, if to is empty, a subscriber with no details.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
@@ -63,7 +63,7 @@ func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 	}
 }
 
-// compiled returns a job, and its content compiled for subscribers of one of the job's lists. An empty listID means the
+// compiled returns a job, and its content compiled for subscribers of the given list. An empty listID means the job's
 // first list. If content is missing or faulty, it returns an Invalid error.
 func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob, bulk *mail.Bulk, err error) {
 	if j, err = t.Store.SendJob(ctx, id); err != nil {
@@ -90,15 +90,16 @@ func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.I
 	return j.TenantID, t.Store.AddTestMail(ctx, &j, to, now)
 }
 
-// TryTemplate compiles a template as a job does. If the template is faulty, it returns an Invalid error.
+// TryTemplate compiles a template in the same way as a send job. If the template is faulty, it returns an Invalid
+// error.
 func TryTemplate(t *core.Template) error {
 	content := SampleContent(t)
 	_, err := mail.CompileShown(t.ID, &content)
 	return err
 }
 
-// SampleContent returns the content of a sample job with a template. If the template wraps a body, the content has a
-// sample body.
+// SampleContent returns sample content that uses a template. If the template wraps a body, the content has a sample
+// body.
 func SampleContent(t *core.Template) core.Content {
 	content := core.Content{
 		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},

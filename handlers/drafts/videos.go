@@ -13,9 +13,9 @@ import (
 	"newsletterd/core"
 )
 
-// Videos gets the thumbnails of videos from their providers (https://oembed.com).
+// Videos fetches the thumbnails of videos from their providers (https://oembed.com).
 type Videos struct {
-	Client *http.Client // must refuse addresses that are not public; nil: nothing is fetched
+	Client *http.Client // must refuse nonpublic addresses; nil: nothing is fetched
 
 	// OEmbed maps providers to their oEmbed URLs; nil: the public ones.
 	OEmbed map[core.VideoHost]string
@@ -29,7 +29,7 @@ var oEmbed = map[core.VideoHost]string{
 // maxOEmbed is the maximum size of a video's description in bytes.
 const maxOEmbed = 64 << 10
 
-// The thumbnail that YouTube names has black bars above and below the video. These two have none, but only newer videos
+// YouTube's default thumbnail has black bars above and below the video. The other two have none, but only newer videos
 // have the large one.
 const (
 	barred    = "/hqdefault.jpg"
@@ -39,9 +39,9 @@ const (
 
 var errThumbnail = errors.New("the response has no thumbnail")
 
-// Thumbnail opens the thumbnail of a video and returns it with the video's title. The caller closes it. If there is no
-// thumbnail, Thumbnail returns an Invalid error for the field video. Reading returns such an error too if the provider
-// stops responding.
+// Thumbnail opens the thumbnail of a video and also returns the video's title. The caller must close it. If there is no
+// thumbnail, Thumbnail returns an Invalid error for the field video. If the provider stops responding, reading returns
+// such an error, too.
 func (v *Videos) Thumbnail(ctx context.Context, address string) (thumbnail io.ReadCloser, title string, err error) {
 	host, page, ok := core.VideoOf(address)
 	if !ok {
@@ -100,7 +100,7 @@ func unreachableHost(host core.VideoHost, err error) error {
 	return e.With(err)
 }
 
-// arriving is a thumbnail that is being received from a provider.
+// arriving reads a thumbnail as it arrives from a provider.
 type arriving struct {
 	io.ReadCloser
 	host core.VideoHost
@@ -135,7 +135,7 @@ func (v *Videos) open(ctx context.Context, address string) (io.ReadCloser, error
 	return res.Body, nil
 }
 
-// maxTitle is the maximum length of a title in characters, as for an image's name.
+// maxTitle is the maximum length of a title in characters, the same as for an image's name.
 const maxTitle = 200
 
 // lineOf returns a title as a single clean line.

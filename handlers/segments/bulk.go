@@ -24,13 +24,13 @@ type bulkInput struct {
 	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
 }
 
-// JudgeKeys refuses unknown keys. If a rule were left out because of a misspelled key, the action would change people
-// whom the caller doesn't expect.
+// JudgeKeys rejects unknown keys. Otherwise, a misspelled key would drop the rule, and the action would change
+// unintended people.
 func (in *bulkInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
 }
 
-// CheckInput performs the checks that need no database.
+// CheckInput performs the checks that don't need the database.
 func (in *bulkInput) CheckInput() error {
 	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
 		return err
@@ -110,13 +110,13 @@ func mayBulk(c *web.Call, kind, tenant string) error {
 	return nil
 }
 
-// theBulk returns the action in the path if the caller may perform it, or else an error.
+// theBulk returns the action in the path. If the caller may not perform it, it returns an error.
 func theBulk(c *web.Call) (*core.BulkAction, error) {
 	a := c.Value(foundBulk{}).(*core.BulkAction)
 	return a, mayBulk(c, a.Kind, a.TenantID)
 }
 
-// ownList returns the list if the caller may change people on it, or else core.ErrListNotFound.
+// ownList returns the list with this id. If the caller may not change people on it, it returns core.ErrListNotFound.
 func (r *Room) ownList(c *web.Call, id string) (core.List, error) {
 	l, err := r.Store.List(c, id)
 	return l, web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound)
@@ -134,8 +134,8 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 	return r.Store.BulkActions(c, in.ListID, page)
 }
 
-// startBulk starts a bulk action. Before that, it counts the people who match. If there are more than
-// core.BulkUnproved, it requires a fresh sign-in (see proven).
+// startBulk starts a bulk action. It first counts the matching people. If there are more than core.BulkUnproved, it
+// requires a fresh sign-in (see proven).
 func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
@@ -174,11 +174,11 @@ func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err erro
 	return r.Store.StartBulk(c, req, c.Now)
 }
 
-// bulkPage is the number of bulk actions per read.
+// bulkPage is the number of bulk actions in one read.
 const bulkPage = 100
 
-// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It adds to n the people on
-// the list whom the caller has changed since the last sign-in became too old.
+// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. The people on the list whom
+// the caller has changed since the last sign-in became too old count toward n.
 func (r *Room) proven(c *web.Call, listID string, n int64) error {
 	old := c.FreshProof()
 	if old == nil {

@@ -14,11 +14,11 @@ import (
 const (
 	// evaluations is the maximum number of counts and pages of people that are evaluated concurrently.
 	evaluations = 2
-	// turnWait is the maximum time that a request waits before it evaluates a rule.
+	// turnWait is the maximum time that a request waits for its turn to evaluate a rule.
 	turnWait = 2 * time.Second
 )
 
-// segmentCountRequest is a request to count the people on lists who match a segment or an unsaved rule.
+// segmentCountRequest is the body of a request to count the people on lists who match a segment or an unsaved rule.
 type segmentCountRequest struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
@@ -27,13 +27,13 @@ type segmentCountRequest struct {
 	Exact     bool          `json:"exact" about:"Count everyone, even on a large list"`
 }
 
-// JudgeKeys refuses unknown keys. If a rule were left out because of a misspelled key, the count would include people
-// whom the caller doesn't expect.
+// JudgeKeys rejects unknown keys. Otherwise, a misspelled key would drop the rule, and the count would include
+// unintended people.
 func (in *segmentCountRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[segmentCountRequest](), unknown)
 }
 
-// CheckInput performs the checks that need no database.
+// CheckInput performs the checks that don't need the database.
 func (in *segmentCountRequest) CheckInput() error {
 	if len(in.ListIDs) == 0 || len(in.ListIDs) > core.MaxCampaignLists {
 		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", core.MaxCampaignLists)
@@ -51,7 +51,7 @@ func (in *segmentCountRequest) CheckInput() error {
 	return CheckOne(in.Rule, in.SegmentID)
 }
 
-// CheckOne returns an error unless the request has either a rule or a segment.
+// CheckOne returns an error if a request has neither a rule nor a segment, or both.
 func CheckOne(rule core.RuleText, segmentID string) error {
 	switch {
 	case rule == "" && segmentID == "":
@@ -72,7 +72,7 @@ var RuleOrSegment = web.Object{
 	}},
 }
 
-// Refusals holds the OpenAPI refusals for a request with a rule or a segment.
+// Refusals holds the OpenAPI refusals for requests with a rule or a segment.
 var Refusals = append([]web.Refusal{
 	web.Refused("rule", "None or both of rule and segment_id are set"), undecided,
 }, saidByRule...)
@@ -115,13 +115,13 @@ func (r *Room) count(c *web.Call, in segmentCountRequest) (n core.SegmentCount, 
 	return n.Coarse(), nil
 }
 
-// askFor sets the tenant and the rule in q. It returns an error if the caller may not use them.
+// askFor sets q's tenant and rule to those of the request. It returns an error if the caller may not use them.
 func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest) (err error) {
 	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
 
-// RuleFor returns the tenant and the rule for a request. The rule is the segment's, or the unsaved rule in text. If the
+// RuleFor returns the tenant and the rule of a request. The rule is the segment's, or the unsaved rule in text. If the
 // caller may not use the rule in that tenant, it returns an error.
 func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
 	err error,
@@ -153,8 +153,8 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	return tenant, rule, err
 }
 
-// Unsaved adapts an error to the rule of a request. If the rule is unsaved, the error doesn't mention a segment. For a
-// saved segment, where rule is empty, Unsaved returns err unchanged.
+// Unsaved rewords an error about an unsaved rule so that it doesn't mention a segment. If rule is empty, the error is
+// about a saved segment, and Unsaved returns it unchanged.
 func Unsaved(rule core.RuleText, err error) error {
 	if rule == "" {
 		return err
@@ -162,7 +162,7 @@ func Unsaved(rule core.RuleText, err error) error {
 	return core.UnsavedRule(err)
 }
 
-// Evaluate waits for a turn and runs a function that evaluates a rule. If there is no turn within turnWait, it returns
+// Evaluate waits for a turn and calls do, which evaluates a rule. If there is no turn within turnWait, it returns
 // web.ErrBusy. For a later page, it waits as long as the client does, because the first page may already have been
 // sent.
 func (r *Room) Evaluate(c *web.Call, later bool, do func() error) error {

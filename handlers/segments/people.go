@@ -37,7 +37,7 @@ func (r *Room) peopleRoutes(t *web.Table) {
 		Refuses(undecided)
 }
 
-// question returns the question about the segment in the path and a list of the segment's tenant.
+// question returns a question about the segment in the path, for one of its tenant's lists.
 func (r *Room) question(c *web.Call, listID string) (q audience.Question, err error) {
 	g := found(c)
 	l, err := r.Store.List(c, listID)

@@ -45,7 +45,7 @@ func (in *newSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[newSegment, core.Segment](unknown)
 }
 
-// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. null is refused, because it
+// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. null is rejected, because it
 // could mean a segment of everyone.
 type changedSegment struct {
 	Name    *string       `json:"name" is:"value" like:"name" max:"200"`
@@ -106,10 +106,10 @@ func (r *Room) find(c *web.Call) error {
 	return web.OwnRecord(c, g.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound)
 }
 
-// found returns the segment in the path, which find has read.
+// found returns the segment that find has read.
 func found(c *web.Call) *core.Segment { return c.Value(foundSegment{}).(*core.Segment) }
 
-// one returns an endpoint for the segment in the path.
+// one makes an endpoint operate on the segment in the path.
 func (r *Room) one(e web.Endpoint) web.Endpoint {
 	return e.Find(r.find).Missing(core.ErrSegmentNotFound)
 }
@@ -148,7 +148,7 @@ func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
 	return tagged(c, g, err)
 }
 
-// tagOf returns a segment's ETag.
+// tagOf returns the ETag for a segment's current revision.
 func tagOf(g *core.Segment) string { return `"` + strconv.FormatInt(g.Revision, 10) + `"` }
 
 // named reports whether an If-Match header contains the ETag of the segment's current revision.
@@ -173,7 +173,7 @@ func (r *Room) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, r.Store.DeleteSegment(c, id, web.Actor(c), c.Now)
 }
 
-// maxUses is the maximum number of uses of each kind in a response.
+// maxUses is the maximum number of uses listed in a response, for each kind.
 const maxUses = 50
 
 func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
@@ -228,8 +228,8 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 	return fields, nil
 }
 
-// imported adds fields that subscribers have but no list has, for example from an imported file. It checks only the
-// newest subscribers.
+// imported adds fields that subscribers have but no list declares, such as those from an imported file. It checks only
+// the newest subscribers.
 func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]segmentField, error) {
 	known, _, _, err := r.Store.FieldCoverage(c, lists)
 	for name := range known {
@@ -244,10 +244,11 @@ func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]s
 	return fields, err
 }
 
-// setByBoth marks a field that subscribers can set on some of the tenant's lists.
+// setByBoth is SetBy of a field that subscribers can set on only some of the tenant's lists.
 const setByBoth = "mixed"
 
-// setByTeam marks the fields that not all of the tenant's lists reserve for the team. lists is the number of lists.
+// setByTeam changes SetBy to setByBoth for fields that only some of the tenant's lists reserve for the team. lists is
+// the number of lists.
 func setByTeam(fields []segmentField, lists int) {
 	reserved := map[string]int{}
 	for i := range fields {

@@ -7,7 +7,7 @@ import (
 
 const allTags = "/api/tags"
 
-// tagInput holds the field of a tag that a caller sets.
+// tagInput holds the field that a caller can set on a tag.
 type tagInput struct {
 	Name string `json:"name" is:"required" max:"60" about:"Unique, ignoring case; without commas and semicolons"`
 }

@@ -22,16 +22,16 @@ import (
 type dkimKeys struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	turn   web.Turn // held while a key is generated, so that only one core generates keys
+	turn   web.Turn // held while a key is generated, so that key generation uses only one core
 }
 
-// dkimKey is a key without its private part, with the record to publish in the DNS.
+// dkimKey is a key without its private part, and the DNS record to publish.
 type dkimKey struct {
 	core.DKIMKey
 	Record dkimRecord `json:"record" about:"DNS record to publish"`
 }
 
-// dkimRecord is a key's DNS record with its state.
+// dkimRecord is the DNS record for a key, with its state.
 type dkimRecord struct {
 	Name   string `json:"name" about:"Full name of the record"`
 	Type   string `json:"type" enum:"TXT" about:"Always TXT"`
@@ -70,11 +70,11 @@ func (r *Room) dkimRoutes(t *web.Table) {
 func (k dkimKey) key() string { return k.ID }
 
 const (
-	dkimLookups    = 5 * time.Second // maximum time in total, for one response
+	dkimLookups    = 5 * time.Second // maximum total time for a response
 	dkimLookupsRun = 8               // number of concurrent lookups
 )
 
-// withRecords looks up the keys' records and returns the keys with them.
+// withRecords looks up the keys' DNS records and returns the keys with their states.
 func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	ctx, cancel := context.WithTimeout(c, dkimLookups)
 	defer cancel()
@@ -97,7 +97,7 @@ func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason
 	if ctx.Err() != nil {
 		return "unknown", "DNS was not checked."
 	}
-	texts, err := a.lookup(ctx, k.RecordName()+".") // the dot prevents the use of the machine's search list
+	texts, err := a.lookup(ctx, k.RecordName()+".") // the dot disables the resolver's search list
 	fault, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case slices.ContainsFunc(texts, func(text string) bool { return core.DKIMPublicKey(text) == k.Public }):
@@ -155,8 +155,8 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
 
-// chosen returns the requested key without its key pair. Until its domain is verified, a key is inactive and has a
-// generated selector, because requested selectors would reveal which ones other tenants use.
+// chosen returns the requested key, still without a key pair. Until its domain is verified, a key is inactive and has a
+// generated selector. A requested selector would reveal which ones other tenants use.
 func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKIMKey, err error) {
 	k, err = core.NewDKIMKey(core.DKIMKey{
 		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,

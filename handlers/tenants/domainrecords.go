@@ -20,35 +20,34 @@ import (
 	"newsletterd/store"
 )
 
-// recordsPath is the path of the page that shows a sender domain's DNS records to everyone who has its link.
+// recordsPath is the path of the page that shows a sender domain's DNS records to anyone with the link.
 const recordsPath = "/records"
 
-// DNSOptions configures how the DNS records of sender domains are checked, apart from TXT records.
+// DNSOptions configures the checks of sender domains' DNS records other than TXT records.
 type DNSOptions struct {
-	// NS returns the name servers of a zone and Host the addresses of a host, like net.Resolver. If they are nil, no
+	// NS looks up the name servers of a zone, and Host the addresses of a host, like net.Resolver. If they are nil, no
 	// name server answers.
 	NS, Host auth.LookupTXT
-	// SPF contains the mechanisms that allow the default mail server to send. Empty means that they are unknown, or
-	// that it sends nothing.
+	// SPF contains the mechanisms that allow the default mail server to send. It is empty if they are unknown or the
+	// server sends nothing.
 	SPF []string
-	// Kept is true if the mail server can be set in the database. The mechanism of that server is then used instead of
-	// SPF.
+	// Kept is true if the mail server can be set in the database. That server's mechanism then replaces SPF.
 	Kept bool
 	// BounceDomain is the domain that receives bounces. Empty means the sender's domain, which then needs an SPF
 	// record.
 	BounceDomain string
 }
 
-// Limits for checking a domain's records.
+// Limits for checking a sender domain's DNS records.
 const (
 	recordLookups    = 6 * time.Second // maximum time in total
 	recordLookupsRun = 8               // number of concurrent lookups
 	answersKept      = 5 * time.Second
 	maxAnswersKept   = 1000
-	maxAnswerBytes   = 4 << 20 // maximum size of all cached answers; one answer can have 64 KiB
+	maxAnswerBytes   = 4 << 20 // maximum total size of cached answers; one answer can have 64 KiB
 )
 
-// domainRecords serves the records of sender domains. It is safe for concurrent use.
+// domainRecords serves the DNS records of sender domains. It is safe for concurrent use.
 type domainRecords struct {
 	store   *store.Store
 	sealer  *auth.Sealer
@@ -68,9 +67,9 @@ type dnsAnswer struct {
 	at    core.Instant
 }
 
-// ask returns the answer to a query. Because many people can view the same page, it uses answers that were cached in
-// the last few seconds. Missing answers are cached, too, and concurrent requests wait for the same answer. The link to
-// the page therefore can't be used to send many DNS queries.
+// ask returns the answer to a DNS query, from the cache if it is only a few seconds old. Missing answers are cached,
+// too, and concurrent requests wait for the same answer. The link to the page therefore can't be used to send many DNS
+// queries.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -86,7 +85,7 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 		until, _ := ctx.Deadline()
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until) // other requests wait for it, too
 		defer cancel()
-		found, err := lookup(ctx, name+".") // the dot prevents the use of the machine's search list
+		found, err := lookup(ctx, name+".") // the dot disables the resolver's search list
 		fault, isDNS := errors.AsType[*net.DNSError](err)
 		answer := dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
 		a.mu.Lock()
@@ -101,7 +100,7 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	return shared.(dnsAnswer)
 }
 
-// forget removes the answers about a zone's names from the cache, so that the next check queries them again.
+// forget removes the answers for a zone's names from the cache, so that the next check queries them again.
 func (a *domainRecords) forget(domain string) {
 	zone := core.RegisteredDomain(domain)
 	a.mu.Lock()
@@ -122,8 +121,8 @@ type recordsLook struct {
 
 func (l *recordsLook) texts(name string) dnsAnswer { return l.ask(l.ctx, "TXT", l.txt, name, l.now) }
 
-// of sets the state of r from the DNS record at its name. is recognizes the expected value, and alike recognizes
-// another value for the same purpose.
+// of sets the state of r according to the DNS record with its name. is recognizes the expected value, and alike a
+// different value for the same purpose.
 func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, elsewhere ...string) {
 	answer := l.texts(r.Name)
 	for _, text := range answer.found {
@@ -172,8 +171,8 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 		func(text string) bool { return core.DKIMPublicKey(text) != "" })
 }
 
-// dmarc checks the domain and, if it has no policy, its registered domain, whose policy then applies to the domain (RFC
-// 7489 section 6.6.3).
+// dmarc checks the domain's DMARC record. If there is none, it checks the registered domain, whose policy then applies
+// (RFC 7489 section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
@@ -214,7 +213,7 @@ func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	return r
 }
 
-// link checks whether the host name used in links resolves to the same addresses as the server's own.
+// link checks whether the host in links resolves to the same addresses as the server's own host.
 func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	theirs, ours := l.ask(l.ctx, "host", l.dns.Host, r.Name, l.now), l.ask(l.ctx, "host", l.dns.Host, own, l.now)
 	if r.Type == "A" && len(ours.found) > 0 {
@@ -232,7 +231,7 @@ func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	}
 }
 
-// zone returns the zone of the domain and the zone's name servers.
+// zone returns the domain's zone and its name servers.
 func (l *recordsLook) zone() (zone string, servers []string) {
 	top := core.RegisteredDomain(l.domain.Domain)
 	for zone = l.domain.Domain; ; _, zone, _ = strings.Cut(zone, ".") {
@@ -267,7 +266,7 @@ func (a *domainRecords) mechanisms(ctx context.Context, t *core.Tenant) (all []s
 	return a.dns.SPF, nil
 }
 
-// records checks all records that a sender domain needs.
+// records checks all DNS records that a sender domain needs.
 func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now core.Instant) (out core.DomainRecords, err error) {
 	t, err := a.store.Tenant(ctx, d.TenantID)
 	if err != nil {
@@ -332,7 +331,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	if others.State == core.RecordSeveral || others.State == core.RecordChange {
 		out.Records = append(out.Records, others)
 	}
-	// Copy the name servers, because the answer is cached and shared with other requests.
+	// Copy the name servers, because other requests share the cached answer.
 	out.NameServers = slices.Sorted(slices.Values(out.NameServers))
 	if out.NameServers == nil {
 		out.NameServers = []string{}
@@ -367,7 +366,7 @@ func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, er
 	return a.records(c, d, c.Now)
 }
 
-// recordsLink holds the URL of a page that shows the records of a domain to everyone who has the URL.
+// recordsLink holds the URL of a page that shows a domain's DNS records to anyone with the URL.
 type recordsLink struct {
 	URL       string       `json:"url" about:"Public URL of a page with the records, for the person who manages your DNS"`
 	ExpiresAt core.Instant `json:"expires_at"`
@@ -382,15 +381,15 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	}, err
 }
 
-// recordsToken holds a forwarded link's token, which identifies a domain.
+// recordsToken holds the token of a records link, which identifies a domain.
 type recordsToken struct {
 	Token string `query:"token" is:"required"`
 }
 
-// errRecordsLink is the error for a link that is no longer valid or never was.
+// errRecordsLink is returned if a records link has expired or was never valid.
 var errRecordsLink = core.Invalidf("token", "The link is no longer valid. Ask the person who sent it for a new one.")
 
-// forwarded serves GET /api/sender-domain-records: the records for everyone with the link, without the ids of keys.
+// forwarded serves GET /api/sender-domain-records. It returns the records without key ids to anyone with the link.
 func (a *domainRecords) forwarded(c *web.Call, in recordsToken) (out core.DomainRecords, err error) {
 	t, err := a.sealer.OpenRecords(in.Token)
 	if err != nil || t.Expired(c.Now) {

@@ -140,7 +140,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.Store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
-// checkURL returns an error for a URL that no event could be delivered to.
+// checkURL returns an error if events can't be delivered to the URL.
 func (a endpoints) checkURL(url string) error {
 	if a.MayPost == nil {
 		return nil
@@ -190,7 +190,7 @@ func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.Store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
 }
 
-// attempt is an entry in a webhook's log.
+// attempt is an entry in a webhook's delivery log.
 type attempt struct {
 	At        core.Instant `json:"at" about:"Time of the attempt"`
 	EventID   string       `json:"event_id"`
@@ -205,7 +205,7 @@ type attempt struct {
 
 func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
-// logFilter filters a webhook's log.
+// logFilter filters a webhook's delivery log.
 type logFilter struct {
 	Failed bool `query:"failed" about:"Only failed attempts"`
 }
@@ -217,7 +217,7 @@ func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, er
 	}), err
 }
 
-// try sends a test event. The response describes the webhook's failure, if any.
+// try sends a test event. If the webhook fails, the response describes the failure.
 func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
 	if err := a.Store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
 		return core.EndpointTest{}, err

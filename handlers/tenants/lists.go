@@ -33,8 +33,8 @@ func (r *Room) listRoutes(t *web.Table) {
 // lists serves /api/admin/newsletter-lists.
 type lists struct{ *Room }
 
-// FindList finds the list in a request's path. It returns an error if the caller may not perform the route's action on
-// it.
+// FindList looks up the list in a request's path. It returns an error if the caller may not perform the route's action
+// on it.
 func FindList(c *web.Call) error {
 	l, err := c.Store().List(c, c.ID())
 	return web.OwnRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
@@ -75,7 +75,8 @@ func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
 	})
 }
 
-// held returns an error if a list's new confirm_token is less strict than allowed. Server administrators can set any.
+// held returns an error if a list's confirm_token becomes less strict than the configuration allows. Server
+// administrators may set any value.
 func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if web.IsOperator(c) {
 		return nil

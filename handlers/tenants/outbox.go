@@ -13,7 +13,7 @@ import (
 // outbox serves /api/admin/outbox and /api/admin/mails: events and emails that are queued or failed permanently.
 type outbox struct{ store *store.Store }
 
-// revivedAtOnce is the maximum number of dead letters or emails that one request sends again.
+// revivedAtOnce is the maximum number of dead letters or emails that one request retries.
 const revivedAtOnce = 10_000
 
 // outboxRoutes adds the routes for queued events and emails, for server administrators.
@@ -47,7 +47,7 @@ func (r *Room) outboxRoutes(t *web.Table) {
 		Refuses(web.Clash("The link in the email has expired"))
 }
 
-// find returns an error unless the event in the path has undelivered rows.
+// find returns an error if the event in the path has no undelivered rows.
 func (a outbox) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {
 		return web.ErrNotFound
@@ -56,7 +56,7 @@ func (a outbox) find(c *web.Call) error {
 	return err
 }
 
-// outboxEvent is an event with its delivery to one receiver: the send service or a webhook.
+// outboxEvent is an event for one receiver, the send service or a webhook, with its delivery state.
 type outboxEvent struct {
 	ID             string       `json:"event_id"`
 	Type           string       `json:"event_type"`
@@ -96,7 +96,7 @@ type outboxFilter struct {
 	State      string `query:"state" enum:"waiting|dead" about:"Only events in this state"`
 }
 
-// numberOf returns the number in a row's key, or 0, which no row has, if there is none.
+// numberOf returns the number in a row's key, or 0 if the key has none. No row has the number 0.
 func numberOf(key string) int64 {
 	n, _ := strconv.ParseInt(key, 10, 64)
 	return n
@@ -124,7 +124,7 @@ func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	}), err
 }
 
-// revived holds the number of events or emails that are sent again.
+// revived holds the number of events or emails that will be retried.
 type revived struct {
 	Retried int64 `json:"retried" about:"Number of events or emails that will be tried again"`
 	More    bool  `json:"more" about:"Whether to send the request again for the rest"`
@@ -159,7 +159,7 @@ func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
 	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, web.Actor(c), c.Now) })
 }
 
-// revive calls retry until it returns less than the limit, or until revivedAtOnce rows were retried.
+// revive calls retry until it retries fewer rows than the limit, or until revivedAtOnce rows were retried.
 func revive(retry func(limit int) (int64, error)) (r revived, err error) {
 	const step = 500
 	for r.More = true; r.More && r.Retried < revivedAtOnce && err == nil; {
@@ -183,15 +183,15 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 		numberOf(page.After), page.Limit)
 }
 
-// retryMails is the body of POST /api/admin/mails/retry. It names one email or filters those that failed permanently;
-// an empty body means all of them.
+// retryMails is the body of POST /api/admin/mails/retry. It identifies one email, or filters those that failed
+// permanently; an empty body means all of them.
 type retryMails struct {
 	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
 	TenantID string `json:"tenant_id" about:"Only emails of this tenant; empty: all"`
 	Kind     string `json:"kind" about:"Only emails of this kind, such as confirm or reset; empty: all kinds"`
 }
 
-// CheckInput returns an error for a request that names an email and also has a filter.
+// CheckInput returns an error if the request has both an id and a filter.
 func (in *retryMails) CheckInput() error {
 	switch {
 	case in.ID < 0:

@@ -13,16 +13,16 @@ import (
 )
 
 // providers serves /api/admin/mail-providers: the services that may report the outcomes of emails. Providers in the
-// configuration hide those in the database, and can be changed only in the configuration file.
+// configuration override those in the database, and can be changed only there.
 type providers struct{ *Room }
 
-// provider is a mail provider as server administrators see it. Its secret is set only in the response to the request
+// provider is a mail provider as shown to server administrators. Its secret is set only in the response to the request
 // that generated it.
 type provider struct {
 	Name       string          `json:"name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind       string          `json:"kind" about:"Kind of provider, such as ses or postmark"`
 	TenantID   string          `json:"tenant_id,omitempty" about:"Tenant for which it can report; absent: every tenant"`
-	Topics     []string        `json:"topics,omitempty"` // topics of a provider of kind ses
+	Topics     []string        `json:"topics,omitempty"` // topics, for the kind ses
 	Source     string          `json:"source" enum:"database|configuration" about:"Where the provider is set"`
 	URL        string          `json:"url" about:"URL of its webhook"`
 	DisabledAt core.Instant    `json:"disabled_at,omitzero"`
@@ -117,7 +117,7 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 	return rows, a.withEvents(c, rows)
 }
 
-// withEvents sets the last event of each provider.
+// withEvents adds each provider's last event to rows.
 func (a providers) withEvents(c *web.Call, rows []provider) error {
 	last, err := a.Store.LastProviderEvents(c)
 	for i := range rows {
@@ -128,12 +128,12 @@ func (a providers) withEvents(c *web.Call, rows []provider) error {
 	return err
 }
 
-// providerName holds a provider's name in the path.
+// providerName holds the provider's name from the path.
 type providerName struct {
 	Provider string `path:"provider,text"`
 }
 
-// find returns a 404 error for a name that no provider has, and for every caller who isn't a server administrator.
+// find returns a 404 error if no provider has the name or the caller isn't a server administrator.
 func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.Providers[name] == nil {
 		_, err = a.Store.ProviderSecrets(c, name)
@@ -162,7 +162,7 @@ func (a providers) with(c *web.Call, name, secret string) (provider, error) {
 	return a.row(&p.Provider, fromDatabase, secret), nil
 }
 
-// kept returns a provider in the database with its kind. For a provider in the configuration, it returns a conflict.
+// kept returns a provider in the database and its kind. If the provider is in the configuration, it returns a conflict.
 func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
 	if a.Providers[name] != nil {
 		return nil, nil, core.Conflictf("conflict",
@@ -181,8 +181,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	return p, kind, nil
 }
 
-// newProvider is the body of POST /api/admin/mail-providers. If it has no secret, one is generated, provided that the
-// kind allows that.
+// newProvider is the body of POST /api/admin/mail-providers. If it has no secret, one is generated if the kind allows
+// that.
 type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider" about:"Kind of provider; generic (default): newsletterd's own format"`
@@ -219,7 +219,7 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	return a.with(c, in.Name, fresh)
 }
 
-// providerSecretOf returns the given secret. If there is none, it generates a secret and also returns it as fresh. Both
+// providerSecretOf returns the given secret. If there is none, it generates a secret and returns it also as fresh. Both
 // are empty if the kind has no secrets.
 func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, err error) {
 	switch {
@@ -273,8 +273,8 @@ type anotherSecret struct {
 	Secret string `json:"secret" about:"New secret from the provider; generated if left out for generic, postmark and mailjet"`
 }
 
-// rotate sets a new secret for a provider. The previous secret stays valid until endOld, and no third secret can be set
-// before that.
+// rotate sets a provider's new secret. The previous secret stays valid until endOld. Before that, the secret can't be
+// rotated again.
 func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err error) {
 	_, kind, err := a.kept(c, in.Provider)
 	if err != nil {

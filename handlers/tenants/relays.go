@@ -19,14 +19,14 @@ import (
 type RelayOptions struct {
 	State core.RelayState // from the configuration; an empty transport means smtp
 	From  string          // address of the server itself
-	Kept  bool            // whether the default mail server can be set in the database; State applies while none is set
+	Kept  bool            // whether the default mail server can be set in the database; State applies until one is set
 	// Locked is true if the mail server in the database can't be changed.
 	Locked bool
-	// Test sends an email through a tenant's relay r with its password or, if r is nil, as configured. If Test is nil,
-	// there are no tests.
+	// Test sends an email through a tenant's relay r with its password. If r is nil, it uses the configured server. If
+	// Test is nil, tests are unavailable.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
-	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set
-	// if Kept is set.
+	// TestOwn sends an email through r, which is the default mail server in the database or a candidate for it. TestOwn
+	// must be set if Kept is true.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -69,13 +69,13 @@ type newRelayTest struct {
 	Email    core.Email `json:"email" is:"required" about:"Address that gets the test email"`
 }
 
-// Limits for tests. They are needed because a test can send an email to any address.
+// Limits for test emails, which can go to any address.
 const (
 	relayTests       = 20
 	relayTestsWindow = time.Hour
 )
 
-// try sends the email while the caller waits.
+// try sends the test email while the caller waits.
 func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error) {
 	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	}
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
-		if out.Code == 0 { // without a reply, the error is a local one and contains the address or the directory
+		if out.Code == 0 { // without a reply, the error is local and contains the address or the directory
 			out.Answer = ""
 		}
 	}
@@ -148,7 +148,7 @@ func (a relays) throttle(c *web.Call, tenant string) error {
 	return err
 }
 
-// mayTest returns a conflict for an address on a suppression list, because no email is sent to it, not even a test.
+// mayTest returns a conflict if the address is on a suppression list, because not even test emails are sent to it.
 // field is the field with the address.
 func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string) error {
 	stands, err := a.store.Suppressions(c, to, tenant)
@@ -180,8 +180,8 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// TestMail returns the message for a mail server test in one of core.Languages; any other language means the first. It
-// fails only for an invalid address.
+// TestMail returns the message for testing a mail server. If language is not one of core.Languages, the first one is
+// used. It fails only if an address is invalid.
 func TestMail(from, to, language string, now core.Instant) ([]byte, error) {
 	text := notice.ServerTest(language)
 	return mail.Compose(nil, &mail.Message{
@@ -241,7 +241,7 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	}, nil
 }
 
-// Folder reports whether a tenant's emails are only saved to a folder.
+// Folder reports whether a tenant's emails are only saved to a folder, not sent.
 func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenant) (bool, error) {
 	if t != nil && len(t.Relays) > 0 {
 		return false, nil
@@ -250,9 +250,9 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns an error if a tenant's emails don't go where the request expects. Emails that are only saved to a
-// folder cause core.ErrNoMailServer if testing is false. Emails that are really sent cause core.ErrMailServerSet if
-// testing is true.
+// Reaches returns an error if a tenant's emails don't go where a request expects. If testing is false, emails that are
+// only saved to a folder cause core.ErrNoMailServer. If testing is true, emails that are really sent cause
+// core.ErrMailServerSet.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
@@ -273,7 +273,7 @@ type newMailServer struct {
 	TestTo core.Email `json:"test_to" is:"required" about:"Address that gets a test email; the server is saved only if it accepts the email"`
 }
 
-// setServer tests a mail server, and stores it if it accepts the test email.
+// setServer stores a mail server if it accepts a test email.
 func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, err error) {
 	m := core.MailServer{Relay: in.Relay, From: in.From}
 	if err := a.CheckServer(c, a.store, &m); err != nil {
@@ -288,8 +288,8 @@ func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, er
 	return a.SetServer(c, a.store, &m, in.TestTo, c.Language(), web.Actor(c), c.Now)
 }
 
-// CheckServer checks a new default mail server and fills in missing fields. It returns a conflict if the configuration
-// sets the server.
+// CheckServer validates a new default mail server and fills in missing fields. If the configuration sets the server, it
+// returns a conflict.
 func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.MailServer) error {
 	if err := o.editable(); err != nil {
 		return err
@@ -307,9 +307,9 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 	return err
 }
 
-// SetServer sends a test email through a mail server that passed CheckServer. If the server accepts the email, it
-// becomes the default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing. language
-// is used for the test email, and for notices to server administrators who haven't chosen a language.
+// SetServer makes a mail server that passed CheckServer the default if it accepts a test email. Otherwise, it returns a
+// core.MailServerRefused and changes nothing. The test email and notices to server administrators who haven't chosen a
+// language use language.
 func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email,
 	language, actor string, now core.Instant,
 ) (out core.RelayTest, err error) {
@@ -333,7 +333,7 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 }
 
 // RemoveServer removes the default mail server. If none is set, it returns core.ErrNotFound. If the configuration sets
-// it, RemoveServer returns a conflict. language is as for SetServer.
+// one, it returns a conflict. language is as for SetServer.
 func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, language, actor string,
 	now core.Instant,
 ) error {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/store"
 )
 
-// restoring serves deleted tenants and lists, which can be restored for core.RestorableFor.
+// restoring serves deleted tenants and lists, which can be restored within core.RestorableFor.
 type restoring struct{ store *store.Store }
 
 // restoreRoutes adds the routes for deleted tenants and lists.

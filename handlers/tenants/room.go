@@ -18,8 +18,9 @@ type Room struct {
 	LookupTXT    auth.LookupTXT
 	DNS          DNSOptions
 	Relay        *RelayOptions
-	Providers    map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
-	// MayPost returns an Invalid error on url if no events may be sent to a URL. If MayPost is nil, any URL is allowed.
+	Providers    map[string]*core.ProviderSecrets // mail providers in the configuration; they override the store's
+	// MayPost returns an Invalid error on the field url if events may not be sent to a URL. If MayPost is nil, any URL
+	// is allowed.
 	MayPost func(url string) error
 	// TestEndpoint sends a test event to a webhook endpoint.
 	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)

@@ -15,12 +15,12 @@ import (
 type senderDomains struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	looks  *singleflight.Group // running checks of TXT records, by the id of the domain
+	looks  *singleflight.Group // running checks of TXT records, by domain id
 
 	records *domainRecords
 }
 
-// look is the result of checking a domain's TXT record.
+// look is the result of looking up a domain's TXT record.
 type look struct{ result, foundAt string }
 
 // senderDomainRoutes adds the routes for sender domains.
@@ -121,7 +121,7 @@ func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, erro
 	return a.view(c, d, err)
 }
 
-// check looks up the TXT record. If another tenant has the domain, it returns a conflict and records this in the
+// check looks up a domain's TXT record. If another tenant has the domain, check returns a conflict and stores it as the
 // domain's state.
 func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
 	d, err := a.store.BeginDomainCheck(c, id, c.Now)

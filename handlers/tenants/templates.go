@@ -13,9 +13,9 @@ import (
 // templates serves /api/admin/templates.
 type templates struct{ store *store.Store }
 
-// TemplateInput is the body of a new or changed template. Missing fields stay unchanged.
+// TemplateInput is the body for creating or changing a template. Missing fields stay unchanged.
 type TemplateInput struct {
-	TenantID string  `json:"tenant_id" like:"tenant"` // only for a new template
+	TenantID string  `json:"tenant_id" like:"tenant"` // only for creation
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
 	BodyHTML *string `json:"body_html"`
@@ -63,7 +63,7 @@ var hasBody = web.Never(web.Never(
 	web.Where(web.Object{"body_html": web.Filled}), web.Where(web.Object{"body_text": web.Filled}),
 ))
 
-// maxTemplate is the maximum size of a template. Each of its two bodies can take a fifth of that.
+// maxTemplate is the maximum size of a template. Each of its two bodies may take up a fifth.
 const maxTemplate = 5 * web.MiB
 
 func (in *TemplateInput) record() core.TemplateInput {
@@ -127,7 +127,7 @@ func (a templates) update(c *web.Call, in TemplateInput) (core.Template, error) 
 	})
 }
 
-// memberFault converts an error about content to one with the member service's code.
+// memberFault gives an Invalid error about content the member service's error code.
 func memberFault(err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.Invalid {
@@ -138,7 +138,7 @@ func memberFault(err error) error {
 	return again
 }
 
-// templateRemoval states whether to delete a template that is still in use.
+// templateRemoval is the query of a request to delete a template.
 type templateRemoval struct {
 	Force bool `query:"force" about:"Delete the template even if a record uses it"`
 }
@@ -147,7 +147,7 @@ func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
 	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// maxTemplateUses is the maximum number of uses of each kind in a response.
+// maxTemplateUses is the maximum number of uses listed in a response, for each kind.
 const maxTemplateUses = 50
 
 func (a templates) uses(c *web.Call, id string) ([]core.TemplateUse, error) {
@@ -163,7 +163,7 @@ func (a templates) preview(c *web.Call, id string) (out drafts.Preview, err erro
 	return a.rendered(c, &t)
 }
 
-// try returns a template's preview without storing the template, which needs no name.
+// try renders a template without storing it. The template needs no name.
 func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err e
 	return out, web.UnknownTenant(err)
 }
 
-// rendered returns a template's sample email with its layout.
+// rendered renders a sample email with a template and its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, err error) {
 	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {

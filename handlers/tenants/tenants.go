@@ -69,8 +69,8 @@ func (a tenantsAPI) show(c *web.Call, id string) (core.Tenant, error) {
 	return shownTenant(c, t), err
 }
 
-// shownTenant returns a tenant as the caller may see it. Only callers who may change the tenant's settings see its
-// relays. Only callers who may send tests to its test group see the addresses in it.
+// shownTenant returns the part of a tenant that the caller may see. The relays require permission to change the
+// tenant's settings. The addresses in the test group require permission to send tests to it.
 func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 	if !c.Caller.May(core.ActionTestSend, t.ID) {
 		t.TestAddresses = nil
@@ -99,7 +99,7 @@ func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 // mailTexts lists the emails whose texts a tenant and a list can customize.
 var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 
-// ofMailTexts returns the OpenAPI refusals for email texts.
+// ofMailTexts returns the OpenAPI refusals for customized email texts.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {

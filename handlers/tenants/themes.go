@@ -86,7 +86,7 @@ func (a themes) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteTheme(c, id, web.Actor(c), c.Now)
 }
 
-// themePreview is a newsletter in a theme.
+// themePreview is a sample newsletter that uses a theme.
 type themePreview struct {
 	drafts.Preview
 	Warnings []string             `json:"warnings" about:"One sentence for each color in adjusted"`
@@ -105,7 +105,7 @@ func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
 	return sample(c, &t, &of)
 }
 
-// try returns a theme's preview without storing the theme, which needs no name.
+// try renders a theme without storing it. The theme needs no name.
 func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	return sample(c, &t, &of)
 }
 
-// sample returns a sample newsletter in a theme.
+// sample renders a sample newsletter that uses a theme.
 func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err error) {
 	bulk, moved, err := drafts.ThemeSample(t, of)
 	if err != nil {

@@ -62,8 +62,8 @@ func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) (
 	return web.RowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
-// newWebhookClient is the body of POST /api/admin/webhook-clients. Server administrators can leave out the tenant, so
-// that the source can report for all tenants.
+// newWebhookClient is the body of POST /api/admin/webhook-clients. If a server administrator leaves out the tenant, the
+// source can report for all tenants.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id" about:"Tenant for which it can report; empty: your only tenant or, for server administrators, every tenant"`
 	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
@@ -127,8 +127,8 @@ func (a webhookClients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteWebhookClient(c, id, web.Actor(c), c.Now)
 }
 
-// rotate sets a new secret for a source. The previous secret stays valid until endOld, and no third secret can be set
-// before that.
+// rotate sets a source's new secret. The previous secret stays valid until endOld. Before that, the secret can't be
+// rotated again.
 func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)
