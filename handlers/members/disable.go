@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// disabling holds the refusals of requests to block an address.
+// disabling holds the refusals for requests to block an address.
 var disabling = []web.Refusal{
 	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
 }
@@ -34,15 +34,15 @@ type disabled struct {
 	Subscriptions int        `json:"subscriptions" about:"Number of subscriptions that were ended"`
 }
 
-// The values of the setting disable_scope in [newsletter], and of the field disable_scope in a request.
+// Values of disable_scope, a setting in [newsletter] and a field of the request.
 const (
 	disableGlobal = "global"
 	disableTenant = "tenant"
 )
 
-// disableIn returns the tenants for which a request blocks an address. An empty string stands for all tenants. Callers
-// bound to tenants can block it for their own tenants, and everywhere only if disable_scope in the configuration allows
-// that.
+// disableIn returns the tenants for which a request blocks an address. An empty string means all tenants. Callers bound
+// to tenants can block it for their own tenants. They can block it everywhere only if disable_scope in the
+// configuration allows that.
 func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
 	everywhere := []string{""}
 	switch {

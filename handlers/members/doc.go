@@ -13,5 +13,5 @@
 //	imports.go importexports.go importfaults.go importquestions.go   imports of subscribers from files
 //	importedissues.go    issues of lists that were published with another tool
 //
-// No response to a stranger reveals who is subscribed.
+// No response to an anonymous request reveals who is subscribed.
 package members

@@ -8,10 +8,10 @@ import (
 	"newsletterd/store/people"
 )
 
-// hygieneBudget is the maximum time that a request spends reading a list. Proxies give up after 30 s.
+// hygieneBudget is the maximum time that a request spends reading a list. Proxies time out after 30 s.
 const hygieneBudget = 3 * time.Second
 
-// hygieneQuery holds the number of months of inactivity.
+// hygieneQuery holds the number of months after which people count as inactive.
 type hygieneQuery struct {
 	Months *int `query:"months" min:"3" max:"12"`
 }
@@ -26,7 +26,7 @@ func checkMonths(months *int) error {
 	return nil
 }
 
-// monthsOf returns the number of months of inactivity.
+// monthsOf returns the number of months of inactivity, or the default if months is nil.
 func monthsOf(months *int) int {
 	if months == nil {
 		return core.MaxSilence
@@ -49,13 +49,13 @@ type askInput struct {
 // CheckInput returns an error if the number of months is too small or too large.
 func (in *askInput) CheckInput() error { return checkMonths(in.Months) }
 
-// askAnswer is the response with the number of people who were asked.
+// askAnswer holds the number of people who were asked.
 type askAnswer struct {
 	Asked int64  `json:"asked" about:"Number of people who get an email"`
 	Next  string `json:"next,omitempty" about:"after of the next request; absent: everyone was asked"`
 }
 
-// askAgain asks people who never confirmed or are inactive whether they want a list's emails.
+// askAgain emails people who never confirmed or are inactive, to ask whether they want a list's emails.
 func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return r, err
@@ -68,25 +68,25 @@ func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) 
 	return r, err
 }
 
-// silentAnswer is the response with the number of people who were unsubscribed.
+// silentAnswer holds the number of people who were unsubscribed.
 type silentAnswer struct {
 	Unsubscribed int64 `json:"unsubscribed" about:"Number of people who were unsubscribed"`
 	More         bool  `json:"more" about:"Whether to send the request again for the rest"`
 }
 
-// unsubscribeSilent unsubscribes people who were asked again and have not answered.
+// unsubscribeSilent unsubscribes people who were asked whether they want the emails and haven't answered.
 func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, err error) {
 	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err
 }
 
-// removedAnswer is the response with the number of people who were removed.
+// removedAnswer holds the number of people who were removed.
 type removedAnswer struct {
 	Removed int64 `json:"removed" about:"Number of people who were removed"`
 	More    bool  `json:"more" about:"Whether to send the request again for the rest"`
 }
 
-// removeUnconfirmed removes people who never confirmed and have no valid link to do so.
+// removeUnconfirmed removes people who never confirmed and no longer have a valid confirmation link.
 func (a listExtras) removeUnconfirmed(c *web.Call, id string) (r removedAnswer, err error) {
 	r.Removed, r.More, err = a.store.RemoveUnconfirmed(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err

@@ -6,7 +6,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedIssueRoutes adds the routes for a list's issues that were published with another tool.
+// importedIssueRoutes adds the routes for issues of a list that were imported from another tool.
 func (r *Room) importedIssueRoutes(t *web.Table) {
 	l := listExtras{store: r.Store}
 	const all = "/api/admin/newsletter-lists/:id/imported-issues"
@@ -23,7 +23,7 @@ func (a listExtras) importedIssues(c *web.Call, _ struct{}, page core.Page) ([]c
 	return a.store.ImportedIssues(c, c.ID(), page)
 }
 
-// importedIssue holds the slug in an imported issue's path.
+// importedIssue holds the slug of an imported issue from the path.
 type importedIssue struct {
 	Slug string `path:"slug,text"`
 }

@@ -15,13 +15,13 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportedPeople is the CSV file to import: the body itself, or a file created from an archive or a list of people in
+// exportedPeople is the CSV file to import. It is the body itself, or is created from an archive or a list of people in
 // the body.
 type exportedPeople struct {
 	io.Reader
 	made    io.Closer
 	spool   *os.File
-	sources func() []subscribercsv.Source // where the lines of a created file come from; nil: the file is the body
+	sources func() []subscribercsv.Source // origins of the lines in a created file; nil: the file is the body
 }
 
 // Close releases the archive.
@@ -34,8 +34,8 @@ func (e *exportedPeople) Close() {
 	}
 }
 
-// people returns an upload's CSV file, and stores the posts in the upload. If the file is not an export of a known
-// tool, it returns the file unchanged.
+// people returns an upload's CSV file and stores the posts that the upload contains. If the file is not an export from
+// a known tool, people returns it unchanged.
 func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader, now func() core.Instant) (
 	*exportedPeople, error,
 ) {
@@ -78,7 +78,8 @@ func (a importsAPI) people(c *web.Call, up *imports.ImportUpload, body io.Reader
 	return people, nil
 }
 
-// listedPeople returns the CSV file in a body, or creates one from a list of people without a header.
+// listedPeople returns the CSV file in a body. If the body is a list of people without a header, it creates the file
+// from the list.
 func listedPeople(body io.Reader) (*exportedPeople, error) {
 	list, same, err := subscribercsv.ReadPeople(body)
 	if err != nil {
@@ -116,7 +117,7 @@ func (a importsAPI) postRoutes(t *web.Table, item string, one func(web.Endpoint)
 		Refuses(web.Clash("No image failed, the import ended over a week ago, or the last retry was less than 10 minutes ago"))
 }
 
-// pictureFilter filters an import's images.
+// pictureFilter filters the list of an import's images.
 type pictureFilter struct {
 	State string `query:"state" enum:"listed|waiting|stored|failed|removing" about:"Only images in this state"`
 }

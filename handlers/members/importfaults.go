@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// shownFaults is the number of faulty lines in an import's record.
+// shownFaults is the maximum number of faulty lines in an import's record.
 const shownFaults = 5
 
 // importFault is a line with an error.
@@ -31,18 +31,18 @@ func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, 
 	if core.KindOf(err) == core.Unavailable {
 		return shown, err
 	}
-	for _, f := range faults { // if the file was removed meanwhile, these are the lines read before that
+	for _, f := range faults { // if the file was removed in the meantime, these are the lines read before that
 		shown = append(shown, importFault{Line: f.Line, File: f.File, Error: f.Text})
 	}
 	return shown, nil
 }
 
-// faultsForm holds the format for the faulty lines.
+// faultsForm selects the format of the file with faulty lines.
 type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// commaOf returns the cell separator of a CSV file for spreadsheet programs, or 0 if the file isn't for them.
+// commaOf returns the cell separator for a spreadsheet program, or 0 if the CSV file isn't for one.
 func commaOf(spreadsheet string) rune {
 	switch spreadsheet {
 	case "comma":
@@ -53,7 +53,7 @@ func commaOf(spreadsheet string) rune {
 	return 0
 }
 
-// faults writes all faulty lines. They are stored for a week.
+// faults writes a file with all faulty lines, which are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	j, err := a.store.ImportJob(c, c.ID())
 	if err != nil {

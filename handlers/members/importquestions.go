@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// keep stores the survey of a file that was created during its upload. An error in the file is the caller's fault.
+// keep stores the survey that was created during a file's upload. An error in the file is the caller's fault.
 func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv.Survey) error {
 	_, err := subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
 	if err != nil && !subscribercsv.IsMapping(err) {
@@ -25,8 +25,8 @@ func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv
 	return up.KeepSurvey(c, b.Bytes())
 }
 
-// survey returns the survey of an uploaded file. If the file was uploaded to an earlier version of newsletterd, it
-// creates the survey. It returns nil if the header can't be read, which the preview reports.
+// survey returns an uploaded file's survey. It creates the survey if an earlier version of newsletterd accepted the
+// upload. If the header can't be read, it returns nil, and the preview reports the error.
 func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {
@@ -41,8 +41,8 @@ func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error
 	return s, nil
 }
 
-// unasked returns an error if questions contains columns that may show who unsubscribed, because the mapping leaves
-// them out.
+// unasked returns an error if the mapping leaves out columns that may show who unsubscribed. questions contains these
+// columns.
 func unasked(questions []subscribercsv.Question) error {
 	if len(questions) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func unasked(questions []subscribercsv.Question) error {
 		subscribercsv.Asking(questions))
 }
 
-// mayTag returns an error if the file has a column with tags and the caller may not tag people.
+// mayTag returns an error if the file has a tags column and the caller may not tag people.
 func mayTag(c *web.Call, j *core.ImportJob, columns []subscribercsv.Column) error {
 	for i := range columns {
 		if columns[i].Use == subscribercsv.UseTags && !c.Caller.May(core.ActionPeopleTag, j.TenantID) {

@@ -93,16 +93,16 @@ func (a importsAPI) list(c *web.Call, in importFilter, page core.Page) ([]core.I
 	return a.store.ImportJobs(c, tenants, all, in.ListID, page)
 }
 
-// importedFile holds the list and the name of an uploaded file.
+// importedFile holds the query of an upload: the list, and the file's name.
 type importedFile struct {
 	ListID string `query:"list_id,required,uuid"`
 	Name   string `query:"name" like:"line" max:"255"`
 }
 
-// CheckInput returns an error for a name that the consent history would cut.
+// CheckInput returns an error if the consent history would truncate the name.
 func (in *importedFile) CheckInput() error { return web.CheckText("name", in.Name) }
 
-// importRecord is an import with the meaning of its columns, while its file exists.
+// importRecord is an import, with the meaning of its columns as long as its file exists.
 type importRecord struct {
 	core.ImportJob
 	Rows            int64                    `json:"rows" about:"Number of rows processed so far"`
@@ -123,10 +123,10 @@ type stillSubscribed struct {
 	Email core.Email `json:"email"`
 }
 
-// stillShown is the maximum number of people shown who are still subscribed.
+// stillShown is the maximum number of still subscribed people in a response.
 const stillShown = 20
 
-// readStill adds the people who unsubscribed according to the file and are still subscribed.
+// readStill adds people to r who unsubscribed according to the file but are still subscribed.
 func (a importsAPI) readStill(c *web.Call, r *importRecord) error {
 	if r.Status != core.ImportCompleted || r.Kept+r.NotPermitted == 0 {
 		return nil
@@ -139,10 +139,10 @@ func (a importsAPI) readStill(c *web.Call, r *importRecord) error {
 	return err
 }
 
-// sampleLines is how many of a file's lines are shown.
+// sampleLines is the maximum number of lines in a file's preview.
 const sampleLines = 30
 
-// record reads the start of an import's file and returns the import's record.
+// record returns an import's record, which requires reading the start of the file.
 func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
@@ -171,8 +171,8 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	return r, nil
 }
 
-// previewUnlessEnded is like preview. If the file can't be read because the import has ended and the worker has removed
-// the file, it returns the ended import.
+// previewUnlessEnded is like preview. If the import has ended and the worker has removed the file, it returns the ended
+// import instead.
 func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, ended *core.ImportJob, err error,
 ) {
@@ -190,7 +190,7 @@ func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.Co
 	return p, nil, err
 }
 
-// preview reads the start of a file. An error in its header is the caller's fault.
+// preview returns a preview of the start of a file. An error in the header is the caller's fault.
 func (a importsAPI) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, err error,
 ) {
@@ -215,7 +215,7 @@ func unreadable(err error) error {
 	return core.Invalidf("", "The file can't be read: %s.", err.Error())
 }
 
-// checkFileMedia returns an error if the body's media type belongs to another kind of file. It ignores types that
+// checkFileMedia returns an error if the body's media type is that of a different kind of file. It ignores types that
 // clients set by default, such as application/octet-stream.
 func checkFileMedia(c *web.Call) error {
 	if media := mediaOf(c); strings.HasPrefix(media, "multipart/") {
@@ -224,7 +224,7 @@ func checkFileMedia(c *web.Call) error {
 	return nil
 }
 
-// refuseJSON returns an error for a JSON body that is not an export from another tool.
+// refuseJSON returns an error if the body is JSON but not an export from another tool.
 func refuseJSON(c *web.Call) error {
 	if media := mediaOf(c); media == "application/json" {
 		return wrongMedia(media)
@@ -379,8 +379,8 @@ func (a importsAPI) cancel(c *web.Call, id string) (importRecord, error) {
 	return a.record(c, &j)
 }
 
-// mayUndo returns an error if the import belongs to another person and the caller may undo only their own. Undoing an
-// import removes subscribers.
+// mayUndo returns an error if the caller may undo only their own imports and this one belongs to another person.
+// Undoing an import removes subscribers.
 func (a importsAPI) mayUndo(c *web.Call, id string) error {
 	j, err := a.store.ImportJob(c, id)
 	if err != nil || j.CreatedBy == web.Actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {

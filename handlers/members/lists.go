@@ -11,7 +11,7 @@ import (
 	"newsletterd/store"
 )
 
-// listExtras serves further information about a list, for server and tenant administrators.
+// listExtras serves a list's counts, forms, hygiene and comparisons, for server and tenant administrators.
 type listExtras struct {
 	store  *store.Store
 	origin string   // URL for forms of tenants without their own
@@ -19,7 +19,7 @@ type listExtras struct {
 	away   bool     // another service sends the emails
 }
 
-// leaveReason is a reason for unsubscribing and the number of people who gave it.
+// leaveReason counts the people who gave a reason for unsubscribing.
 type leaveReason struct {
 	Reason    string       `json:"reason" about:"Reason for unsubscribing; empty: none was given"`
 	Leavers   int64        `json:"leavers" about:"Number of people who gave it"`
@@ -95,14 +95,14 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	return rows, err
 }
 
-// growthQuery holds the number of days to return counts for.
+// growthQuery holds the number of days for which counts are returned.
 type growthQuery struct {
 	Days *int `query:"days" min:"1" max:"366" about:"Number of days, up to today; default 30"`
 }
 
 const defaultGrowth, maxGrowth = 30, 366
 
-// CheckInput returns an error for a number of days that is too small or too large.
+// CheckInput returns an error if the number of days is too small or too large.
 func (in *growthQuery) CheckInput() error {
 	if in.Days != nil && (*in.Days < 1 || *in.Days > maxGrowth) {
 		return core.Invalidf("days", "days must be from 1 to %d.", maxGrowth)
@@ -126,7 +126,7 @@ type driftQuery struct {
 
 const defaultSample, maxSample = 10, 100
 
-// CheckInput returns an error if the number of subscriptions is negative or too large.
+// CheckInput returns an error if the sample size is negative or too large.
 func (in *driftQuery) CheckInput() error {
 	if in.Sample != nil && (*in.Sample < 0 || *in.Sample > maxSample) {
 		return core.Invalidf("sample", "sample must be from 0 to %d.", maxSample)
@@ -134,7 +134,8 @@ func (in *driftQuery) CheckInput() error {
 	return nil
 }
 
-// drift compares a list on both sides. It reads both sides completely, so requests take turns.
+// drift compares the member side and the send side of a list. Requests take turns, because it reads both sides
+// completely.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
 		return d, core.Conflictf("conflict",
@@ -152,7 +153,7 @@ func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) 
 	return a.store.Drift(c, c.ID(), sample)
 }
 
-// listForm is a signup form for the tenant's own site.
+// listForm is a list's signup form for the tenant's own site.
 type listForm struct {
 	HTML       string `json:"html" about:"HTML of a signup form for your site"`
 	ArchiveURL string `json:"archive_url,omitempty" about:"Public URL of the list's archive; absent: it has none"`
@@ -172,7 +173,7 @@ func (a listExtras) form(c *web.Call, id string) (listForm, error) {
 	return form, err
 }
 
-// syncs serves /api/admin/syncs, the requested full syncs.
+// syncs serves /api/admin/syncs: requested full syncs.
 type syncs struct{ store *store.Store }
 
 // syncState is a full sync with its progress.

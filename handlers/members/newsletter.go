@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// newsletter serves /api/newsletter: subscriptions, for subscribers and for the people who manage the lists.
+// newsletter serves /api/newsletter: subscriptions, for subscribers and the team.
 type newsletter struct{ *Room }
 
 // proofReceipt marks a decoy token: it looks like a confirmation token but doesn't confirm anything.
@@ -86,7 +86,7 @@ func (r *Room) newsletterRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
-	// One reading of the specification declares this path, too.
+	// The specification can be read to declare this path, too.
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
 		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
@@ -111,7 +111,8 @@ func checkListAnd(listID string, p core.Preferences) error {
 	return p.Check("preferences")
 }
 
-// pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: the subscription and the token.
+// pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: a subscription with its confirmation
+// token.
 type pendingSubscriptionResponse struct {
 	core.Subscription
 	ConfirmToken string `json:"confirm_token"`
@@ -139,7 +140,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 	return out, err
 }
 
-// proofOf returns what the token in the response can do.
+// proofOf returns the purpose of the token in the response.
 func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	mode := list.ConfirmMode(a.Options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
@@ -149,7 +150,7 @@ func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	return proofReceipt
 }
 
-// requestOrigin returns the request's origin for the ledger.
+// requestOrigin returns the request's origin for the consent ledger.
 func requestOrigin(c *web.Call, source string) core.Origin {
 	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
 	if c.Remote.IsValid() {
@@ -178,9 +179,9 @@ func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, e
 	return a.leave(c, in.Token)
 }
 
-// leave ends the subscription that a token names. The response is the same if the subscription was deleted or never
-// existed. Anyone can request a token for an address, so the response for such a token reveals nothing that the token
-// doesn't contain.
+// leave ends the subscription that a token identifies. The response is the same if the subscription was deleted or
+// never existed. Anyone can request a token for an address, so the response for such a token reveals nothing that the
+// token doesn't contain.
 func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
@@ -190,7 +191,7 @@ func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) 
 	return sub, err
 }
 
-// openUnsubscribe reads a token that is still valid.
+// openUnsubscribe opens an unsubscribe token. If the token has expired, it returns an error.
 func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.UnsubscribeToken, error) {
 	t, err := a.Sealer.OpenUnsubscribe(token)
 	if err == nil && t.Expired(c.Now) {
@@ -199,8 +200,8 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 	return t, err
 }
 
-// leaveBy is like leave for an opened token. If the token proves that the subscription belongs to the visitor, leftAt
-// is the time when it ended. Otherwise leftAt is 0.
+// leaveBy is like leave, but takes an opened token. If the token proves that the subscription belongs to the visitor,
+// leftAt is the time when the subscription ended. Otherwise leftAt is 0.
 func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription,
 	leftAt core.Instant, err error,
 ) {
@@ -229,8 +230,8 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	return sub, leftAt, nil
 }
 
-// oneClick adds one-click unsubscribe (RFC 8058) to an endpoint with a body. If the query contains a token, the body
-// and its media type are ignored.
+// oneClick adds one-click unsubscribe (RFC 8058) to an endpoint with a body. If the query has a token, the body and its
+// media type are ignored.
 func oneClick[Out any](e web.Endpoint, fn func(*web.Call, string) (Out, error)) web.Endpoint {
 	inQuery := func(c *web.Call) bool { return c.Request.URL.Query().Has("token") }
 	return e.Or(inQuery, web.Get(func(c *web.Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
@@ -291,10 +292,10 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	return out, err
 }
 
-// maySee returns an error unless the caller may see the subscription of an address. That requires either the given
+// maySee returns an error if the caller may not see the subscription of an address. Seeing it requires either the given
 // scope and permission for the action in the list's tenant, or the scope email and ownership of the verified address.
-// To clients of other tenants, and to callers without that permission, the list looks unknown. To users with another
-// address, the subscription looks unknown.
+// To clients of other tenants, and to callers without that permission, the list looks unknown. To users with a
+// different address, the subscription looks unknown.
 func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {
@@ -379,7 +380,7 @@ type fullSyncInput struct {
 	TakeOver bool `json:"take_over" about:"Also sync a list that another webhook source feeds, and replace that source"`
 }
 
-// fullSync starts copying the whole list to the send service.
+// fullSync starts to copy the whole list to the send service.
 func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
 	if in.TakeOver {
 		if err = a.Store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
@@ -390,7 +391,8 @@ func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, er
 	return out, err
 }
 
-// siteOf returns the host of an https origin with the default port, or an empty string for any other origin.
+// siteOf returns the host of an https origin with the default port, or an empty string if the origin is of a different
+// kind.
 func siteOf(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "https" || u.Port() != "" || u.Path != "" || u.User != nil {
@@ -399,7 +401,7 @@ func siteOf(origin string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// hideFromOrigin removes the origin's permission to read the response if the site doesn't belong to the list's tenant.
+// hideFromOrigin revokes the origin's permission to read the response if its site doesn't belong to the list's tenant.
 // The preflight can only check whether the site belongs to any tenant.
 func hideFromOrigin(c *web.Call, list *core.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {

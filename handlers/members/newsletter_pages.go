@@ -13,15 +13,15 @@ import (
 )
 
 // newsletterPages serves the pages that emails to subscribers link to. A GET never changes anything, because link
-// scanners follow links. It shows one button, and only the button's form changes something. The pages need no script
-// and no cookie. The token is the only proof of identity.
+// scanners follow links. It shows a button whose form makes the change. The pages need neither scripts nor cookies. The
+// token is the only proof of identity.
 type newsletterPages struct{ newsletter }
 
 // press is the Data of a page with one button (handlers/page/pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []page.Reason // to choose from
-	Named                       bool          // the subscriber can withdraw consent to tracking per subscriber instead
+	Named                       bool          // the subscriber can instead withdraw consent to individual tracking
 	Manage                      string        // URL of the preference page; empty: no link
 }
 
@@ -73,7 +73,7 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 		Named("showUnsubscribePage")
 }
 
-// applyListID applies the style of a token's list. If the list was deleted, the pages don't name a list.
+// applyListID applies the style of a token's list to the pages. If the list was deleted, the pages don't name it.
 func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *core.ListWithTenant {
 	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 	return list
 }
 
-// asked opens a confirmation token and returns its list.
+// asked opens a confirmation token and returns the token's list.
 func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
 	list, email, err := p.Store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
@@ -163,8 +163,9 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	return page.Render(c, 0, "message", v)
 }
 
-// manageLink returns the path of the preference page for the holder of an emailed confirmation link. Like the link in a
-// newsletter, it opens only this subscription. For other tokens, which anyone can request, it returns an empty string.
+// manageLink returns the path of the preference page for a visitor with an emailed confirmation link. Like the link in
+// a newsletter, the path opens only this subscription. For other tokens, which anyone can request, it returns an empty
+// string.
 func (p newsletterPages) manageLink(c *web.Call, list *core.ListWithTenant, was members.Confirmed) (string, error) {
 	if !was.Mailed {
 		return "", nil
@@ -177,8 +178,8 @@ func (p newsletterPages) manageLink(c *web.Call, list *core.ListWithTenant, was 
 	return preferencesOf(token), err
 }
 
-// leftSince returns the error for a confirmation link if the subscriber has unsubscribed since. The error page links to
-// the signup form.
+// leftSince returns the error for a confirmation link that was opened after the subscriber unsubscribed. The error page
+// links to the signup form.
 func leftSince(c *web.Call) error {
 	said := *core.ErrInvalidToken
 	said.Message = page.StyleOf(c).Expand(page.WordsOf(c).LinkLeft)
@@ -191,7 +192,7 @@ type leaveForm struct {
 	Words  string `form:"words" about:"Comment in the person's own words; optional"`
 }
 
-// why returns the reason for unsubscribing, as recorded in the consent ledger.
+// why returns the reason for unsubscribing in the form that the consent ledger stores.
 func (f *leaveForm) why() string {
 	switch {
 	case f.Words == "":
@@ -202,7 +203,7 @@ func (f *leaveForm) why() string {
 	return core.TrimText(f.Reason + ": " + f.Words)
 }
 
-// leaving opens an unsubscribe token and applies the style of its list.
+// leaving opens an unsubscribe token and applies the style of the token's list to the pages.
 func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeToken, *core.ListWithTenant, error) {
 	t, err := p.openUnsubscribe(c, token)
 	if t.ListID == "" {
@@ -223,7 +224,7 @@ func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, e
 	w, to, manage := page.WordsOf(c), "", ""
 	if list != nil {
 		to = list.UnsubscribeRedirectURL
-		if t.Kind == auth.UnsubscribeMailed { // anyone can request a token of another kind
+		if t.Kind == auth.UnsubscribeMailed { // anyone can request a token of a different kind
 			manage = preferencesOf(in.Token)
 		}
 	}
@@ -251,8 +252,8 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page after unsubscribing (handlers/page/pages/left.html). Undo contains the undo token, or
-// several separated by blanks. It is empty if the subscriber's email has the token.
+// left is the Data of the page after unsubscribing (handlers/page/pages/left.html). Undo contains undo tokens,
+// separated by blanks. It is empty if the subscriber has the token in an email.
 type left struct {
 	Lines      []string
 	Undo, Back string
@@ -276,8 +277,8 @@ func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.
 	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
-// undoToken returns the token that undoes the unsubscribe with the token t at leftAt. It returns an empty string if the
-// unsubscribe can't be undone.
+// undoToken returns the token that undoes an unsubscribe. t is the token that was used to unsubscribe, and leftAt the
+// time. If the unsubscribe can't be undone, it returns an empty string.
 func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
 	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
 	if _, err := p.Store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
@@ -326,7 +327,7 @@ func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 	}})
 }
 
-// undo undoes one unsubscribe, or several that leftAll has offered to undo. It skips those that can't be undone.
+// undo undoes one unsubscribe, or all those that leftAll offered to undo. It skips those that can't be undone.
 func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
 		return web.HTML{}, err

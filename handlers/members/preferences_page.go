@@ -13,14 +13,14 @@ import (
 	"newsletterd/store/members"
 )
 
-// holder is a subscriber on the preference page. A token from any newsletter opens the subscription that it belongs to.
-// Seeing the tenant's other data, exporting it or erasing it requires the link that only the mailbox gets, because
-// emails are forwarded.
+// holder is a subscriber on the preference page. A token from any newsletter opens its own subscription. Because emails
+// are forwarded, seeing the tenant's other data, exporting it or erasing it requires the link that only the
+// subscriber's mailbox receives.
 type holder struct {
 	auth.UnsubscribeToken
 	token   string
 	list    *core.ListWithTenant // shown list
-	manages bool                 // opened with such a link
+	manages bool                 // opened with the link that only the mailbox receives
 	sent    bool                 // the link was just sent
 }
 
@@ -31,15 +31,15 @@ type manageData struct {
 	Held        []heldRow
 	Manages     bool
 	Sent        bool // the link with full access was sent
-	Leave       bool // there is a subscription to end
-	Bare        bool // there is nothing to change but the subscription itself
-	Others      bool // there are several subscriptions to end
+	Leave       bool // there is an active subscription
+	Bare        bool // only the subscription itself can be changed
+	Others      bool // the page offers to end all subscriptions
 	Subscribe   string
-	Named       bool              // the subscriber agrees to tracking per subscriber
-	Tracking    *page.TrackingBox // checkbox for agreeing
+	Named       bool              // the subscriber has consented to individual tracking
+	Tracking    *page.TrackingBox // consent checkbox
 }
 
-// heldRow is a list of the tenant that the address is or was on.
+// heldRow is one of the tenant's lists that the address is or was on.
 type heldRow struct {
 	ListID, Name, Status string
 	Active, Here, Fields bool
@@ -67,7 +67,7 @@ func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.H
 	return p.showPreferences(c, h, page.View{}, 0, nil, "")
 }
 
-// holder opens a token for the page. A non-empty listID selects another list of the same tenant.
+// holder opens a token for the page. If listID is not empty, it selects another list of the same tenant.
 func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, err error) {
 	h.token = token
 	if h.UnsubscribeToken, err = p.Sealer.OpenManage(token); err == nil {
@@ -155,7 +155,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 	}
 	if v.Title = w.AskTitle; !h.manages {
 		v.Title = w.ManageTitle
-		// Other people who have the email must not learn whether this subscriber has more lists. Only whether the
+		// People who have the forwarded email must not learn whether this subscriber is on more lists. Only whether the
 		// tenant has more lists counts.
 		lists, err := p.Store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
 		if err != nil {
@@ -167,7 +167,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 	return page.Render(c, status, "preferences", v)
 }
 
-// fieldsOfList returns the fields of a list with the subscriber's values.
+// fieldsOfList returns a list's fields with the subscriber's values.
 func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, filled map[string]string,
 	wrong string,
 ) (fields []page.FormField) {
@@ -175,7 +175,7 @@ func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, fille
 	for _, f := range list.Fields.Open().Holding(preferences) {
 		ff := page.FormField{Field: f, Wrong: f.Name == wrong}
 		if raw, ok := said[f.Name]; ok {
-			_ = json.Unmarshal(raw, &ff.Value) // a value that is not text counts as empty
+			_ = json.Unmarshal(raw, &ff.Value) // a value that is not a string counts as empty
 			_ = json.Unmarshal(raw, &ff.Checked)
 		}
 		if filled != nil {
@@ -211,7 +211,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	case actSave:
 		return p.savePreferences(c, h, form)
 	case actLeave:
-		h.Kind = auth.UnsubscribeMailed // it proves the same
+		h.Kind = auth.UnsubscribeMailed // it proves as much
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
 			return web.HTML{}, page.LinkError(c, err)
@@ -241,7 +241,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 // usually for about 75.
 const undoTokens = 12 * web.KiB
 
-// leftAll offers to undo all unsubscribes together: the form contains a token for each list.
+// leftAll offers to undo all unsubscribes together. The form contains an undo token for each list.
 func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
 	w := page.WordsOf(c)
 	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: preferencesOf(h.token)}
@@ -286,11 +286,11 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 	return p.showPreferences(c, h, page.View{Notice: page.WordsOf(c).Saved}, 0, nil, "")
 }
 
-// fieldPrefix distinguishes a list's fields from the page's, whatever their names.
+// fieldPrefix distinguishes the list's own fields from other fields of the form.
 const fieldPrefix = "p."
 
-// askMoved shows the page for links in emails from another tool. Their tokens can't be read, so the page asks for the
-// address.
+// askMoved shows the page for unsubscribe and preference links in another tool's emails. It asks for the address,
+// because newsletterd can't read their tokens.
 func (p newsletterPages) askMoved(c *web.Call, in movedPath) (web.HTML, error) {
 	tool := core.ToolName(in.Tool)
 	if tool == "" {
@@ -334,7 +334,7 @@ type movedPath struct {
 // linkRequest is the Data of handlers/page/pages/asklink.html.
 type linkRequest struct{ List, Text string }
 
-// askLink shows the page for a visitor without a link.
+// askLink shows the page on which a visitor without a link can request one.
 func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
 	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
@@ -349,7 +349,8 @@ func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web
 	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: data})
 }
 
-// sendLink responds the same way whether or not the address is known.
+// sendLink emails the preference page link to a subscriber. The response is the same whether or not the address is
+// known.
 func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML, error) {
 	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
@@ -368,7 +369,7 @@ func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML
 	return p.askLink(c, listID, "", page.StyleOf(c).Expand(page.WordsOf(c).LinkSent))
 }
 
-// manager opens a token that permits export and erasure.
+// manager opens a token that permits exporting and erasing the subscriber's data.
 func (p newsletterPages) manager(c *web.Call, token string) (holder, core.Person, error) {
 	if err := c.CrossSite(); err != nil {
 		return holder{}, core.Person{}, err
@@ -399,8 +400,7 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
-// withoutKeepers removes the addresses and browsers of the people who manage the list. People who read a subscriber's
-// data must not see those.
+// withoutKeepers removes the team's addresses and browsers, which subscribers must not see in their data.
 func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
 		for i := range s.Consents {

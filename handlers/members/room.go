@@ -14,7 +14,7 @@ type Options struct {
 	DisableScope         string // global, tenant
 	SubscribePerAddress  int    // requests per hour and origin address; 0: no limit
 	SendElsewhere        bool   // another service sends the emails
-	MemberURL            string // URL of lists, signup forms and preference pages; empty: this server
+	MemberURL            string // URL that serves lists, signup forms and preference pages; empty: this server
 }
 
 // Room holds the dependencies of the endpoints and pages.
@@ -30,7 +30,7 @@ type Room struct {
 	Uploads     *web.Uploads
 	ImportBytes int64 // maximum size of an import file; 0: the default
 
-	Rules *segments.Room // evaluates rules that subscribers are searched by
+	Rules *segments.Room // evaluates rules in searches for subscribers
 }
 
 // Routes adds the endpoints and pages.

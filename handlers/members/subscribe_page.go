@@ -12,10 +12,11 @@ import (
 	"newsletterd/store/members"
 )
 
-// honeypot is a field that people don't see. A bot that fills it in gets the usual response, but nothing is stored.
+// honeypot is a form field that people don't see. If a bot fills it in, the response is the usual one, but nothing is
+// stored.
 const honeypot = "_website"
 
-// maxFreeFields is the maximum number of preferences that a form can add with fields that the list doesn't have.
+// maxFreeFields is the maximum number of preferences that a form can set besides the list's fields.
 const maxFreeFields = 20
 
 // subscribeData is the Data of handlers/page/pages/subscribe.html.
@@ -27,7 +28,7 @@ type subscribeData struct {
 	Tracking              *page.TrackingBox
 }
 
-// subscribeList finds the page's list and applies its style.
+// subscribeList looks up the list in the path and applies its style to the pages.
 func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTenant, error) {
 	list, err := p.Store.ListWithTenant(c, id)
 	if err != nil {
@@ -76,8 +77,8 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 	return page.Render(c, status, "subscribe", v, page.RedirectSource(list.SubscribeRedirectURL)...)
 }
 
-// subscribe processes the form, which other sites' pages can also send. It reads no cookie, because the confirmation
-// email proves the address. The response is the same whether or not the address is subscribed.
+// subscribe processes the form, which other sites can also send. It reads no cookie, because the confirmation email
+// proves the address. The response is the same whether or not the address is subscribed.
 func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTML, error) {
 	list, err := p.subscribeList(c, c.ID())
 	if err != nil {
@@ -128,7 +129,8 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	}, page.Brand{})
 }
 
-// formFault sets the message for an error in a form, in the subscriber's language, and returns the field's name.
+// formFault sets the message for an error in a form, in the subscriber's language. It returns the name of the field
+// with the error.
 func formFault(c *web.Call, err error) (name string, ok bool) {
 	fault, ok := errors.AsType[*core.FormFault](err)
 	if !ok {
@@ -144,8 +146,9 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	return fault.Name, true
 }
 
-// addFree adds the fields in a form that its list doesn't have, because a tenant's own form can contain more fields. It
-// leaves out values that can't be a preference. If there are too many fields, it takes the first ones by name.
+// addFree adds to values the form's fields that its list doesn't have, because a tenant's own form can contain more
+// fields. It leaves out values that can't be a preference. If there are too many fields, it keeps the first ones in
+// order of their names.
 func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(form)) {

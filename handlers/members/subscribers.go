@@ -32,7 +32,7 @@ type subscriberFilter struct {
 	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at" about:"Order of the rows; a minus reverses it"`
 }
 
-// filterRefusals describes what subscriberFilter.CheckInput refuses.
+// filterRefusals holds the refusals for subscriberFilter.CheckInput.
 var filterRefusals = []web.Refusal{
 	web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
 	web.Refused("email_prefix", "Too long"),
@@ -40,7 +40,7 @@ var filterRefusals = []web.Refusal{
 	web.BadEmail,
 }
 
-// subscriberRoutes adds the routes for the subscribers of lists, for the people who manage the lists.
+// subscriberRoutes adds the routes with which the team manages subscribers.
 func (r *Room) subscriberRoutes(t *web.Table) {
 	s := subscribers{r}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
@@ -95,7 +95,7 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 		Named("listMailsToSubscriber")
 }
 
-// CheckInput returns an error for a field without a value or a value without a field.
+// CheckInput returns an error if field is set without value, or value without field.
 func (f *subscriberFilter) CheckInput() error {
 	switch {
 	case f.Field == "" && f.Value != "":
@@ -116,7 +116,7 @@ func (f *subscriberFilter) searches() bool {
 	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != "" || strings.HasSuffix(f.Sort, "email")
 }
 
-// subscriber is a subscription as people who manage lists see it.
+// subscriber is a subscription as shown to the team.
 type subscriber struct {
 	ID          string           `json:"id" about:"ID of the subscription; a different one if you may not see addresses"`
 	TenantID    string           `json:"tenant_id"`
@@ -130,7 +130,7 @@ type subscriber struct {
 	Tags        []string         `json:"tags,omitempty" about:"Names of the tags; absent if you may not see addresses"`
 }
 
-// shown returns a subscription as the caller may see it.
+// shown returns the part of a subscription that the caller may see.
 func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
@@ -169,8 +169,8 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 		return nil, "", err
 	}
 	rows, err := a.allShown(c, found)
-	// Sort by list and shown id. Unless ids are masked, the rows were read in this order. If they are masked, the order
-	// in which they were read would reveal the true ids.
+	// Sort by list and shown id. If ids aren't masked, the rows already have this order. If they are, the rows'
+	// original order would reveal the true ids.
 	if in.Sort == "" {
 		slices.SortStableFunc(rows, func(a, b subscriber) int {
 			return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))
@@ -179,7 +179,7 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	return rows, next, err
 }
 
-// filter returns the filter in a query, limited to tenants for which the caller may perform an action.
+// filter returns the filter for a query. It is limited to tenants in which the caller may perform the action.
 func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f people.SubscriptionFilter,
 	err error,
 ) {
@@ -214,12 +214,12 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 	return f, nil
 }
 
-// subscriptionKey is the key of the subscription in the path, which find stores in the request.
+// subscriptionKey is the context key under which find stores the subscription in the path.
 type subscriptionKey struct{}
 
-// find returns an error unless the subscription in the path exists and the caller may perform the route's action on it.
-// Callers who may not read addresses can use only its masked id, because the real id would reveal whose subscription it
-// is.
+// find returns an error if the subscription in the path doesn't exist or the caller may not perform the route's action
+// on it. Callers who may not read addresses can use only its masked id, because the real id would reveal the
+// subscriber.
 func (a subscribers) find(c *web.Call) error {
 	tenants, all := c.Caller.TenantsWith(core.ActionPeopleRead)
 	l, err := a.Store.ListedSubscription(c, c.ID(), tenants, all)
@@ -236,7 +236,7 @@ func (a subscribers) found(c *web.Call) *people.ListedSubscription {
 	return c.Value(subscriptionKey{}).(*people.ListedSubscription)
 }
 
-// subscriberRecord is a subscriber with all details for people who manage lists.
+// subscriberRecord is a subscriber with all details, as shown to the team.
 type subscriberRecord struct {
 	subscriber
 	ListName string         `json:"list_name"`
@@ -295,8 +295,8 @@ type newSubscriber struct {
 	Preferences core.Preferences `json:"preferences"`
 }
 
-// CheckInput returns an error for a source that the consent history would cut, and for preferences that are not an
-// object or too large.
+// CheckInput returns an error if the consent history would truncate source, or if preferences are not an object or too
+// large.
 func (in *newSubscriber) CheckInput() error {
 	if err := web.CheckText("source", in.Source); err != nil {
 		return err
@@ -324,7 +324,7 @@ type subscriberChange struct {
 	Preferences *core.Preferences `json:"preferences"`
 }
 
-// CheckInput returns an error for preferences that are not an object or too large.
+// CheckInput returns an error if preferences are not an object or too large.
 func (in *subscriberChange) CheckInput() error {
 	if in.Preferences == nil {
 		return nil
@@ -357,14 +357,13 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
-// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists to
-// unsubscribe it from.
+// everywhere is the body of POST /api/admin/subscribers/unsubscribe.
 type everywhere struct {
 	Email    core.Email `json:"email" is:"required"`
 	TenantID string     `json:"tenant_id" like:"tenant"`
 }
 
-// unsubscribeAll ends all subscriptions of an address to a tenant's lists, and returns them.
+// unsubscribeAll unsubscribes an address from all of a tenant's lists. It returns the ended subscriptions.
 func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -385,14 +384,14 @@ func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 	return web.None{}, err
 }
 
-// history lists the tenant's emails to the address, newest first.
+// history lists the emails that the tenant sent to the address, newest first.
 func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]core.Mailed, error) {
 	l := a.found(c)
 	rows, err := a.Store.History(c, l.Email, []string{l.TenantID}, false, page)
 	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }
 
-// exportPerson writes the tenant's data about the address in the path.
+// exportPerson writes the tenant's data about the subscriber in the path.
 func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	l := a.found(c)
 	data, err := a.Store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
@@ -433,29 +432,27 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 		)
 }
 
-// subscriberTags holds a person's tags.
+// subscriberTags is the body of a request to replace a person's tags.
 type subscriberTags struct {
 	Tags []string `json:"tags" is:"required" max:"50" about:"Names of the person's tags on all lists of the tenant"`
 }
 
-// changedTags holds the tags to add to a person and to remove. Other tags stay.
+// changedTags holds the tags to add to a person and to remove. Other tags don't change.
 type changedTags struct {
 	Add    []string `json:"add" max:"50" about:"Names or IDs of tags to add"`
 	Remove []string `json:"remove" max:"50" about:"Names or IDs of tags to remove"`
 }
 
-// JudgeKeys returns an error for unknown keys. Otherwise, a request with tags instead of add would silently change
-// nothing.
+// JudgeKeys rejects unknown keys. Otherwise, a request with tags instead of add would silently change nothing.
 func (in *changedTags) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedTags](), unknown)
 }
 
-// taggedSubscriber is the response to subscriberTags and changedTags.
+// taggedSubscriber holds a person's tags after a change.
 type taggedSubscriber struct {
 	Tags []string `json:"tags"` // names
 }
 
-// tagNames returns the names of tags.
 func tagNames(tags []core.Tag) []string {
 	return web.RowsOf(tags, func(t *core.Tag) string { return t.Name })
 }

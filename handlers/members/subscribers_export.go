@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exported holds an export's query: its list or tenant, its filters, and its format.
+// exported is an export's query: its list or tenant, its filters, and its format.
 type exported struct {
 	ListID      string     `query:"list_id,uuid"`
 	TenantID    string     `query:"tenant_id"`
@@ -28,7 +28,7 @@ type exported struct {
 	Spreadsheet string     `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// CheckInput returns an error if the export names neither a list nor a tenant, or if its filters are invalid.
+// CheckInput returns an error if neither a list nor a tenant is set, or if the filters are invalid.
 func (in *exported) CheckInput() error {
 	if in.ListID == "" && in.TenantID == "" {
 		return core.Invalidf("list_id", "list_id is missing. Set it, or tenant_id for all lists of the tenant.")
@@ -62,7 +62,7 @@ func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List
 	}
 }
 
-// exportWriter returns functions that write an export of lists.
+// exportWriter returns functions that write the rows of an export and finish it.
 func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, out io.Writer) (
 	write func(*people.ListedSubscription) error, end func() error, err error,
 ) {
@@ -94,7 +94,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, 
 	}, w.Close, nil
 }
 
-// exportName returns an export's file name: the segment, list or tenant, and the date.
+// exportName returns an export's file name, which contains the segment, list or tenant, and the date.
 func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lists []core.List) (name string,
 	err error,
 ) {
@@ -116,7 +116,7 @@ func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lis
 	return name + " " + c.Now.Time().Format(time.DateOnly) + ".csv", nil
 }
 
-// export writes the subscriptions to a list, or to all of a tenant's lists, as CSV. Their number is not limited.
+// export writes the subscriptions to one list, or to all of a tenant's lists, as CSV. Their number is not limited.
 func (a subscribers) export(c *web.Call, in exported) error {
 	f, err := a.filter(c, in.filter(), core.ActionPeopleExport)
 	if err != nil {
@@ -127,8 +127,7 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	})
 }
 
-// writeMatches writes the subscriptions that read returns page by page. segmentID is the segment that they match, if
-// any.
+// writeMatches writes the subscriptions that read returns, page by page. If they match a segment, segmentID is its id.
 func (a subscribers) writeMatches(c *web.Call, in *exported, segmentID string,
 	read func(core.Page) ([]people.ListedSubscription, string, error),
 ) error {
@@ -169,8 +168,7 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, segmentID string,
 	}.Write(c)
 }
 
-// subscriberSearchRequest is the body of a search for subscribers who match a rule. The rule is evaluated on their
-// list.
+// subscriberSearchRequest is the body of a search for subscribers on a list who match a rule.
 type subscriberSearchRequest struct {
 	TenantID    string        `json:"tenant_id" is:"uuid"`
 	ListID      string        `json:"list_id" is:"uuid"`
@@ -183,8 +181,8 @@ type subscriberSearchRequest struct {
 	Value       string        `json:"value" about:"Value that the field must have"`
 }
 
-// JudgeKeys returns an error for unknown keys. Otherwise, a rule under a misspelled key would be ignored, and the
-// result would contain people whom the caller doesn't expect.
+// JudgeKeys rejects unknown keys. Otherwise, a misspelled key would drop the rule, and the result would contain
+// unintended people.
 func (in *subscriberSearchRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberSearchRequest](), unknown)
 }
@@ -204,14 +202,14 @@ func (in *subscriberSearchRequest) filter() *subscriberFilter {
 	}
 }
 
-// subscriberExportRequest is the body of an export of subscribers who match a rule.
+// subscriberExportRequest is the body of a request to export subscribers who match a rule.
 type subscriberExportRequest struct {
 	subscriberSearchRequest
 	Columns     string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
 	Spreadsheet string `json:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// JudgeKeys refuses unknown keys.
+// JudgeKeys rejects unknown keys.
 func (in *subscriberExportRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberExportRequest](), unknown)
 }
@@ -241,7 +239,7 @@ func (a subscribers) ruledRoutes(t *web.Table, all string) {
 		Named("exportMatchingSubscribers").Limits(segments.RuleOrSegment).Example(example).Refuses(said...)
 }
 
-// ruled returns a request's filter, and a function that reads a page of the subscribers who match.
+// ruled returns a request's filter, and a function that reads a page of matching subscribers.
 func (a subscribers) ruled(c *web.Call, in *subscriberSearchRequest) (f people.SubscriptionFilter,
 	read func(core.Page) ([]people.ListedSubscription, string, error), err error,
 ) {

@@ -14,7 +14,7 @@ import (
 // suppressions serves /api/admin/suppressions.
 type suppressions struct{ store *store.Store }
 
-// block is an entry that blocks an address.
+// block is an entry in the suppression list, without the address.
 type block struct {
 	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left" about:"disabled: blocked on request; suppressed: by an import or mail provider; left: erased, so no import adds the address again"`
 	TenantID   string       `json:"tenant_id,omitempty" about:"Tenant of the block; absent: it applies to all tenants"`
@@ -24,8 +24,8 @@ type block struct {
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
-// blockOf returns a block as the caller may see it. A block for all tenants can come from another tenant, so only
-// server administrators see its actor and reason.
+// blockOf returns the part of a block that the caller may see. A block for all tenants can come from another tenant, so
+// only server administrators see its actor and reason.
 func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
 	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
@@ -34,14 +34,13 @@ func blockOf(c *web.Call, s *core.Suppressed) block {
 	return b
 }
 
-// suppression is a block with its address.
+// suppression is a block and the blocked address.
 type suppression struct {
 	Email core.Email `json:"email" about:"Email address in lower case"`
 	block
 }
 
-// suppressionRoutes adds the routes for the suppression list of a tenant, and for the reasons why an address got no
-// email.
+// suppressionRoutes adds the routes for suppression lists and for the reasons why an address got no email.
 func (r *Room) suppressionRoutes(t *web.Table) {
 	p := suppressions{r.Store}
 	const off = "/api/admin/suppressions"
@@ -82,7 +81,7 @@ func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 	return rows
 }
 
-// suppressionPart selects a part of the suppression list.
+// suppressionPart selects part of the suppression list.
 type suppressionPart struct {
 	Kind     string `query:"kind" enum:"disabled|bounced|complaint|suppressed" about:"Only blocks of this kind"`
 	ImportID string `query:"import_id,uuid" about:"Only addresses that this import added"`
@@ -114,14 +113,14 @@ func (in *suppressionFilter) check() error {
 	return nil
 }
 
-// The parts of the list, in its order.
+// The parts of the suppression list, in order.
 const (
 	partDisabled   = "d"
 	partSuppressed = "s"
 )
 
-// list returns the addresses that get no email from any list of a tenant: first the blocked ones, then those that the
-// send side has suppressed. It leaves out blocks on a single list, because they are a status of the subscriber. Rows
+// list returns the addresses that get no email from any of a tenant's lists: first the blocked ones, then those that
+// the send side has suppressed. It leaves out blocks on a single list, which are part of the subscriber's status. Rows
 // are ordered by part, tenant and address.
 func (a suppressions) list(c *web.Call, in suppressionQuery, page core.Page) (rows []suppression, next string,
 	err error,
@@ -174,10 +173,10 @@ func (a suppressions) list(c *web.Call, in suppressionQuery, page core.Page) (ro
 	return rows, next, nil
 }
 
-// maxSuppressionCount is the maximum number of blocked addresses that are read to count them.
+// maxSuppressionCount is the maximum number of blocked addresses that one count reads.
 const maxSuppressionCount = 50_000
 
-// suppressionCount is the number of addresses in a part of the suppression list.
+// suppressionCount is the number of addresses in part of the suppression list.
 type suppressionCount struct {
 	Addresses int64 `json:"addresses" about:"Number of addresses"`
 	More      bool  `json:"more" about:"Not all addresses were read, so the number is a lower limit"`
@@ -192,8 +191,8 @@ func (a suppressions) count(c *web.Call, in countedSuppressions) (n suppressionC
 	return n, err
 }
 
-// suppressionInput names an address and a tenant; without a tenant, which only server administrators may leave out, it
-// applies to all tenants.
+// suppressionInput holds an address and a tenant. Only server administrators may leave out the tenant, which then means
+// all tenants.
 type suppressionInput struct {
 	Email    core.Email `json:"email" is:"required"`
 	TenantID string     `json:"tenant_id" about:"Tenant of the block; empty: your only tenant or, for server administrators, all tenants"`
@@ -254,7 +253,7 @@ func (a suppressions) lift(c *web.Call, in suppressionInput) ([]suppression, err
 	return suppressionRows(c, lifted), err
 }
 
-// whyQuery holds the address that got no email.
+// whyQuery selects the address that got no email.
 type whyQuery struct {
 	Email    core.Email `query:"email,required"`
 	TenantID string     `query:"tenant_id"`
@@ -269,7 +268,7 @@ type whyAnswer struct {
 	Campaigns     []core.Mailed          `json:"campaigns" about:"Emails of campaigns to the address, newest first"`
 }
 
-// why returns everything that explains why an address got no email.
+// why returns the reasons why an address got no email.
 func (a suppressions) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
 	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {

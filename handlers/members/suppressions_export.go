@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// suppressionExport holds the query for exporting the suppression list.
+// suppressionExport is the query of a suppression list export.
 type suppressionExport struct {
 	TenantID string `query:"tenant_id" like:"tenant"`
 	suppressionFilter
@@ -18,8 +18,8 @@ type suppressionExport struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// export writes a tenant's suppression list as CSV, with each address once. It accepts the same filters as list. The
-// number of addresses is not limited.
+// export writes a tenant's suppression list as CSV, with each address once. It accepts the same filters as list, and
+// the number of addresses is not limited.
 func (a suppressions) export(c *web.Call, in suppressionExport) error {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err == nil {
@@ -47,7 +47,7 @@ func (a suppressions) export(c *web.Call, in suppressionExport) error {
 	}.Write(c)
 }
 
-// once returns a page of an export's blocked addresses, each once.
+// once returns a page of an export, with each blocked address once.
 func (a suppressions) once(c *web.Call, in *suppressionExport, tenant string, page core.Page) (
 	rows []core.Suppressed, next string, err error,
 ) {
@@ -67,9 +67,9 @@ func (a suppressions) once(c *web.Call, in *suppressionExport, tenant string, pa
 	return rows, next, err
 }
 
-// strictest returns one entry of a kind for an address, or none. An empty kind means all kinds; then a bounce or a
-// complaint precedes other entries, as in store.SuppressedOnce. Blocks on a single list aren't part of an export, since
-// importing its file would block the address on all lists.
+// strictest returns at most one of an address's entries, of the given kind. If kind is empty, a bounce or a complaint
+// precedes other entries, as in store.SuppressedOnce. Blocks on a single list aren't part of an export, since importing
+// its file would block the address on all lists.
 func strictest(found []core.Suppressed, kind string) []core.Suppressed {
 	found = slices.DeleteFunc(found, func(s core.Suppressed) bool {
 		return s.ListID != "" || kind != "" && s.Kind != kind

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/members"
 )
 
-// agreeing returns the preferences with the tracking consent from a form on this server. The value of its checkbox is
-// the version of the consent text. If the version is unknown, as in a tenant's own form, only the consent is stored.
+// agreeing returns the preferences with the tracking consent from a form. The checkbox's value is the version of the
+// consent text. If the version is unknown, as in a tenant's own form, only the consent is stored.
 func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said string,
 	preferences core.Preferences,
 ) (core.Preferences, error) {
@@ -33,7 +33,7 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 }
 
 // setTracking stores the subscriber's choice on the preference page. The link in any email can withdraw consent. Giving
-// consent requires the link that only the mailbox gets, so a forwarded email can't give it.
+// consent requires the link that only the mailbox receives, because emails are forwarded.
 func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked string) (web.HTML, error) {
 	w := page.WordsOf(c)
 	r := members.TrackingRequest{
@@ -61,7 +61,7 @@ func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked strin
 	return p.showPreferences(c, h, page.View{Notice: said}, 0, nil, "")
 }
 
-// named reports whether the subscriber of an unsubscribe link has consented to tracking per subscriber.
+// named reports whether the subscriber of an unsubscribe link has consented to individual tracking.
 func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.UnsubscribeToken) bool {
 	if list == nil || t.Kind != auth.UnsubscribeMailed {
 		return false
@@ -70,7 +70,7 @@ func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.Un
 	return err == nil && namedBy(list, sub.Status, sub.Preferences)
 }
 
-// namedBy reports whether a subscriber has consented and the consent is in effect.
+// namedBy reports whether a subscriber has consented to individual tracking and the consent is in effect.
 func namedBy(list *core.ListWithTenant, status string, preferences core.Preferences) bool {
 	return list.Tenant.TrackingConsent && status == core.SubscriptionActive && preferences.AgreesToTracking()
 }
