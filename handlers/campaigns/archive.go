@@ -14,8 +14,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// archive serves lists' public archives, which contain the campaigns sent to a list. The responses are the same for
-// every caller.
+// archive serves the public archives of lists, which contain the campaigns sent to a list. The responses are the same
+// for every caller.
 type archive struct {
 	*Room
 	feeds    *feedCache
@@ -27,7 +27,7 @@ type archivePath struct {
 	List string `path:"list,text"`
 }
 
-// archiveQuery holds the query of an archive page.
+// archiveQuery is the query of an archive page.
 type archiveQuery struct {
 	Q      string `query:"q" about:"Words in the title or text"`
 	Before string `query:"before" about:"Slug of an issue; the page lists older ones"`
@@ -59,8 +59,8 @@ func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {
 	return web.Redirect{URL: a.home(list)}, nil
 }
 
-// find returns the list with the given slug or id, and applies the list's style to the request's pages. It returns
-// core.ErrListNotFound if the list has no archive at the requested host.
+// find returns the list with the given slug or id, and applies the list's style to the request's pages. If the list has
+// no archive at the requested host, it returns core.ErrListNotFound.
 func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	ids := []string{slug}
 	if id, ok := core.ParseID(slug); ok {
@@ -92,8 +92,8 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	return nil, core.ErrListNotFound
 }
 
-// hosts reports whether a tenant's archives are at the requested host. If the tenant has its own host, they are only
-// there. Otherwise, they are at every host that doesn't belong to another tenant.
+// hosts reports whether the requested host serves a tenant's archives. If the tenant has its own host, only that one
+// does. Otherwise, every host that doesn't belong to another tenant does.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(t.Origin(a.Origin)) {
@@ -106,13 +106,13 @@ func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	return len(others) == 0, err
 }
 
-// missing returns the error page for a path that doesn't exist in a list's archive. The page links to the archive.
+// missing returns the error page for an unknown path in a list's archive. The page links to the archive.
 func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
 	page.StyleOf(c).Link, page.StyleOf(c).LinkText = a.home(list), page.WordsOf(c).ArchiveAll
 	return page.LinkError(c, err)
 }
 
-// archivePage is the number of issues on an archive page.
+// archivePage is the number of issues on one archive page.
 const archivePage = 20
 
 // archiveIndex is the Data of handlers/page/pages/archive.html.
@@ -128,10 +128,10 @@ type archiveIndex struct {
 	Others       []otherList
 }
 
-// otherList is another of the tenant's lists, with the path of its signup form.
+// otherList is one of the tenant's other lists, with the path of its signup form.
 type otherList struct{ Name, Path string }
 
-// others returns the tenant's other lists if the list's archive is the start page of its host.
+// others returns the tenant's other lists if this list's archive is the start page of its host.
 func (a archive) others(c *web.Call, list *core.ListWithTenant) (all []otherList, err error) {
 	if a.home(list) != "/" {
 		return nil, nil
@@ -210,7 +210,7 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 	return list, i, nil
 }
 
-// page responds with an archive page. pictures are the CSP sources of its images on other hosts.
+// page responds with an archive page. pictures holds the CSP sources for images on other hosts.
 func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v page.View, pictures ...string) error {
 	brand := page.StyleOf(c).Brand
 	v.Public.Site, v.Public.Home = brand.Name, a.home(list)
@@ -245,8 +245,7 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 // archiveCache lets caches keep an archive page for one minute. A removed page can stay visible for that long.
 const archiveCache = "public, max-age=60"
 
-// serveText writes text that is the same for every caller. It can respond to a conditional request that the text hasn't
-// changed (RFC 9110 section 13).
+// serveText writes text that is the same for every caller. It supports conditional requests (RFC 9110 section 13).
 func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
 	h, sum := c.Header(), sha256.Sum256(body)
 	h.Set("Content-Type", kind)

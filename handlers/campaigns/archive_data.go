@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ldThing is a schema.org thing in JSON-LD, with the properties that archives provide for search engines.
+// ldThing is a schema.org thing in JSON-LD, which archives provide for search engines.
 type ldThing struct {
 	Context    string    `json:"@context,omitempty"`
 	Type       string    `json:"@type"`
@@ -31,13 +31,13 @@ type ldThing struct {
 
 const schemaOrg = "https://schema.org"
 
-// publisher describes a list's tenant.
+// publisher describes a list's tenant for search engines.
 func (a archive) publisher(c *web.Call, list *core.ListWithTenant) *ldThing {
 	b := page.StyleOf(c).Brand
 	return &ldThing{Type: "Organization", Name: b.Name, Logo: b.Logo, URL: list.Tenant.Origin(a.Origin) + "/"}
 }
 
-// posting describes an issue.
+// posting describes an issue for search engines.
 func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) ldThing {
 	by := a.publisher(c, list)
 	url := a.issueURL(list, i.Slug)
@@ -54,7 +54,7 @@ func (a archive) posting(c *web.Call, list *core.ListWithTenant, i *core.Issue) 
 	return t
 }
 
-// blog describes an archive page with its issues.
+// blog describes an archive page with its issues for search engines.
 func (a archive) blog(c *web.Call, list *core.ListWithTenant, issues []core.Issue) ldThing {
 	t := ldThing{
 		Context: schemaOrg, Type: "Blog", Name: list.Name, About: list.Description, URL: a.url(list),

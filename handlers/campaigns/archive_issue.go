@@ -23,14 +23,14 @@ import (
 //go:embed archive.js
 var archiveJS string
 
-// archiveScript sets the height of an email's frame to the height of the email. Only issues shown as their email have a
-// frame.
+// archiveScript adjusts the frame around an issue's email to the email's height. Only issues that are shown as their
+// email have a frame.
 var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
 
-// openGraphLocales maps languages to Open Graph locales, which require a territory.
+// openGraphLocales maps languages to Open Graph locales, which must include a territory.
 var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
 
-// shownIssue holds an issue as pages show it.
+// shownIssue is an issue as archive pages show it.
 type shownIssue struct {
 	Path, Title, Summary string
 	Date, At             string // in words, and in RFC 3339 format
@@ -50,7 +50,7 @@ func (a archive) row(c *web.Call, list *core.ListWithTenant, i *core.Issue) show
 	}
 }
 
-// joinBox is the signup form on archive pages. It contains only the required fields.
+// joinBox is the signup form on archive pages, with only the required fields.
 type joinBox struct {
 	Action  string
 	Fields  []page.FormField
@@ -129,10 +129,10 @@ func (a archive) issue(c *web.Call) error {
 	return a.page(c, list, "issue", v, sourcesOf(text.Pictures)...)
 }
 
-// slanted matches elements that are set in italics.
+// slanted matches HTML elements that are set in italics.
 var slanted = regexp.MustCompile(`<(?:em|i|cite|var|dfn|blockquote)\b`)
 
-// article returns the text of an issue, with links to other issues in the archive.
+// article returns an issue's article, with links to other issues in the archive.
 func (a archive) article(c *web.Call, list *core.ListWithTenant, i *core.Issue) (*article.Article, error) {
 	return drafts.IssueArticle(c, a.Store, i, func(slug string) string { return a.issueURL(list, slug) })
 }
@@ -156,8 +156,8 @@ func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, d
 	return nil
 }
 
-// authorOf returns the author of an issue, or the person that a list's emails are from. It returns "" if they are from
-// the brand.
+// authorOf returns the author of an issue, or the sender name of the list's emails. If that is the brand's name, it
+// returns an empty string.
 func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	name := cmp.Or(i.Author, list.Tenant.MailFromName)
 	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {
@@ -166,11 +166,10 @@ func authorOf(list *core.ListWithTenant, i *core.Issue) string {
 	return name
 }
 
-// maxPictureSources is the maximum number of image hosts that a page lists in its policy. If there are more, the policy
-// allows all hosts.
+// maxPictureSources is the maximum number of image hosts in a page's CSP. If there are more, the CSP allows all hosts.
 const maxPictureSources = 20
 
-// sourcesOf returns the CSP sources for images.
+// sourcesOf returns the CSP sources for the images.
 func sourcesOf(pictures []article.Picture) []string {
 	var all []string
 	for _, p := range pictures {
@@ -188,7 +187,7 @@ func sourcesOf(pictures []article.Picture) []string {
 	return all
 }
 
-// logoCache remembers which logos need a light background in dark mode, because finding that out requires decoding the
+// logoCache caches which logos need a light background in dark mode, because finding that out requires decoding the
 // image.
 type logoCache struct {
 	mu    sync.Mutex
@@ -215,8 +214,8 @@ func (k *logoCache) dark(address string, look func() bool) bool {
 	return hidden
 }
 
-// framePolicy is viewPolicy for an email in a frame on this server's pages. The page around the frame may read the
-// email's height. The email itself can't run scripts.
+// framePolicy is viewPolicy for an email in a frame on this server's pages. The surrounding page may read the email's
+// height. The email itself can't run scripts.
 var framePolicy = strings.NewReplacer("sandbox ", "sandbox allow-same-origin ", "frame-ancestors 'none'",
 	"frame-ancestors 'self'").Replace(viewPolicy)
 
@@ -231,12 +230,12 @@ func (a archive) mail(c *web.Call) error {
 	}
 	c.PageHeaders("", "")
 	c.Header().Set("Content-Security-Policy", framePolicy)
-	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // search engines index the page around it
+	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // search engines index the surrounding page
 	serveText(c, "text/html; charset=utf-8", outOfFrame(page), time.Time{})
 	return nil
 }
 
-// render returns an issue's email for a subscriber with no details. The email contains the content that was approved
+// render renders an issue's email for a subscriber with no details. The email contains the content that was approved
 // and sent, without tracking and with links that need no token.
 func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
 	j, err := a.Store.SendJobByNo(c, i.JobNo)

@@ -13,8 +13,8 @@ import (
 // home returns the path of a list's archive, with a trailing slash.
 func (r *Room) home(list *core.ListWithTenant) string { return page.ArchivePath(list, r.Origin) }
 
-// path returns an issue's path. If the archive is at the root of its host and another page has that path there, the
-// issue stays below the list.
+// path returns an issue's path. If the archive is at the root of its host and another page already has the path there,
+// the issue stays below the list.
 func (r *Room) path(list *core.ListWithTenant, slug string) string {
 	if r.Taken[slug] {
 		return list.ArchivePath() + slug
@@ -28,9 +28,9 @@ func (r *Room) issueURL(list *core.ListWithTenant, slug string) string {
 	return list.Tenant.Origin(r.Origin) + r.path(list, slug)
 }
 
-// Inside converts a path at the root of a tenant's own host to the path below the tenant's list, if the tenant has only
-// one archive. It converts the paths of the archive's start page and feed, of issues, and of their emails. For any
-// other path it returns an empty string.
+// Inside maps a path at the root of a tenant's own host to the path below the tenant's list. This requires that the
+// tenant has only one archive. It maps the archive's start page and feed, issues, and their emails. For any other path
+// it returns an empty string.
 func (r *Room) Inside(c *web.Call, path string) (string, error) {
 	slug, _ := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/mail")
 	root := path == "/" || slug == page.FeedName
@@ -59,7 +59,7 @@ func (r *Room) archivesAt(c *web.Call) ([]string, error) {
 	return r.Store.ArchivesAt(c, host)
 }
 
-// absent returns nil if err is a not-found error, and err otherwise.
+// absent returns err, or nil if err is a not-found error.
 func absent(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return nil
@@ -68,8 +68,8 @@ func absent(err error) error {
 }
 
 // Moved returns the current URL of an issue or feed that used to be at path on its tenant's host. Imported issues were
-// there with another tool, others while their archive was at the root of the host. If there is none, or its archive is
-// off, Moved returns an empty string.
+// there with another tool. Other issues were there while their archive was at the root of the host. If there is no such
+// issue or feed, or its archive is off, Moved returns an empty string.
 func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	old := core.AsOldPath(path)
 	if path == "/"+page.FeedName {
@@ -101,8 +101,9 @@ func (r *Room) Moved(c *web.Call, path string) (string, error) {
 	return r.fromRoot(c, strings.TrimPrefix(old, "/"))
 }
 
-// fromRoot returns the URL of an issue or a feed that was at the root of the requested host until a second list of the
-// tenant got an archive. If several archives have such an issue, it returns the URL in the archive of the oldest list.
+// fromRoot returns the current URL of an issue or feed that used to be at the root of the requested host. It moved when
+// a second list of the tenant got an archive. If several archives have such an issue, fromRoot returns the URL in the
+// oldest list's archive.
 func (r *Room) fromRoot(c *web.Call, name string) (string, error) {
 	archives, err := r.archivesAt(c)
 	if err != nil || len(archives) < 2 || name != page.FeedName && name != core.Slug(name) {

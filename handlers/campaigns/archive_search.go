@@ -15,7 +15,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits for archive searches. Longer queries are cut off.
+// Limits for archive searches. Longer queries are truncated.
 const (
 	searchesPerMinute = 60  // searches per IP address
 	maxQuery          = 200 // characters per query
@@ -29,7 +29,7 @@ func newSearchLimiter() *web.Limiter {
 	return l
 }
 
-// search writes the issues in an archive that match a query. Any query is valid.
+// search responds with the issues in an archive that match a query. Any query is valid.
 func (a archive) search(c *web.Call, list *core.ListWithTenant, query string, before core.Issue) error {
 	if key := web.AddressKey(c.Remote); key.IsValid() {
 		if err := c.CountBy(a.searches, key.String()); err != nil {
@@ -77,7 +77,7 @@ func searchPath(home, query, before string) string {
 	return home + "?" + q.Encode()
 }
 
-// piece is a part of a text. Hit is true for a search match.
+// piece is a part of a text. Hit is true if it matches the search.
 type piece struct {
 	Text string
 	Hit  bool
@@ -85,7 +85,7 @@ type piece struct {
 
 func hit(all []piece) bool { return slices.ContainsFunc(all, func(p piece) bool { return p.Hit }) }
 
-// finder finds the words of a query in text. It ignores case and diacritics, as the search does.
+// finder finds a query's words in text. It ignores case and diacritics, as the search does.
 type finder [][]rune
 
 func finderOf(query string) (f finder) {
@@ -109,8 +109,8 @@ func folded(s string) []rune {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// next returns the position of the next word in text that matches the query, starting at at. text must be folded. Only
-// the last word of the query can match a longer word, if core.FindsLonger allows it. Without a match, from is -1.
+// next returns the position of the first word at or after at that matches the query. text must be folded. Only the
+// query's last word can match a longer word, if core.FindsLonger allows it. If nothing matches, from is -1.
 func (f finder) next(text []rune, at int) (from, to int) {
 	longer := len(f) > 0 && core.FindsLonger(string(f[len(f)-1]))
 	for i := at; i < len(text); i++ {
@@ -132,7 +132,7 @@ func (f finder) next(text []rune, at int) (from, to int) {
 	return -1, -1
 }
 
-// mark splits text into pieces. Each word that matches the query is a separate piece.
+// mark splits text into pieces. Each matching word is a separate piece.
 func (f finder) mark(text string) (all []piece) {
 	runes, fold, at := []rune(text), folded(text), 0
 	for {
@@ -154,7 +154,7 @@ func (f finder) mark(text string) (all []piece) {
 // Lengths of the text around the first match, in characters.
 const beforeHit, afterHit = 60, 140
 
-// around returns the part of text around the first match of the query, or "" without a match.
+// around returns the part of text around the query's first match, or an empty string if nothing matches.
 func (f finder) around(text string) string {
 	runes := []rune(strings.ReplaceAll(text, "\n", " "))
 	from, to := f.next(folded(string(runes)), 0)

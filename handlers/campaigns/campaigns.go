@@ -17,7 +17,7 @@ import (
 // campaignsAPI serves /api/campaigns.
 type campaignsAPI struct{ *Room }
 
-// campaignRoutes adds the routes for campaigns as records.
+// campaignRoutes adds the routes that create, read, change and delete campaigns.
 func (r *Room) campaignRoutes(t *web.Table) {
 	a := campaignsAPI{r}
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
@@ -58,7 +58,7 @@ func (r *Room) campaignRoutes(t *web.Table) {
 // campaignKey returns the sort key for the list of campaigns.
 func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
-// campaign is a campaign with the content of its version.
+// campaign is a campaign with the content of its current version.
 type campaign struct {
 	core.CampaignView
 	written
@@ -79,19 +79,19 @@ func (in *newCampaign) CheckInput() error {
 	return validIdempotencyKey(in.Key)
 }
 
-// JudgeKeys implements the web package's keyJudge interface.
+// JudgeKeys rejects unknown keys.
 func (in *newCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }
 
-// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}. It accepts a campaign in the same format as
+// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}. It accepts campaigns in the same format as
 // responses.
 type changedCampaign struct {
 	fieldsInput
 	IfMatch *string `header:"If-Match"`
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys, but allows those of a campaign that callers can't set.
 func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	var others []string
 	for _, key := range unknown {
@@ -102,7 +102,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedCampaign](), others)
 }
 
-// unsettable contains the keys of a campaign that callers can't set.
+// unsettable is the set of a campaign's keys that callers can't set.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range core.JSONKeys[campaign]() {
@@ -122,8 +122,8 @@ var asRead = web.Object{
 
 type foundCampaign struct{}
 
-// one returns an endpoint for one campaign. moving returns an endpoint that changes the campaign. seen returns an
-// endpoint that also requires the tag of the campaign that the caller has seen.
+// one makes an endpoint operate on the campaign in the path. moving is for endpoints that change the campaign. seen
+// also requires the tag of the campaign that the caller has seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }
@@ -143,12 +143,12 @@ func (a campaignsAPI) find(c *web.Call) error {
 	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
-// found returns the campaign in the path, which find has read.
+// found returns the campaign that find has read.
 func (a campaignsAPI) found(c *web.Call) *core.Campaign {
 	return c.Value(foundCampaign{}).(*core.Campaign)
 }
 
-// reply returns the response with a campaign, or err.
+// reply converts a campaign to the response, or returns err.
 func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
 	if err != nil {
 		return campaign{}, a.named(c, err)
@@ -220,7 +220,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
-// tenantOf returns the tenant for a new campaign: the named tenant, the tenant of its list, or the caller's only
+// tenantOf returns the tenant for a new campaign: the requested tenant, the first list's tenant, or the caller's only
 // tenant.
 func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (string, error) {
 	if named == "" && len(lists) > 0 {
@@ -254,7 +254,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 	return a.reply(c, &changed, err)
 }
 
-// setArchive sets in e whether archives show the campaign. If shown is nil, it changes nothing.
+// setArchive sets in e whether archives show the campaign. A nil shown means no change.
 func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
 	e.Archive, e.Sends = shown, c.Caller.May(core.ActionCampaignSend, of.TenantID)
@@ -280,7 +280,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	return err
 }
 
-// ifMatch is a request that can contain the tag of the revision that it applies to.
+// ifMatch holds the tag of the revision that a request applies to.
 type ifMatch struct {
 	IfMatch *string `header:"If-Match"`
 }
@@ -293,7 +293,7 @@ func (a campaignsAPI) remove(c *web.Call, in ifMatch) (web.None, error) {
 	return web.None{}, a.Store.DeleteCampaign(c, e)
 }
 
-// duplicate creates a draft with the content of the campaign's current version.
+// duplicate creates a draft with the content of a campaign's current version.
 func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	of := a.found(c)
 	_, f, err := a.Store.CampaignVersion(c, of, 0)

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// correctionRoutes adds the routes for corrections, which pages show instead of the sent content.
+// correctionRoutes adds the routes for corrections, which web pages show instead of the sent content.
 func (r *Room) correctionRoutes(t *web.Table) {
 	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
@@ -36,14 +36,14 @@ func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error)
 	return a.Store.Correction(c, a.found(c))
 }
 
-// correctionInput is the content that pages show for a campaign. For an absent field, they show the sent content.
+// correctionInput is the corrected content of a campaign. Absent fields keep the sent content.
 type correctionInput struct {
 	Subject *string `json:"subject" like:"line" max:"998" about:"Defaults to the sent value"`
 	Source  *string `json:"source" max:"1048576" about:"Content in the sent kind; defaults to the sent content"`
 	Text    *string `json:"text" max:"1048576" about:"Text part for kind html; defaults to the sent text"`
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys.
 func (in *correctionInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[correctionInput](), unknown)
 }
@@ -62,7 +62,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
-// ofCorrection returns err with the campaign's field name replaced by the correction's: prefix and the field without
+// ofCorrection replaces the campaign's field name in err with the correction's: prefix and the field without
 // "content.".
 func ofCorrection(err error, prefix string) error {
 	fault, ok := errors.AsType[*core.Error](err)
@@ -76,7 +76,7 @@ func ofCorrection(err error, prefix string) error {
 	return err
 }
 
-// correct stores a correction, which pages show instead of the sent content.
+// correct stores a correction, which web pages show instead of the sent content.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
 	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 	return a.Store.CorrectCampaign(c, r)
 }
 
-// takeBack removes the correction, so that pages show the sent content again.
+// takeBack removes the correction, so that web pages show the sent content again.
 func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
 	r, err := a.drafts(c).Correction(c, a.found(c), same, web.Actor(c), c.Now)

@@ -20,11 +20,11 @@ import (
 
 const (
 	feedIssues  = 20            // number of issues in a feed
-	feedContent = 900 * web.KiB // maximum size of the texts in a feed; further entries have only summaries
+	feedContent = 900 * web.KiB // maximum size of the content in a feed; further entries have only summaries
 	feedsKept   = 16 * web.MiB  // maximum size of the feeds in memory
 )
 
-// atomFeed is a feed (RFC 4287 section 4.1.1).
+// atomFeed is an Atom feed (RFC 4287 section 4.1.1).
 type atomFeed struct {
 	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 	Lang      string      `xml:"xml:lang,attr"`
@@ -45,7 +45,7 @@ type atomLink struct {
 	Href string `xml:"href,attr"`
 }
 
-// atomEntry is an issue in a feed (RFC 4287 section 4.1.2).
+// atomEntry is an issue in an Atom feed (RFC 4287 section 4.1.2).
 type atomEntry struct {
 	ID        string       `xml:"id"`
 	Title     string       `xml:"title"`
@@ -62,7 +62,7 @@ type atomContent struct {
 	HTML string `xml:",chardata"`
 }
 
-// feed writes the newest issues in an archive as an Atom feed.
+// feed responds with the newest issues in an archive as an Atom feed.
 func (a archive) feed(c *web.Call) error {
 	list, err := a.find(c, c.Param("list"))
 	if err != nil {
@@ -86,8 +86,8 @@ func (a archive) feed(c *web.Call) error {
 	return nil
 }
 
-// feedKey returns a key that identifies the contents of a feed with these issues. Imported issues can link to issues
-// that the feed doesn't contain.
+// feedKey returns a key for the contents of a feed with these issues. Imported issues can link to issues that aren't in
+// the feed.
 func (a archive) feedKey(c *web.Call, list *core.ListWithTenant, issues []core.Issue) (key string, err error) {
 	mark := ""
 	if slices.ContainsFunc(issues, func(i core.Issue) bool { return i.Imported }) {
@@ -146,7 +146,7 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	return b.Bytes(), err
 }
 
-// escapedSize estimates the size of text in bytes after encoding/xml has escaped it.
+// escapedSize estimates the size in bytes of text that encoding/xml has escaped.
 func escapedSize(s string) int {
 	n := len(s)
 	for _, c := range []byte(s) {
@@ -158,8 +158,8 @@ func escapedSize(s string) int {
 	return n
 }
 
-// feedText returns an issue's text: its article or, if archives show the email in a frame, the body of the email. URLs
-// in the text are absolute, as in emails.
+// feedText returns the content of an issue: its article or, if archives show the email in a frame, the email's body.
+// Its URLs are absolute, as in emails.
 func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
 	text, err := a.article(c, list, i)
 	if err != nil {
@@ -184,12 +184,12 @@ func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue)
 
 var outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
 
-// fragment returns the contents of a page's body as HTML that another page can include.
+// fragment returns the contents of a page's body as HTML for use in another page.
 func fragment(page []byte) string {
 	return strings.TrimSpace(outOfPlace.ReplaceAllString(article.InBody(string(page)), ""))
 }
 
-// feedCache holds the latest version of each feed, because writing a feed renders up to feedIssues issues.
+// feedCache holds the latest version of each feed, because a feed requires rendering up to feedIssues issues.
 type feedCache struct {
 	writing sync.Mutex // held while a feed is written, so that concurrent requests don't write the same one
 	mu      sync.Mutex
@@ -203,7 +203,7 @@ type keptFeed struct {
 	since core.Instant // time when the feed got these contents
 }
 
-// held returns a list's feed if the cache has it with the contents that key identifies.
+// held returns a list's feed if it is in the cache with the contents that key identifies.
 func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,8 +211,8 @@ func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	return f, f.key == key
 }
 
-// of returns a list's feed. If the cache doesn't have it with the contents that key identifies, it calls write and
-// returns its errors.
+// of returns a list's feed. If it isn't in the cache with the contents that key identifies, of calls write and returns
+// write's errors.
 func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (keptFeed, error) {
 	if f, ok := k.held(listID, key); ok {
 		return f, nil

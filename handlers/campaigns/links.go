@@ -45,7 +45,7 @@ func (a campaignsAPI) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
 	return a.Store.CampaignHours(c, a.found(c).ID)
 }
 
-// bounces returns a campaign's refused and bounced emails, by class and domain.
+// bounces returns a campaign's rejected and bounced emails, by class and domain.
 func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
 	return a.Store.CampaignBounces(c, a.found(c).ID)
 }
@@ -59,7 +59,7 @@ func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	return links, err
 }
 
-// linkMending sets a new target for a link.
+// linkMending is the body of a request to change a link's target.
 type linkMending struct {
 	No     string `path:"no,text"`
 	Target string `json:"target" is:"required" like:"target" max:"4096"`
@@ -72,14 +72,14 @@ func (in *linkMending) CheckInput() error {
 	return core.CheckTarget(in.Target)
 }
 
-// mendedLink is a fixed link, with warnings about its new target.
+// mendedLink is a fixed link with warnings about its new target.
 type mendedLink struct {
 	core.Link
 	Warnings []string `json:"warnings" about:"Problems of the new target; empty: none"`
 }
 
-// editLink reads a link's number from the path, and returns it with an edit of the link's campaign. If no link can have
-// the number, it returns the error missing.
+// editLink reads a link's number from the path, and returns it with an edit of the link's campaign. If the number is
+// invalid, it returns the error missing.
 func (a campaignsAPI) editLink(c *web.Call, no string, missing error) (n int64, e campaigns.CampaignEdit, err error) {
 	if n, err = strconv.ParseInt(no, 10, 64); err != nil {
 		return n, e, missing
@@ -113,7 +113,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	return out, nil
 }
 
-// proposedTarget suggests a target for a link.
+// proposedTarget is the body of a request to suggest a target for a link.
 type proposedTarget struct {
 	No     string `path:"no,text"`
 	Target string `json:"target" is:"required" about:"New target to suggest"`
@@ -121,13 +121,13 @@ type proposedTarget struct {
 
 func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target) }
 
-// proposedLink is a link with the suggested target.
+// proposedLink is a link with its suggested target.
 type proposedLink struct {
 	core.Link
 	Asked int `json:"asked" about:"Number of people who were emailed about the suggestion"`
 }
 
-// propose asks the people who may fix a link to change its target.
+// propose emails a suggested target for a link to the people who may change it.
 func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
 	no, e, err := a.editLink(c, in.No, core.ErrLinkNotFound)
 	if err == nil {
@@ -139,7 +139,7 @@ func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink,
 	return out, err
 }
 
-// linkOfPath holds a link's number in the path.
+// linkOfPath holds the link's number from the path.
 type linkOfPath struct {
 	No string `path:"no,text"`
 }
@@ -153,7 +153,7 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.Store.DropProposal(c, e, no)
 }
 
-// notInCircles returns an Invalid error on the field target if target is itself a tracked link of this server. own is
+// notInCircles returns an Invalid error on the field target if that URL is itself a tracked link of this server. own is
 // the origin of the campaign's tracked links.
 func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err error) {
 	t, err := a.Store.Tenant(c, a.found(c).TenantID)

@@ -82,8 +82,8 @@ type previewedDraft struct {
 	Beginning string `json:"beginning" about:"Text that inboxes show next to the subject"`
 }
 
-// preview renders a campaign's email. If someone other than the writer sees the preview, the writer's next save starts
-// a new version.
+// preview renders a campaign's email. If someone other than the writer sees it, the writer's next save starts a new
+// version.
 func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)
@@ -129,7 +129,7 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	return out, a.Store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
 }
 
-// audience holds the current number of a campaign's recipients. The number is counted again when the campaign is sent.
+// audience holds the current number of a campaign's recipients. They are counted again when the campaign is sent.
 type audience struct {
 	core.Audience
 	Warnings []string     `json:"warnings" about:"Problems with the selection of recipients; empty: none"`
@@ -138,7 +138,7 @@ type audience struct {
 	IsCoarse bool `json:"coarse,omitempty" about:"Whether counts are rounded, because segments select the recipients and you may not see individuals"`
 }
 
-// audienceOf returns the counts of a version's audience as the caller may see them.
+// audienceOf returns the part of a version's audience counts that the caller may see.
 func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
 	out := audience{Audience: counted, Warnings: []string{}}
 	out.IsCoarse = out.CoarseFor(c.Caller, a.found(c).TenantID, f)
@@ -150,13 +150,13 @@ func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted co
 	return out
 }
 
-// countedVersion is a request to count a version's audience.
+// countedVersion is the query of a request to count a version's audience.
 type countedVersion struct {
 	Version  int64 `query:"version" like:"whole" about:"Version to count; 0 or absent: the version being edited"`
 	Estimate bool  `query:"estimate" about:"Estimate from a sample if the lists are long"`
 }
 
-// countAudience returns the number of people that a campaign would currently reach.
+// countAudience returns the number of people whom a campaign would currently reach.
 func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
 	fields, err := a.Store.CountedVersion(c, of, in.Version)
@@ -176,23 +176,23 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	return out, err
 }
 
-// draftTest is the body of a request to send test emails of a campaign.
+// draftTest is the body of a request to send a campaign's test emails.
 type draftTest struct {
 	Version int64     `json:"version" like:"whole" about:"Version to send; 0: the version being edited"`
 	To      *[]string `json:"to" min:"1" max:"20" each:"email" about:"Recipients; defaults to the test addresses"`
 }
 
-// queuedTests holds the addresses that tests were queued for.
+// queuedTests holds the addresses for which test emails were queued.
 type queuedTests struct {
 	queued
 	To []core.Email `json:"to" about:"Addresses that get a test email"`
 }
 
-// maxTests is the maximum number of addresses in one request for tests.
+// maxTests is the maximum number of addresses in one request for test emails.
 const maxTests = 20
 
-// test sends test emails. Callers without the right to send tests to other addresses can send them only to the test
-// group and to the team.
+// test sends test emails. Callers without the right to send tests to anyone can send them only to the test group and
+// the team.
 func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err error) {
 	var to []core.Email
 	if in.To != nil {
@@ -221,8 +221,8 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 	return queuedTests{queued{"queued"}, to}, a.Store.AddCampaignTests(c, &draft, to, c.Now)
 }
 
-// mayTest returns an error if the caller may not send tests to an address. Editors can send them to the tenant's test
-// group and to the team.
+// mayTest returns an error if the caller may not send tests to an address. Editors can send them only to the tenant's
+// test group and the team.
 func mayTest(c *web.Call, s *store.Store, email core.Email) error {
 	if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"newsletterd/mail"
 )
 
-// mailsKept is the maximum size in bytes of all email sources in a mailCache. Compiled emails take about four times as
-// much.
+// mailsKept is the maximum size in bytes of all email sources in a mailCache. The compiled emails are about four times
+// as large.
 const mailsKept = 4 * web.MiB
 
-// mailCache holds recently compiled emails that pages show. Anyone with a link can request the same email repeatedly,
-// and compiling an email of 60 KB takes 20 times as long as rendering it. The zero value is ready to use. It is safe
-// for concurrent use.
+// mailCache holds recently compiled emails for pages that show them. Anyone with a link can request the same email
+// repeatedly, and compiling an email of 60 KB takes 20 times as long as rendering it. The zero value is ready to use.
+// It is safe for concurrent use.
 type mailCache struct {
 	compiling singleflight.Group // keeps concurrent requests from compiling the same email
 	mu        sync.Mutex
@@ -34,8 +34,8 @@ func (m *keptMail) size() int {
 	return len(s.HTML) + len(s.Text) + len(s.HTMLLayout) + len(s.TextLayout)
 }
 
-// compile returns the email that is compiled from spec. shown is the purpose of showing the email, since a job's email
-// can be shown for several purposes. compile returns the same errors as mail.CompileBulk.
+// compile returns the email compiled from spec. shown is the purpose of the email, since pages show a job's email for
+// several purposes. compile returns the same errors as mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {
@@ -75,7 +75,7 @@ func (k *mailCache) keep(key string, m *keptMail) {
 	if m.size() > mailsKept {
 		return
 	}
-	for other, old := range k.mails { // evict any entry, because requests come in no particular order
+	for other, old := range k.mails { // evict any entry, because requests arrive in no particular order
 		if k.size+m.size() <= mailsKept {
 			break
 		}

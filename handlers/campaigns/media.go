@@ -125,7 +125,7 @@ func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// mediaRemoval states whether to delete an image that is still in use.
+// mediaRemoval is the query of a request to delete an image.
 type mediaRemoval struct {
 	Force bool `query:"force" about:"Delete the file even if a record uses it"`
 }
@@ -134,7 +134,7 @@ func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
 	return web.None{}, a.Store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// mediaQuery holds an image's details in the query. Parts of a multipart body take precedence.
+// mediaQuery holds an image's details from the query. Fields of a multipart body take precedence.
 type mediaQuery struct {
 	TenantID    string  `query:"tenant_id" like:"tenant"`
 	Name        *string `query:"name"`
@@ -144,7 +144,7 @@ type mediaQuery struct {
 	ContentType string  `header:"Content-Type" about:"Media type of the body; multipart/form-data takes the image from the part file"`
 }
 
-// mediaDetails holds the details of an image in a request.
+// mediaDetails holds an image's details from a request.
 type mediaDetails struct {
 	core.MediaInput
 	video string
@@ -185,7 +185,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	return m.View(origin), nil
 }
 
-// read reads the uploaded file, or the thumbnail of a video, into memory. release frees the memory.
+// read reads the uploaded file, or a video's thumbnail, into memory. release frees the memory.
 func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *mediaDetails) (
 	file []byte, release func(), err error,
 ) {
@@ -219,7 +219,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *me
 	return in.bytes, in.release, err
 }
 
-// fetch reads a video's thumbnail. By default, the video's title is the name and the alt text.
+// fetch reads a video's thumbnail. The default for the name and the alt text is the video's title.
 func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
 	thumbnail, title, err := a.Videos.Thumbnail(c, about.video)
 	if err != nil {
@@ -252,7 +252,7 @@ func mediaField(about *mediaDetails) func(name, text string) error {
 	}
 }
 
-// received is a file in memory that grows as data arrives.
+// received is a file in memory that grows as its data arrives.
 type received struct {
 	bytes []byte
 	grow  files.Grow
@@ -289,7 +289,7 @@ func (r *received) release() {
 	}
 }
 
-// decode creates the files of an image after waiting for the tenant's turn and for memory.
+// decode creates an image's files. It first waits for the tenant's turn and for memory.
 func (a media) decode(c *web.Call, own *pictureTurn, file []byte, video bool) (full, mail core.MediaFile, err error) {
 	if f, ok := picture.Document(file); ok && !video {
 		return f, f, nil
@@ -312,8 +312,8 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte, video bool) (f
 // pictureCache lets caches keep an image for a year. Its URL depends on its content, so the image never changes.
 const pictureCache = "public, max-age=31536000, immutable"
 
-// serve writes a file of an image: the whole file, ranges of it, or no body if the client already has it (RFC 9110
-// sections 13 and 14). The response doesn't depend on which tenant owns the image.
+// serve responds with one of an image's files: the whole file, ranges of it, or no body if the client already has it
+// (RFC 9110 sections 13 and 14). The response doesn't depend on which tenant owns the image.
 func (a media) serve(c *web.Call) error {
 	digits, name := c.Param("digits"), c.Param("name")
 	if !core.IsMediaDigits(digits) {
@@ -351,7 +351,7 @@ func (a media) serve(c *web.Call) error {
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
 // HiddenInDark reports whether an image stored on this server is hard to see on a dark background. It returns false if
-// it can't find out: for external or large images, or without enough memory to decode the image.
+// it can't find out, because the image is external or large, or there isn't enough memory to decode it.
 func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
 	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
@@ -361,8 +361,8 @@ func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	return err == nil && hidden
 }
 
-// OnPlate returns a stored image as a PNG on a white background. For external or large images, or without enough memory
-// to decode the image, it returns errNoPlate.
+// OnPlate returns an image stored on this server as a PNG on a white background. If the image is external or large, or
+// there isn't enough memory to decode it, OnPlate returns errNoPlate.
 func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
 	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)
@@ -371,7 +371,7 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 	return plate, err
 }
 
-// errNoPlate is the error for an image that this server can't read.
+// errNoPlate is returned if this server can't decode a logo.
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be edited here. Upload the image file first.")
 
 // openLogo calls fn with the PNG or GIF that this server stores at a URL. If there is none, if it is large, or if there

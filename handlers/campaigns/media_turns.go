@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// turnWait is the maximum time that an image waits for its turn and for memory.
+	// turnWait is the maximum time that an upload waits for its turn and for memory.
 	turnWait = 10 * time.Second
-	// tenantUploads is the maximum memory for the arriving and waiting images of one tenant: half of the total.
+	// tenantUploads is the maximum memory for one tenant's arriving and waiting images: half of the total.
 	tenantUploads = web.UploadMemory / 2
 )
 
-// pictureTurns lets each tenant decode one image at a time and limits the memory of the tenant's other images. A tenant
-// with many images therefore delays only its own uploads. Only the upload whose turn it is takes memory for decoding,
-// so uploads never deadlock.
+// pictureTurns lets each tenant decode one image at a time and limits the memory for the tenant's other images. A
+// tenant with many images therefore delays only its own uploads. Only the upload whose turn it is takes memory for
+// decoding, so uploads never deadlock.
 type pictureTurns struct {
 	mu      sync.Mutex
 	tenants map[string]*pictureTurn
 }
 
-// pictureTurn holds the state that a tenant's uploads share.
+// pictureTurn holds the state shared by a tenant's uploads.
 type pictureTurn struct {
 	uploads int                 // number of uploads in progress; after the last one, the turn is deleted
 	next    *semaphore.Weighted // held by the upload that decodes
@@ -36,7 +36,7 @@ type pictureTurn struct {
 
 func newPictureTurns() *pictureTurns { return &pictureTurns{tenants: map[string]*pictureTurn{}} }
 
-// of returns a tenant's turn. Call done to release it.
+// of returns a tenant's pictureTurn. Call done to release it.
 func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	}
 }
 
-// grow takes memory for an arriving image, first from the tenant's share and then from the memory of all uploads.
+// grow reserves memory for an arriving image, first from the tenant's share and then from the total for all uploads.
 func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	return func(n int) error {
 		if n < 0 {
@@ -74,7 +74,7 @@ func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	}
 }
 
-// take waits for the tenant's turn and then for memory for decoding. If the request ends or turnWait is over, it
+// take waits for the tenant's turn and for memory to decode the image. If the request ends or turnWait has passed, it
 // returns an error.
 func (t *pictureTurn) take(ctx context.Context, memory *semaphore.Weighted, bytes int64) (done func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, turnWait)

@@ -53,10 +53,10 @@ func (r *Room) webhookRoutes(t *web.Table) {
 		)
 }
 
-// SignedBy checks signed webhooks against the webhook clients in the store. Before the body is read, it checks the
-// headers, the time, and that the client exists. It then checks the signature over the raw body and, if that is valid,
-// that the client is not disabled. An unknown client gets the same response as a wrong signature, but its body is not
-// read.
+// SignedBy returns a function that checks signed webhooks against the webhook clients in the store. It checks the
+// headers, the time and that the client exists before the body is read. The function that it returns checks the
+// signature over the raw body and, if that is valid, that the client is not disabled. The response for an unknown
+// client is the same as for a wrong signature, but its body is not read.
 func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error),
@@ -85,7 +85,7 @@ func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	}
 }
 
-// accepted is the response to every webhook that took effect.
+// accepted is the response to a webhook request that took effect.
 type accepted struct {
 	Status string `json:"status" enum:"accepted" about:"Always accepted"`
 }
@@ -94,7 +94,7 @@ type subscriptionEvent struct{ core.Event }
 
 func (e *subscriptionEvent) CheckInput() error { return e.Event.Validate() }
 
-// subscription accepts an event that a member service sends to the send service.
+// subscription processes a subscription event from a member service.
 func (r *Room) subscription(c *web.Call, in subscriptionEvent) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
@@ -106,7 +106,7 @@ type fullSyncBatch struct{ core.FullSync }
 
 func (f *fullSyncBatch) CheckInput() error { return f.FullSync.Validate() }
 
-// fullSync accepts a full-sync batch from a member service.
+// fullSync processes a full-sync batch from a member service.
 func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
@@ -123,7 +123,7 @@ func speaksFor(c *web.Call, tenantID string) error {
 	return nil
 }
 
-// nonceOf returns the nonce of a signed request after its headers were checked.
+// nonceOf returns a signed request's nonce. The headers must have been checked.
 func nonceOf(c *web.Call) tenants.Nonce {
 	return tenants.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// pollRoutes adds the routes for poll results. Before a campaign is sent, its polls are fields of the campaign.
+// pollRoutes adds the routes for poll results. Polls themselves are fields of the campaign.
 func (r *Room) pollRoutes(t *web.Table) {
 	a := campaignsAPI{r}
 	const all = "/api/campaigns/:id/polls"
@@ -25,8 +25,8 @@ type pollList struct {
 	Polls []core.PollResult `json:"polls" about:"Polls of the campaign, in order"`
 }
 
-// polls returns the polls of a campaign. It leaves out the polls of an unsent campaign if the caller may not read the
-// campaign's text. Few answers are broken down by option only for callers who may see individual subscribers.
+// polls returns a campaign's polls. If the campaign is unsent and the caller may not read its text, it leaves them out.
+// Few answers are broken down by option only for callers who may see individual subscribers.
 func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
 	of := a.found(c)
 	if !c.Caller.May(core.ActionCampaignRead, of.TenantID) {
@@ -38,7 +38,7 @@ func (a campaignsAPI) polls(c *web.Call, _ string) (pollList, error) {
 	return pollList{polls}, err
 }
 
-// numberedPoll holds the poll in the path.
+// numberedPoll holds the poll's number from the path.
 type numberedPoll struct {
 	Number string `path:"number,text"`
 }

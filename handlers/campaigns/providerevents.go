@@ -38,7 +38,7 @@ func (r *Room) providerEventRoutes(t *web.Table) {
 		)
 }
 
-// admitProvider finds the provider in the path. It checks the signature over the raw body first, so that only a
+// admitProvider looks up the provider in the path. It checks the signature over the raw body first, so that only a
 // provider with a valid signature learns that it is disabled.
 func (r *Room) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
@@ -84,14 +84,14 @@ type providerEvent struct {
 
 var readProviderEvent = web.JSONReader[providerEvent]()
 
-// acceptedReports is the response to a mail provider. Ignored is the number of elements in the batch that have another
-// format.
+// acceptedReports is the response to a mail provider. Ignored is the number of elements in the batch that aren't
+// delivery events.
 type acceptedReports struct {
 	accepted
 	Ignored int `json:"ignored,omitempty" about:"Elements of the batch that aren't delivery events; absent: none"`
 }
 
-// takeReports accepts events from a mail provider.
+// takeReports processes events from a mail provider.
 func (r *Room) takeReports(c *web.Call, body []byte) (out acceptedReports, err error) {
 	request, from := providerRequest(c, body), c.Value(providerKey{}).(*provider)
 	if err := from.hook.Confirm(c, request); err != nil {
@@ -120,7 +120,7 @@ func (r *Room) takeReports(c *web.Call, body []byte) (out acceptedReports, err e
 
 func (p *provider) native() bool { return p.kind.Name != report.KindGeneric }
 
-// reports reads the events in an authenticated request.
+// reports decodes the events in an authenticated request.
 func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	if p.native() {
 		return p.kind.Reports(r)
@@ -139,8 +139,8 @@ func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	return []core.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
-// attribute sets a report's tenant to the provider's if the report has none. A report's own tenant must exist and match
-// the provider's tenant, if the provider has one.
+// attribute sets the tenant of a report that has none to the provider's tenant. Otherwise, the report's tenant must
+// exist and, if the provider has a tenant, match it.
 func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	own := c.Value(providerKey{}).(*provider).record.TenantID
 	if e.Event.TenantID == "" {
@@ -159,8 +159,8 @@ func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	return err
 }
 
-// mailProvider returns the access rule for the mail provider in the path. The provider's kind determines how the raw
-// body proves who sent it.
+// mailProvider returns the access rule for mail providers. The kind of the provider in the path determines how the raw
+// body proves its sender.
 func (r *Room) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		r.admitProvider)

@@ -13,14 +13,14 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// ReviewPages serves the page that emails about reviews link to.
+// ReviewPages serves the review page, which emails about reviews link to.
 type ReviewPages struct{ campaignsAPI }
 
 // Reviews returns the functions for the review page. Their routes are not part of Routes, because a decision needs a
 // fresh sign-in.
 func (r *Room) Reviews() ReviewPages { return ReviewPages{campaignsAPI{r}} }
 
-// reviewForm is the decision about the shown version of a campaign.
+// reviewForm is the form for deciding on the shown version of a campaign.
 type reviewForm struct {
 	Campaign string `form:"campaign" about:"ID of the campaign"`
 	Tag      string `form:"tag" about:"ETag of the content that was shown"`
@@ -30,10 +30,10 @@ type reviewForm struct {
 
 func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
 
-// reviewView is the Data of the page.
+// reviewView is the Data of the review page.
 type reviewView struct {
 	W              *page.Words
-	Asks, SendText string // the person who asks, and the label of the button that sends
+	Asks, SendText string // the person who requested approval, and the label of the send button
 
 	ID, Subject, From, List, By, Note string
 	Tag                               string   // tag of the shown content
@@ -42,18 +42,18 @@ type reviewView struct {
 	Passed                            bool     // whether that time has passed
 	Look                              string   // URL of the rendered email; empty: it can't be rendered
 	State                             string   // state in words, if the campaign is not in review
-	NotYou                            bool     // whether another person has to approve it
-	Approves, Sends, Rejects          bool     // whether the page shows the button for each decision
+	NotYou                            bool     // whether a different person must approve it
+	Approves, Sends, Rejects          bool     // whether the page has the buttons for these decisions
 	Readers                           core.Audience
 	Preheader                         string             // text that inboxes show next to the subject
 	Text                              string             // text part of an email that also has HTML
 	Some                              []mail.Conditional // parts that only some subscribers get
 	Files                             []core.Attachment
-	Facts                             []reviewFact  // further facts that an approval covers
+	Facts                             []reviewFact  // other facts that an approval covers
 	Rule                              core.RuleText // rule of the segments; empty: none
 }
 
-// reviewed reads the campaign that a visitor may see.
+// reviewed returns a campaign, or an error if the visitor may not see it.
 func (a ReviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
 	parsed, ok := core.ParseID(id)
 	if !ok {
@@ -90,8 +90,8 @@ func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	return a.show(c, who, &of, nil)
 }
 
-// show shows a campaign to a visitor. The writer's next save then starts a new version, so that the version that the
-// visitor has seen stays unchanged.
+// show shows a campaign to a visitor. The writer's next save then starts a new version, so that the version seen by the
+// visitor stays unchanged.
 func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
@@ -142,7 +142,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	return a.ShowReview(c, who, &shown, status, &v)
 }
 
-// fill compiles the campaign for the page, checks it and counts its recipients. faulty is the error that prevents
+// fill compiles and checks the campaign for the page, and counts its recipients. faulty is the error that prevents
 // sending it.
 func (a ReviewPages) fill(c *web.Call, data *reviewView, shown *page.Reviewed, caller core.Caller) (faulty *core.Error,
 	err error,
@@ -201,7 +201,7 @@ func (a ReviewPages) countReaders(c *web.Call, shown *page.Reviewed, caller core
 	return nil, err
 }
 
-// fillParts sets the parts of the email: the URL of its HTML, and texts that the HTML doesn't show.
+// fillParts sets the parts of the email: the URL of its HTML, and the text that the HTML doesn't show.
 func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) error {
 	if l.Bulk == nil {
 		return nil
@@ -225,8 +225,8 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 	return nil
 }
 
-// nameOf returns the name of an audit log actor who is a user, or the user's address if there is no name. For other
-// actors, it returns an empty string.
+// nameOf returns the name of a user in the audit log, or the user's address if there is no name. For other kinds of
+// actor, it returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.Store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
@@ -238,7 +238,8 @@ func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	return string(u.Email), nil
 }
 
-// faultOf returns the message and the status for a decision that came too late or that the visitor may not make.
+// faultOf returns the message and the status for a decision that came too late or that the visitor may not make. For
+// other errors, ok is false.
 func (a ReviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	w := page.WordsOf(c)
 	switch kind := core.KindOf(err); {

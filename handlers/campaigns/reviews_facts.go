@@ -11,10 +11,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// reviewFact is one line of the facts that the review page shows.
+// reviewFact is one line in the review page's list of facts.
 type reviewFact struct{ Name, Text string }
 
-// fillFacts sets the facts that the email's body doesn't show, such as attachments and excluded recipients.
+// fillFacts adds facts that the email's body doesn't show, such as attachments and excluded recipients.
 func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
@@ -29,7 +29,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	}
 	data.Preheader = f.Preheader
 	if data.Files, err = a.Store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
-		return err // a deleted file has a finding
+		return err // deleted files are reported as findings
 	}
 	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
 	for i, id := range append([]string{f.SegmentID}, f.ExcludeSegmentIDs...) {
@@ -92,7 +92,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	return nil
 }
 
-// archiveFact returns the fact about the public archives of the campaign's lists. If there are none, the fact has no
+// archiveFact describes whether the public archives of the campaign's lists show it. If there are none, the fact has no
 // text.
 func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.CampaignFields) (reviewFact, error) {
 	w := page.WordsOf(c)
@@ -118,7 +118,7 @@ func (a ReviewPages) archiveFact(c *web.Call, of *core.Campaign, f *core.Campaig
 	return fact, nil
 }
 
-// pollFacts returns the facts about a poll that its buttons in the email don't show, with times in the given zone.
+// pollFacts returns facts about a poll that its buttons in the email don't show. Times are in the given zone.
 func pollFacts(w *page.Words, zone *time.Location, p *core.Poll, l *core.List) []reviewFact {
 	facts := []reviewFact{{w.ReviewPolls, p.Question}}
 	add := func(text string) { facts = append(facts, reviewFact{w.ReviewPolls, text}) }

@@ -29,10 +29,10 @@ type Room struct {
 
 	Checks         *drafts.Checks
 	Relay          *tenants.RelayOptions // how emails are sent
-	DuplicateGuard time.Duration         // time during which a send job with the same content is refused; 0: never
+	DuplicateGuard time.Duration         // period in which a send job with the same content is refused; 0: never
 	Engage         func(core.Engagement) // counts opens and clicks without waiting; nil: none are counted
 
-	Providers map[string]*core.ProviderSecrets // providers in the configuration; they hide those in the store
+	Providers map[string]*core.ProviderSecrets // providers in the configuration; they override the store's
 	SNS       *report.SNS                      // checks messages from Amazon SNS; nil: none is accepted
 
 	Uploads     *web.Uploads
@@ -42,10 +42,10 @@ type Room struct {
 
 	// ShowReview renders the page for approving a campaign, in the console's design.
 	ShowReview func(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML, error)
-	// ShowDecision renders the page that follows, with a page.Note.
+	// ShowDecision renders the page after a decision, with a page.Note.
 	ShowDecision func(c *web.Call, who core.Visitor, t *core.Tenant, v *page.View) (web.HTML, error)
 
-	// Taken has the first part of each path in the table. An issue with such a slug is never at the root of a host.
+	// Taken is the set of first path segments in the table. An issue with such a slug is never at the root of a host.
 	Taken map[string]bool
 
 	mails mailCache // compiled emails that pages show

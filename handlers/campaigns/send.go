@@ -58,7 +58,7 @@ func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
 	return drafts.Drafts{Store: a.Store, Sealer: a.Sealer, Origin: c.PublicURL(), Checks: a.Checks}
 }
 
-// draftReview is the body of a request for another person's approval.
+// draftReview is the body of a request for approval.
 type draftReview struct {
 	WantedAt core.Instant `json:"wanted_at"`
 	Note     string       `json:"note" max:"2000"`
@@ -83,8 +83,8 @@ func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 	})
 }
 
-// approvers returns the people other than the caller who may approve a campaign. Only callers who may see the team get
-// addresses.
+// approvers returns the other people who may approve a campaign. It includes their addresses only if the caller may see
+// the team.
 func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
 	out, err := a.Store.Approvers(c, of, web.Actor(c), c.Now)
@@ -96,7 +96,7 @@ func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	return out, err
 }
 
-// draftRejection is the body of a request for changes to a campaign.
+// draftRejection is the body of a request for changes to a campaign in review.
 type draftRejection struct {
 	Note string `json:"note"` // emailed to the person who requested the review
 	ifMatch
@@ -118,7 +118,7 @@ func (a campaignsAPI) undo(c *web.Call, in ifMatch) (campaign, error) {
 	return a.moved(c, in.IfMatch, a.Store.UndoCampaign)
 }
 
-// moved changes the state of a campaign with move.
+// moved calls move to change the campaign's state.
 func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Context, campaigns.CampaignEdit) (core.Campaign,
 	error),
 ) (campaign, error) {
@@ -130,7 +130,7 @@ func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Cont
 	return a.reply(c, &changed, err)
 }
 
-// draftApproval contains the version that the approver has seen.
+// draftApproval holds the version that the approver has seen.
 type draftApproval struct {
 	Version int64 `json:"version" is:"required" like:"whole" min:"1" about:"Version that you have seen; must be the current one"`
 	ifMatch
@@ -149,7 +149,7 @@ func (a campaignsAPI) approve(c *web.Call, in draftApproval) (campaign, error) {
 	return a.reply(c, &approved, a.changedSince(c, &r, err))
 }
 
-// sending compiles the content to approve or send. Its source is the revision's current version.
+// sending compiles the content to approve or send. The source is the current version of the revision.
 func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, version int64) (r campaigns.CampaignSending,
 	err error,
 ) {
@@ -187,7 +187,7 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 	return r, err
 }
 
-// changedSince adds the changes to err if the store found that the content has changed since it was compiled.
+// changedSince adds the changes to err if the content has changed since it was compiled.
 func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed ||
 		fault.Changes != nil {
@@ -204,7 +204,7 @@ func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, er
 	return a.changed(c, &of, r.Seen, now.Digest)
 }
 
-// campaignSending is the body of a request to send a version.
+// campaignSending is the body of a request to send a campaign.
 type campaignSending struct {
 	draftApproval
 	ScheduledAt string `json:"scheduled_at" like:"time" about:"Start of sending; without an offset, in time_zone"`
@@ -219,7 +219,7 @@ type campaignSending struct {
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
-// times returns a job with the request's times.
+// times returns a new job with the times from the request.
 func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	zone, err := t.ZoneOf(in.TimeZone)
 	if err != nil {
@@ -240,7 +240,7 @@ func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	return n, nil
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys.
 func (in *campaignSending) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[campaignSending](), unknown)
 }

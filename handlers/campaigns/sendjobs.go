@@ -17,7 +17,7 @@ import (
 // sendjobs serves /api/send-jobs.
 type sendjobs struct{ *Room }
 
-// maxSendJob is the maximum size of a send job's body. Each of the job's two bodies can take a fifth of that.
+// maxSendJob is the maximum size of a send job's request body. Each of the email's two bodies may take up a fifth.
 const maxSendJob = 5 * web.MiB
 
 // TrackingOptions is the specification's TrackingOptions.
@@ -116,7 +116,7 @@ func (t *TrackingOptions) JudgeKeys(unknown []string) (err error) {
 	return err
 }
 
-// createSendJobRequest is the specification's CreateSendJobRequest, in both spellings.
+// createSendJobRequest is the specification's CreateSendJobRequest, with both spellings of its fields.
 type createSendJobRequest struct {
 	TenantID      string           `json:"tenant_id" is:"uuid"`
 	TenantIDc     string           `json:"tenantId" is:"uuid"`
@@ -157,14 +157,14 @@ func (in *createSendJobRequest) keyWarnings() []string {
 	return append(in.warnings, in.Tracking.warnings...)
 }
 
-// hasContent holds the OpenAPI limits for a send job's body, which needs HTML, text or a template.
+// hasContent holds the OpenAPI limits for the body of a request for a send job, which needs HTML, text or a template.
 var hasContent = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
 	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
 	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
 	{"required": []string{"template"}},
 }}}}}}
 
-// fold copies the value of a field's camelCase spelling to the other spelling. If both are set, they must agree.
+// fold copies the value of a field's camelCase spelling to its snake_case spelling. If both are set, they must agree.
 func fold[T comparable](field string, snake *T, camel T) error {
 	var none T
 	switch {
@@ -177,7 +177,7 @@ func fold[T comparable](field string, snake *T, camel T) error {
 	return nil
 }
 
-// foldText is like fold, for strings, which can be set but empty.
+// foldText is like fold, for strings that may be set but empty.
 func foldText(field string, snake **string, camel *string) error {
 	switch {
 	case camel == nil:
@@ -259,7 +259,7 @@ type createSendJobResponse struct {
 func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJobResponse, err error) {
 	n, at := in.job(), c.Now
 	if in.IdempotencyID != nil {
-		at = 0 // the time window is checked after the key, because the first response holds for longer than the window
+		at = 0 // the window is checked after the key, because the first response stays valid for longer
 	}
 	if err := n.Validate(at); err != nil {
 		return out, err
@@ -344,7 +344,7 @@ func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) 
 	return sendJobStatusResponse{j.ID, j.Status}, err
 }
 
-// jobTimes holds the new times of a send job.
+// jobTimes is the body of a request to change a send job's times.
 type jobTimes struct {
 	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Start; now if empty; without an offset, in time_zone"`
 	WindowStart *string `json:"window_start" like:"time" about:"Sending waits until this time; no limit if empty"`
@@ -408,7 +408,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 }
 
 // resume resumes a paused job. Only a server administrator can resume a job that newsletterd paused because it might
-// harm others or send emails twice, for example after the database was restored.
+// harm others or send emails twice, such as after a database restore.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
@@ -428,7 +428,7 @@ func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	return err
 }
 
-// retry sends to the recipients whom an ended job has not reached. If the job was canceled while only a server
+// retry sends to the recipients that an ended job has not reached. If the job was canceled while only a server
 // administrator could resume it, only a server administrator can retry it.
 func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
@@ -464,7 +464,7 @@ func (in *jobFilter) CheckInput() error {
 	return nil
 }
 
-// campaigns returns the ids of the campaigns, or nil for any campaign.
+// campaigns returns the ids in campaign_id, or nil for any campaign.
 func (in *jobFilter) campaigns() []string {
 	if in.CampaignID == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportRecipients writes the outcome for each of a job's recipients as CSV. The number of recipients is not limited.
+// exportRecipients writes the outcomes for a job's recipients as CSV. Their number is not limited.
 func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
@@ -41,7 +41,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	}.Write(c)
 }
 
-// part returns the file name suffix for an export of some recipients, or an empty string for all recipients.
+// part returns the file name suffix that describes the exported recipients, or an empty string for all.
 func (f *recipientFilter) part() string {
 	what := cmp.Or(f.Event, f.Status)
 	if what == core.RecipientStates[core.RecipientFailed] {
@@ -53,7 +53,7 @@ func (f *recipientFilter) part() string {
 	return " - " + strings.ReplaceAll(what, "_", " ")
 }
 
-// listNames returns a function that returns the name of a list, or an empty string if it was deleted.
+// listNames returns a function that maps a list's id to its name, or to an empty string if the list was deleted.
 func (a sendjobs) listNames(ctx context.Context) func(id string) (string, error) {
 	names := map[string]string{}
 	return func(id string) (string, error) {
@@ -69,7 +69,7 @@ func (a sendjobs) listNames(ctx context.Context) func(id string) (string, error)
 	}
 }
 
-// recipientWriter returns functions that write recipients as CSV. listName returns the name of a list.
+// recipientWriter returns functions that write recipients as CSV and finish the file. listName returns a list's name.
 func recipientWriter(out io.Writer, listName func(id string) (string, error)) (
 	write func(*core.Recipient) error, end func() error, err error,
 ) {
@@ -92,7 +92,7 @@ func recipientWriter(out io.Writer, listName func(id string) (string, error)) (
 	}, func() error { w.Flush(); return w.Error() }, err
 }
 
-// recipient holds the outcome for one of a job's recipients.
+// recipient is one of a job's recipients with the outcome.
 type recipient struct {
 	Seq        int64        `json:"seq" about:"Number of the recipient in the job"`
 	Email      string       `json:"email"`

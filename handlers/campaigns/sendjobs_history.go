@@ -18,7 +18,7 @@ func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	return links, err
 }
 
-// failures returns the reasons why a job's emails were not delivered, most frequent first.
+// failures returns the reasons why a job's emails weren't delivered, most frequent first.
 func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
 	j, err := a.Store.SendJob(c, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
 	return a.Store.Failures(c, &j)
 }
 
-// historyOf holds the address whose history is requested.
+// historyOf selects the address whose emails are listed.
 type historyOf struct {
 	Email    core.Email `query:"email,required"`
 	TenantID string     `query:"tenant_id"`

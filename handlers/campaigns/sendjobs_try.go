@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// previewFor holds the address of one of the list's subscribers, in the body or in the query. Without an address, the
+// previewFor holds the address of one of the job's subscribers, from the body or the query. Without an address, the
 // email is rendered for a subscriber with no details.
 type previewFor struct {
 	Email core.Email `json:"email"`
@@ -51,8 +51,8 @@ type queued struct {
 	Status string `json:"status" enum:"queued" about:"Always queued"`
 }
 
-// test sends a test email. Callers without the right to send tests to other addresses can send them only to the test
-// group and to the team.
+// test sends a test email. Callers without the right to send tests to anyone can send them only to the test group and
+// the team.
 func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
 	if err := mayTest(c, a.Store, in.Email); err != nil {
 		return out, err

@@ -13,7 +13,8 @@ import (
 )
 
 // campaignTag is the content of a campaign's ETag (RFC 9110 section 8.8.3). It contains the revision and, until the
-// campaign is approved, the digest of what an approval would cover. The digest also changes with layout and theme.
+// campaign is approved, the digest of what an approval would cover. The digest also depends on the layout and the
+// theme.
 type campaignTag struct {
 	Revision int64
 	Digest   core.Digest // empty: the campaign is frozen or can't be compiled
@@ -26,7 +27,7 @@ func (t campaignTag) String() string {
 	return strconv.FormatInt(t.Revision, 10) + "-" + string(t.Digest)
 }
 
-// parseTag reads the output of String. For any other text it returns a tag that no campaign has.
+// parseTag parses the output of String. For any other text, it returns a tag that no campaign has.
 func parseTag(text string) campaignTag {
 	revision, digest, _ := strings.Cut(text, "-")
 	n, err := strconv.ParseInt(revision, 10, 64)
@@ -36,7 +37,7 @@ func parseTag(text string) campaignTag {
 	return campaignTag{n, core.Digest(digest)}
 }
 
-// tagOf compiles a campaign for its tag.
+// tagOf returns a campaign's tag. It compiles the campaign to do so.
 func (a campaignsAPI) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err error) {
 	t.Revision = of.Revision
 	if !of.Written() {
@@ -59,7 +60,7 @@ func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 }
 
 // edit returns an edit of the campaign in the path, with the tag from If-Match. If required is true, a missing tag is
-// an error. A tag without a digest doesn't cover layout and theme, so it is enough only for changes that approve
+// an error. A tag without a digest doesn't cover the layout and the theme, so it allows only changes that approve
 // nothing.
 func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
@@ -82,7 +83,7 @@ func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campa
 	return e, a.sameContent(c, now, e.Seen)
 }
 
-// tagsOf reads the tags in If-Match.
+// tagsOf parses the tags in If-Match.
 func tagsOf(ifMatch string) (all []campaignTag) {
 	for text := range strings.SplitSeq(ifMatch, ",") {
 		text, quoted := strings.CutPrefix(strings.TrimSpace(text), `"`)
@@ -95,7 +96,7 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 }
 
 // sameAgain reports whether an approval would cover the same content as one of tags, which belong to older revisions.
-// If so, it sets the current revision in e, so that a change that was undone doesn't count.
+// If so, it sets e's revision to the current one, so that an undone change doesn't count.
 func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {
@@ -112,8 +113,8 @@ func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.Cam
 	return same, nil
 }
 
-// sameContent returns an error with the changes if a campaign with the same revision would be sent with content that
-// differs from what was seen.
+// sameContent returns an error with the changes if the content to send differs from the content that the caller has
+// seen, even if the revision is the same.
 func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
 	now, err := a.tagOf(c, of)
 	if err != nil || seen.Same(now.Digest) {
@@ -122,7 +123,7 @@ func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Dige
 	return a.changed(c, of, seen, now.Digest)
 }
 
-// changed returns the error for a campaign whose content differs from what was seen.
+// changed returns the error for a campaign whose content differs from what the caller has seen.
 func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
 	_, fields, err := a.Store.CampaignVersion(c, of, 0)
 	if err != nil {
@@ -135,7 +136,7 @@ func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Dig
 	return a.hideOutsiders(c, of.TenantID, core.ChangedContent(changes))
 }
 
-// named adds to err the names of the people who changed the campaign in the meantime.
+// named adds the names of the people who changed the campaign in the meantime to err.
 func (a campaignsAPI) named(c *web.Call, err error) error {
 	if core.KindOf(err) != core.PreconditionFailed {
 		return err
@@ -165,7 +166,7 @@ func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) err
 	return a.hideOutsiders(c, of.TenantID, &out)
 }
 
-// hideOutsiders removes the names of people outside the team from an error.
+// hideOutsiders removes the names of people outside the team from e.
 func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
 	outside, err := web.Outsiders(c, tenant)
 	if err != nil {
@@ -179,7 +180,7 @@ func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) e
 	return e
 }
 
-// mayApprove checks the rules for tenants that require approval by a second person. The approver must be another person
+// mayApprove checks the rules of tenants that require approval by a second person. The approver must not be the writer
 // and must send the tag of the content that they have seen.
 func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
 	of := a.found(c)

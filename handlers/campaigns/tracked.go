@@ -18,7 +18,7 @@ import (
 // tracked serves the URLs in a job's emails: the pixel, tracked links, and the email itself in a browser.
 type tracked struct{ *Room }
 
-// pixelGIF is an image with one transparent pixel.
+// pixelGIF is a GIF with one transparent pixel.
 var pixelGIF = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b")
 
 type pixelFile struct {
@@ -39,7 +39,7 @@ func (r *Room) trackedRoutes(t *web.Table) {
 		"View an email in the browser").Named("showMail")
 }
 
-// pixel returns the same response for every token, so it reveals nothing about the token.
+// pixel returns the same response for every token and thus reveals nothing about the token.
 func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {
 		if job, seq, no, ok := a.Ident.ParseTrack(token); ok && no == 0 {
@@ -50,11 +50,11 @@ func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	return web.Text{Type: "image/gif", Body: pixelGIF}, nil
 }
 
-// maxEngagement is the maximum number of bytes written to count one engagement. Engagements of many subscribers are
+// maxEngagement is the maximum number of bytes written to count one open or click. Those of many subscribers are
 // written together.
 const maxEngagement = 4 * web.KiB
 
-// count records an engagement. HEAD requests don't count as opens or clicks.
+// count records an open or a click. HEAD requests don't count.
 func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.Engage == nil {
 		return
@@ -69,7 +69,7 @@ func (a tracked) count(c *web.Call, job, seq, no int64) {
 	a.Engage(e)
 }
 
-// networkOf returns the network of an address: its /24, or its /48 for IPv6.
+// networkOf returns the network of an address: its /24, or its /48 for an IPv6 address.
 func networkOf(a netip.Addr) string {
 	bits := 24
 	if a = a.Unmap().WithZone(""); a.Is6() {
@@ -114,7 +114,7 @@ const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-to
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action " +
 	"'none'; frame-ancestors 'none'"
 
-// show shows a job's email in the browser, to a subscriber or, as a preview, to an author. The page has no tracking.
+// show shows a job's email in the browser to a subscriber, or as a preview to an author. The page isn't tracked.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if outdated, ok := errors.AsType[*outdatedView](err); ok {
@@ -157,8 +157,8 @@ func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 	return a.mailOf(c, t, token)
 }
 
-// previewOf renders a job's email for the address of the preview token. If the address belongs to a subscriber, it
-// contains their data.
+// previewOf renders a job's email for the address in the preview token. If the address belongs to a subscriber, the
+// email contains the subscriber's data.
 func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]byte, error) {
 	j, err := a.Store.SendJobByNo(c, t.JobNo)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]by
 	return a.page(c, &j, &to, c.Now, token, auth.UnsubscribeToken{IssuedAt: t.IssuedAt})
 }
 
-// draftOf renders a campaign's version.
+// draftOf renders a version of a campaign.
 func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	of, err := a.Store.Campaign(c, t.CampaignID)
 	if err != nil {
@@ -204,7 +204,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	return l.Bulk.Page(&r)
 }
 
-// mailOf renders the HTML part for a token's recipient, or the text part if there is no HTML.
+// mailOf renders the HTML part of an email for the token's recipient, or the text part if there is no HTML.
 func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, error) {
 	j, to, err := a.Store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
@@ -213,7 +213,7 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 	return a.page(c, &j, &to, j.StartedAt, token, auth.UnsubscribeToken{JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt})
 }
 
-// page renders a job for a subscriber, with the same links as in the email. leave identifies the email in the
+// page renders a job's email for a subscriber, with the same links as in the inbox. leave identifies the email in the
 // unsubscribe link.
 func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string,
 	leave auth.UnsubscribeToken,
@@ -248,11 +248,11 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	}
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
-	r.PollURL = origin + mail.PollPath // without a Voter: this page is shown to others, too
+	r.PollURL = origin + mail.PollPath // without a Voter, because this page is shown to others, too
 	return bulk.Page(&r)
 }
 
-// outdatedView is the error for a link to a campaign's earlier content.
+// outdatedView is the error for a link whose campaign has changed since.
 type outdatedView struct{ of core.Campaign }
 
 func (*outdatedView) Error() string { return "the campaign has changed since the link was created" }

@@ -47,13 +47,13 @@ func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campa
 	return web.RowsOf(found, campaignVersionOf), err
 }
 
-// numberedVersion holds the version in the path.
+// numberedVersion holds the version's number from the path.
 type numberedVersion struct {
 	Number string `path:"version,text"`
 }
 
-// version returns the number of the version. If the text in the path is not a number, it returns -1, which no version
-// has.
+// version returns the version's number. If the text in the path is not a positive number, it returns -1, which no
+// version has.
 func (v *numberedVersion) version() int64 {
 	if n, err := strconv.ParseInt(v.Number, 10, 64); err == nil && n > 0 {
 		return n
@@ -74,7 +74,7 @@ func (a campaignsAPI) showVersion(c *web.Call, in numberedVersion) (wholeVersion
 	return wholeVersion{campaignVersionOf(&v), f.Subject, f.Name, writtenOf(&f)}, err
 }
 
-// namedVersion is the name of a version; empty: no name.
+// namedVersion is the body of a request to name a version. An empty name removes the name.
 type namedVersion struct {
 	numberedVersion
 	Name string `json:"name" is:"required" like:"line" max:"255" about:"Name of the version; a named version is never deleted automatically"`
@@ -90,7 +90,7 @@ func (a campaignsAPI) nameVersion(c *web.Call, in namedVersion) (campaignVersion
 	return campaignVersionOf(&v), err
 }
 
-// restoredVersion is a request to restore a version's content.
+// restoredVersion is a request to restore the content of a version.
 type restoredVersion struct {
 	numberedVersion
 	ifMatch
@@ -105,7 +105,7 @@ func (a campaignsAPI) restore(c *web.Call, in restoredVersion) (campaign, error)
 	return a.reply(c, &changed, err)
 }
 
-// written holds a version's fields except its name and subject.
+// written holds all of a version's fields except its name and subject.
 type written struct {
 	ListIDs   []string             `json:"list_ids"`
 	Preheader string               `json:"preheader"`
@@ -115,7 +115,7 @@ type written struct {
 	Language  string               `json:"language" about:"Language of the email; empty: the list's"`
 	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage      `json:"template,omitempty"`
-	Theme     string               `json:"theme"` // name of a built-in theme or id of an own one; empty: the first
+	Theme     string               `json:"theme"` // name of a built-in theme or id of a tenant's; empty: the first
 	Content   core.CampaignContent `json:"content" about:"Content of the email"`
 	UTM       core.UTM             `json:"utm,omitzero" about:"Parameters added to links without utm parameters"`
 
@@ -142,7 +142,7 @@ func writtenOf(f *core.CampaignFields) written {
 	}
 }
 
-// contentInput holds changes to a campaign's content. An absent field is left unchanged.
+// contentInput holds changes to a campaign's content. Absent fields don't change.
 type contentInput struct {
 	Kind   *string `json:"kind" enum:"markdown|blocks|html|text" about:"Format of source: markdown, blocks, html or text"`
 	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`
@@ -150,7 +150,7 @@ type contentInput struct {
 	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
 }
 
-// utmInput holds new link parameters. An absent parameter is left unchanged.
+// utmInput holds changes to a campaign's link parameters. Absent parameters don't change.
 type utmInput struct {
 	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
 	Medium   *string `json:"medium" like:"line" max:"100" about:"Kind of traffic, such as email (utm_medium)"`
@@ -159,7 +159,7 @@ type utmInput struct {
 	Content  *string `json:"content" like:"line" max:"100" about:"Distinguishes links or versions (utm_content)"`
 }
 
-// fieldsInput holds new fields of a campaign. An absent field is left unchanged.
+// fieldsInput holds changes to a campaign's fields. Absent fields don't change.
 type fieldsInput struct {
 	Name               *string         `json:"name" like:"line" max:"998"`
 	ListIDs            *[]string       `json:"list_ids" like:"set" max:"20" each:"uuid"`
@@ -189,7 +189,7 @@ type fieldsInput struct {
 	Archive *bool `json:"archive" about:"Whether archives show it once sent; after approval, true needs campaign.send"`
 }
 
-// followUpInput limits a campaign to some recipients of another one. If Of is missing, the limit is removed.
+// followUpInput limits a campaign to some of another campaign's recipients. If Of is missing, the limit is removed.
 type followUpInput struct {
 	Of  string `json:"of" like:"uuid" about:"ID of the other campaign; if left out, the limit is removed"`
 	Who string `json:"who" enum:"same|joined|unopened" is:"needed" about:"same: its recipients; joined: people who joined since; unopened: recipients without an open or click"`
@@ -211,12 +211,12 @@ func takeIDs(field string, from, to *[]string) error {
 	return nil
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys.
 func (in *contentInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[contentInput](), unknown)
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys.
 func (in *utmInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[utmInput](), unknown)
 }
@@ -228,7 +228,7 @@ func (in *fieldsInput) CheckInput() error {
 	return nil
 }
 
-// change applies the input to the fields and validates the result.
+// change applies the input to f and validates the result.
 func (in *fieldsInput) change(f *core.CampaignFields) error {
 	type taken struct{ to, from *string }
 	all := []taken{
@@ -292,7 +292,7 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	return f.Check()
 }
 
-// JudgeKeys implements the web package's interface keyJudge.
+// JudgeKeys rejects unknown keys.
 func (in *followUpInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[followUpInput](), unknown)
 }

@@ -26,13 +26,14 @@ func (r *Room) voteRoutes(t *web.Table) {
 		Named("answerPoll")
 }
 
-// votesPerAddress is the number of answers per hour from one address. Everyone in an office may share one address.
+// votesPerAddress is the maximum number of answers per hour from one address. Everyone in an office may share one
+// address.
 const votesPerAddress = 3000
 
 // pollData is the Data of handlers/page/pages/poll.html.
 type pollData struct {
 	Action  string // URL for the form; empty: the poll takes no answer
-	As      string // whose answer it is
+	As      string // masked address of the subscriber who answers
 	Options []pollChoice
 	Given   string // the answer that was just stored; empty: none
 	Closed  bool
@@ -48,14 +49,14 @@ type pollChoice struct {
 	Checked bool
 }
 
-// pollShare is an option's result.
+// pollShare is one option's share of the answers.
 type pollShare struct {
 	Text       string
 	Count, All int64
 	Said       string
 }
 
-// ballot opens a token. It returns the poll as the email's recipient sees it, and the link's option.
+// ballot opens a poll token. It returns the poll as shown to the email's recipient, and the option in the link.
 func (a tracked) ballot(c *web.Call, token string) (v people.Voting, option int, err error) {
 	job, seq, answer, ok := a.Ident.ParsePoll(token)
 	if !ok {
@@ -72,7 +73,7 @@ func (a tracked) ballot(c *web.Call, token string) (v people.Voting, option int,
 	return v, answer.Option, nil
 }
 
-// askVote shows a poll. It stores nothing, because scanners follow the links in emails.
+// askVote shows a poll. It stores no answer, because scanners follow the links in emails.
 func (a tracked) askVote(c *web.Call, in mailedToken) (web.HTML, error) {
 	if in.Token == mail.PollPreview {
 		w := page.WordsOf(c)
@@ -117,8 +118,8 @@ func (a tracked) vote(c *web.Call, in voteForm) (web.HTML, error) {
 	return showPoll(c, &v, in.Token, 0, "", 0)
 }
 
-// showPoll shows a poll with an option selected. Option 0 shows the answer that was just stored, and the results. Other
-// pages show neither, because a link may have been forwarded.
+// showPoll shows a poll with an option selected. If option is 0, it shows the answer that was just stored, and the
+// results. Otherwise it shows neither, because the link may have been forwarded.
 func showPoll(c *web.Call, v *people.Voting, token string, option int, fault string, status int) (web.HTML, error) {
 	w := page.WordsOf(c)
 	d := pollData{
